@@ -1,1 +1,1 @@
-"""The verbs: one beat, tasks, supervision, the orchestrator, and every operator action. Knows no front end."""
+"""The engine: beats, task supervision, loops and learning. It knows no front end."""

@@ -1,4 +1,4 @@
-"""The engine's share in approvals: what nobody answered is refused and told, what nobody waits for is closed."""
+"""The engine's share in approvals: requests that run out are refused and reported, those of ended tasks are closed."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Find = Callable[[str], TaskView | None]
 
 
 class ApprovalMonitor:
-    """Tends the folder of approvals for one engine."""
+    """Expires and closes approval requests for one engine."""
 
     def __init__(self, layout: Layout, log: EventLog, find: Find) -> None:
-        """`find` gives a task by its id."""
+        """Use `find` to look up a task by its id."""
         self._layout, self._log, self._find = layout, log, find
         self._stamp: Stamp | None = None
         self._told: set[str] | None = None  # the expired ones that stand in events.jsonl
 
     def poll(self, now: float) -> None:
-        """A pass where the folder changed since the last one."""
+        """Check all requests if the folder changed since the last pass."""
         if stamp(self._layout.approvals) != self._stamp:
             self.check_all(now)
 
     def check_all(self, now: float) -> None:
-        """One pass."""
+        """Expire what is overdue, and close what belongs to tasks that have ended."""
         self._stamp = stamp(self._layout.approvals)
         for approval_id in approvals.half_archived(self._layout):
             approvals.archive(self._layout, approval_id)
@@ -49,7 +49,7 @@ class ApprovalMonitor:
                 self._expire(request, now)
 
     def _expire(self, request: Approval, now: float) -> None:
-        """Refuse what is overdue. Its worker may have done so by itself: told is it either way."""
+        """Refuse a request that is overdue. Its worker may have done so itself; it is reported either way."""
         answer = approvals.decision(self._layout, request.id)
         if answer is None and now >= request.expires:
             answer = approvals.expire(self._layout, request, now)
@@ -67,7 +67,7 @@ class ApprovalMonitor:
             self._told.add(request.id)
 
     def _close(self, request: Approval, now: float) -> None:
-        """Put away what belongs to a task that is over; a question that was open is withdrawn first."""
+        """Close the request of a task that has ended; one that is still open is withdrawn first."""
         withdrawn = Decision(
             allowed=False, hash=request.hash, at=times.iso(now), by=BY_END, reason=_ENDED, ended="withdrawn"
         )
@@ -80,6 +80,6 @@ class ApprovalMonitor:
 
 
 def _told(layout: Layout) -> set[str]:
-    """The questions of which the newest part of events.jsonl tells that they expired."""
+    """Return the ids of the requests that the newest events report as expired."""
     tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
     return {match.decode() for tail in tails for match in _EXPIRED_EVENT.findall(tail)}

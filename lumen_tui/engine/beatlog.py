@@ -1,4 +1,4 @@
-"""Beats that did not come, or did not do their work, in events.jsonl: once for each change of the reason."""
+"""Events about missed, skipped and failed beats: one each time the reason changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IDLE = "nothing new"  # a beat that finds nothing to do has done its work
 
 
 class BeatLog:
-    """Tells of missed, skipped and failed beats. What was missed is counted and never made up for."""
+    """Records missed, skipped and failed beats. What was missed is counted and never made up for."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -20,14 +20,14 @@ class BeatLog:
         self._unwritten = ""  # a failure that the disk would not take
 
     def missed(self, late: float, every: float, reason: str, now: float) -> None:
-        """A beat comes `late` seconds after its time; nothing is told of less than a whole interval of `every`."""
+        """Record beats missed because this one comes `late` seconds; none below one interval of `every` seconds."""
         count = int(late // max(1.0, every))
         if count > 0:
             beats = "1 beat" if count == 1 else f"{count} beats"
             self._log.add("beats_missed", f"{beats} missed while {reason}", now, missed=count, reason=reason)
 
     def ran(self, loop: int, skipped: str, now: float) -> None:
-        """A beat was carried out: with loop number `loop`, or without one, and why (`skipped`)."""
+        """Record a beat that was carried out: with loop number `loop`, or without one and why (`skipped`)."""
         self._failed = ""
         if self._unwritten:
             self._log.add("beat_failed", self._unwritten, now)
@@ -39,7 +39,7 @@ class BeatLog:
             self._log.add("beat_skipped", f"no loop: {skipped}", now)
 
     def failed(self, reason: str, now: float) -> None:
-        """A beat was cut off. Where not even that can be written, it is told with the next beat that can."""
+        """Record a beat that was cut off; if even that cannot be written, the next beat that can writes it."""
         if reason == self._failed:
             return
         self._failed = self._unwritten = reason

@@ -13,7 +13,7 @@ from lumen_tui.store.ledger.ledger import Ledger
 
 
 class Budgets:
-    """Looks at the ledger in each pass. What it finds holds until the next look."""
+    """Reads the ledger in each pass. What it finds holds until the next one."""
 
     def __init__(self, store: Store, log: EventLog) -> None:
         self._log = log
@@ -26,7 +26,7 @@ class Budgets:
         self.view = SpendView()
 
     def poll(self, config: BudgetConfig, now: float, *, costs: bool) -> None:
-        """Take in what is new and tell of it. `costs` says whether tasks that start now use a model."""
+        """Take in new ledger entries and report changes. `costs`: tasks that start now use a model."""
         self._config, self._day, self._costs = config, budget.day_of(now, config.day_starts), costs
         for hold in self._ledger.give_up_dead(now):
             self._report_dead(hold, now)
@@ -35,7 +35,7 @@ class Budgets:
         self._report_full(now)
 
     def _report_dead(self, hold: Entry, now: float) -> None:
-        """What became of the money that a dead worker had set aside."""
+        """Report what became of the amount that a dead worker had set aside."""
         amount = f"{hold.tokens:,} tokens, ${hold.usd:.4f}"
         if hold.unsent:
             words = f"{amount} are free again: the worker ended before its request left"
@@ -45,21 +45,21 @@ class Budgets:
         self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
 
     def refusal(self, role: str) -> str:
-        """Why no task of a role may start now; the empty string where one may."""
+        """Return why no task of a role may start now; empty if one may."""
         if not self._costs:
             return ""
         book = self._ledger.book
         return budget.blocked(book, self._config, self._day) or budget.blocked(book, self._config, self._day, role)
 
     def today(self, config: BudgetConfig, now: float) -> tuple[str, TokenBudget, float]:
-        """For loop-state: the day, its tokens, its dollars."""
+        """Return what loop-state records: the day, its tokens, its dollars."""
         spend = budget.view(self._ledger.refresh(), config, now)
         remaining = max(0, spend.tokens_cap - spend.tokens)
         tokens = TokenBudget(window="day", limit=spend.tokens_cap, used=spend.tokens, remaining=remaining)
         return spend.day, tokens, spend.usd
 
     def _warn(self, now: float) -> None:
-        """Once a day for each cap, also over restarts."""
+        """Warn once a day for each cap, also across restarts."""
         if not self.view.warned:
             return
         for words in budget.warnings(self._ledger.book, self._config, self._day):

@@ -53,7 +53,7 @@ class CommandInbox:
         return bool(self._unanswered) or self._follower.changed()
 
     def paused(self) -> Pause | None:
-        """Who paused the engine, and why; None where it is not."""
+        """Return who paused the engine and why; None if it is not paused."""
         return self.pauses.paused()
 
     def carry_out(self, now: float) -> PendingRequests:
@@ -71,7 +71,7 @@ class CommandInbox:
         return requests
 
     def _read_new(self) -> None:
-        """A file that is read from its first line may hold what was answered long ago: the receipts tell."""
+        """Queue new commands. A file read from its first line holds answered ones too: the receipts say which."""
         answered: Collection[str] = self._answered
         for offset, data in self._follower.pieces():
             if self._generation != self._follower.generation:

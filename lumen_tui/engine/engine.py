@@ -73,7 +73,7 @@ class Engine:
     def __init__(
         self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
     ) -> None:
-        """`loops` is whether the main agent gets its turns; else tasks alone are driven."""
+        """Drive `root`; without `loops` the main agent gets no turns, and tasks alone are driven."""
         self.store, self._loops, self._listeners = Store(root), loops, listeners
         self.trouble, self.announced = "", ("", "")  # why the last beat or poll was cut off; see `idle_phase`
         self.clock = clock or SystemClock()
@@ -86,7 +86,7 @@ class Engine:
         return self.settings.config
 
     def open(self) -> None:
-        """Become the engine of the folder and take in what is there.
+        """Take the lease of the folder and recover what is there.
 
         EngineBusy where another one is; StoreError where the folder cannot be used.
         """
@@ -138,7 +138,7 @@ class Engine:
             self.beat_log.missed(late, before.every_seconds, beatlog.NO_ENGINE, now)
 
     def _load_loops(self) -> None:
-        """What loops, learns and probes: 70 ms of imports, behind the workers, who must not wait for them."""
+        """Load what loops, learns and probes: 70 ms of imports that the workers do not wait for."""
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
         from lumen_tui.engine.loops.loops import Arrivals, MainLoop
@@ -149,7 +149,7 @@ class Engine:
         self.learning = Learning(self.store.layout, self.log)
 
     def close(self, reason: str) -> None:
-        """Say goodbye and let go of the lease. Workers go on."""
+        """Record the stop and release the lease. Workers go on."""
         if self._lease is None:
             return
         now = self.clock.now()
@@ -173,7 +173,7 @@ class Engine:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
     def poll(self) -> tuple[PendingRequests, SupervisionResult]:
-        """Commands and tasks only: the part of a beat that cannot wait for the next one."""
+        """Carry out commands and see to tasks: the part of a beat that cannot wait for the next one."""
         self.check_folder()
         now = self.clock.now()
         self.settings.refresh(self.log, now)
@@ -196,7 +196,7 @@ class Engine:
         return requests, supervised
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
-        """One pass: commands, tasks, rules, and a loop of the main agent only if there is something for it."""
+        """Make one pass: commands, tasks, rules, and a loop of the main agent if there is news for it."""
         self.beats += 1
         report = BeatReport(beat=self.beats, reason=reason)
         self._write_heartbeat("beating", now)
@@ -238,7 +238,7 @@ class Engine:
         report.loop, report.skipped = turn.loop, turn.skipped
 
     def notice_jump(self, now: float) -> bool:
-        """Whether the wall clock was moved since the last look; then it is an event."""
+        """Return whether the wall clock was moved since the last call, and record that as an event."""
         wall, running = self._last
         self._last = (now, self.clock.running())
         jump = (now - wall) - (self._last[1] - running)
@@ -253,7 +253,7 @@ class Engine:
             self.log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
 
     def _save_checkpoints(self, now: float) -> None:
-        """The checkpoint of every open session that has had none for its interval."""
+        """Save a checkpoint of every open session that has had none for its interval."""
         try:
             saved = checkpoints.save_due(self.store, self.config.memory, now=now)
         except ActionError as error:
@@ -263,7 +263,7 @@ class Engine:
             self.log.add("checkpoint", checkpoint.summary, now)
 
     def next_beat(self, now: float, *, soon: bool) -> float:
-        """When the next beat is due: the interval with its jitter, or the settle time where there is news."""
+        """Return when the next beat is due: after the interval with jitter, or the settle time if there is news."""
         settings = self.config.heartbeat
         spread = settings.jitter * (2 * random.random() - 1)  # noqa: S311 - spreads load, guards nothing
         return now + (settings.settle_seconds if soon else settings.every_minutes * 60 * (1 + spread))
@@ -276,7 +276,7 @@ class Engine:
         self._write_heartbeat(phase, now, next_at=until, note=note)
 
     def idle_phase(self) -> tuple[str, str]:
-        """Phase and note of an engine that waits; `announced` is what it wrote last."""
+        """Return phase and note of an engine that waits; `announced` holds what was written last."""
         kill, pause = self.switch.kill, self.commands.paused()
         reasons = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
         calm = ("asleep", self.commands.stops_after_tasks or self.budgets.view.full)

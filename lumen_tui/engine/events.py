@@ -1,4 +1,4 @@
-"""What the engine did, in order: events.jsonl."""
+"""The engine's event log, events.jsonl: append, rotate, read back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Listener = Callable[[EngineEvent], None]
 
 
 def recent_events(store: Store, limit: int) -> list[EngineEvent]:
-    """The newest events, oldest first, made safe; damaged lines are passed over."""
+    """Return the newest events, oldest first, made safe to show; damaged lines are skipped."""
     events = []
     for _, line in split_lines(backwards.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
         try:
@@ -54,7 +54,7 @@ class EventLog:
         return 0
 
     def add(self, kind: str, text: str, now: float, *, task_id: str = "", **data: Any) -> EngineEvent:
-        """Record one event durably and tell the listeners."""
+        """Record one event durably and notify the listeners."""
         event = EngineEvent(seq=self.seq + 1, at=iso(now), kind=kind, text=clean(text), task_id=task_id, data=data)
         self._store.events.append(event)
         self.seq = event.seq
@@ -63,7 +63,7 @@ class EventLog:
         return event
 
     def since(self, seq: int) -> list[EngineEvent]:
-        """Events after `seq`, also those in the rotated file."""
+        """Return the events after `seq`, also those in the rotated file."""
         events: list[EngineEvent] = []
         if seq >= self.seq:
             return events
@@ -87,7 +87,7 @@ class EventLog:
                 os.close(fd)
 
     def rotate(self) -> None:
-        """Begin a new file where the present one has grown large; the one before is kept."""
+        """Start a new file once the current one has grown large; the previous one is kept."""
         try:
             size = os.stat(self._store.layout.events).st_size
         except OSError:

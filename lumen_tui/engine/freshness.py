@@ -52,7 +52,7 @@ class Freshness:
         return self._waiter is not None and self._waiter.is_alive()
 
     def begin(self, config: FreshnessConfig, now: float) -> None:
-        """Start the probes of this beat, unless the last ones still go."""
+        """Start the probes of this beat, unless the last ones are still running."""
         self.poll(now)
         if self._waiter is not None or not config.enabled:
             return
@@ -61,7 +61,7 @@ class Freshness:
         self._waiter.start()
 
     def _work(self, config: FreshnessConfig, now: float) -> None:
-        """In the thread: choose, and make. Nobody else touches the index meanwhile."""
+        """Choose probes and run them, in the thread. Nobody else touches the index meanwhile."""
         try:
             self._index.refresh()
             chosen = freshness.choose(self._all_turns(now), config.per_beat, self._rng)
@@ -79,7 +79,7 @@ class Freshness:
         self._results = self._batch.wait()
 
     def poll(self, now: float) -> None:
-        """Take in the results of probes that are through; their moment is that at which they began."""
+        """Take in the results of finished probes, dated by when they began."""
         if self._waiter is None or self._waiter.is_alive():
             return
         results, self._results, self._waiter, self._batch = self._results or (), None, None, None

@@ -23,7 +23,7 @@ class Titles:
         self._titles: dict[str, str] = {}
 
     def nearest(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> tuple[str, int] | None:
-        """The other discovery most like `node_id` and how much, in per cent; None where none comes near."""
+        """Return the other discovery most like `node_id` and how alike, in per cent; None if none comes near."""
         self._read(rows, revision)
         own_title = self._titles.get(node_id)
         if not own_title:
@@ -33,11 +33,11 @@ class Titles:
         return (best[2], round(best[1])) if best else None
 
     def near(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
-        """The others with a title like its own, likest first."""
+        """Return the others with a similar title, most similar first."""
         return [other for other in self.alike(node_id, rows, revision)[1:] if other.score >= CUTOFF]
 
     def alike(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
-        """This discovery, then those with a title like its own or with the same tags and work unit, likest first.
+        """Return this discovery, then those with a similar title or the same tags and work unit, most similar first.
 
         Those without a work unit that share no more than their tags are not sure to be meant.
         """

@@ -1,4 +1,4 @@
-"""The one border between a front end and the engine."""
+"""The one interface between a front end and the engine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Port(Protocol):
     """What a front end may ask. Every call may touch the disk: call it from a thread, never from an event loop."""
 
     def snapshot(self) -> Snapshot:
-        """The newest snapshot; cheap when nothing changed."""
+        """Return the newest snapshot; cheap when nothing changed."""
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
         """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
@@ -67,47 +67,47 @@ class Port(Protocol):
         """Carry out one action by name (see engine.actions). Raises ActionError and StoreError."""
 
     def task_detail(self, task_id: str) -> TaskDetail:
-        """Spec, events and result of one task, live or archived. Raises ActionError where there is none."""
+        """Return spec, events and result of one task, live or archived. Raises ActionError if there is none."""
 
     def events(self, limit: int) -> list[EngineEvent]:
-        """The engine's newest events, oldest first."""
+        """Return the engine's newest events, oldest first."""
 
     def node(self, node_id: str) -> Node:
-        """One node by its whole id. Raises ActionError where there is none."""
+        """Return one node by its full id. Raises ActionError if there is none."""
 
     def provenance(self, node_id: str) -> tuple[str, ...]:
-        """Where a node came from and what came of it, as lines of text; nothing where it stands alone."""
+        """Return where a node came from and what came of it, as lines of text; empty if it has no links."""
 
     def like(self, node_id: str) -> tuple[str, int] | None:
-        """The open discovery most like this one and how much, in per cent; None where none comes near."""
+        """Return the open discovery most like this one and how alike, in per cent; None if none comes near."""
 
     def similar(self, node_id: str) -> list[Alike]:
-        """An open discovery and those that resemble it, itself first; empty where it is judged already."""
+        """Return an open discovery and those that resemble it, itself first; empty if it was judged already."""
 
     def deeds(self, limit: int) -> list[AuditEntry]:
-        """What the operators did, newest first."""
+        """Return the audit log, newest first."""
 
     def undoable(self) -> str:
-        """The id of the operator's newest action here that can be undone; nothing where there is none."""
+        """Return the id of the operator's newest action here that can be undone; empty if there is none."""
 
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
-        """The last reasons given with a verb, each once, newest first."""
+        """Return the last reasons given with a verb, each once, newest first."""
 
     def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[DecayForecast]]:
-        """Decay under any rule at any moment, with what is in memory today: the counts that decay itself goes by."""
+        """Return decay under any rule at any moment, for what is in memory today."""
 
     def why(self, name: str) -> Trace:
-        """What caused a thing and what came of it. Raises ActionError where there is none of this id."""
+        """Return what caused a thing and what came of it. Raises ActionError if nothing has this id."""
 
     def role_book(self) -> Book:
-        """How every role and model did so far."""
+        """Return the statistics of every role and model."""
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
-        """The `archived` or the `protected` nodes, the last changed first."""
+        """Return the `archived` or the `protected` nodes, last changed first."""
 
 
 class RemotePort:
-    """Speaks to the engine through the files alone, so that one room or five, attached or not, are the same."""
+    """Talks to the engine through files alone, so any number of rooms work alike, attached or not."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class RemotePort:
         return titles.alike(node_id, rows, revision)
 
     def _compared(self) -> tuple[Titles, Sequence[DiscoveryRow], int]:
-        """What was read of titles before, the open discoveries, and the revision of memory that they are of."""
+        """Return the titles index, the open discoveries, and the revision of memory they belong to."""
         with self._turn:
             now = self._clock.now()
             self._reader.load(now)

@@ -35,7 +35,7 @@ class RecallBriefing(msgspec.Struct, frozen=True):
 
 
 def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int = 6) -> RecallBriefing:
-    """Of a work unit, of some words, or without either of the work unit of one's own session.
+    """Brief on a work unit or on some words; without either, on the work unit of the caller's session.
 
     Nothing is told twice: what belongs to the work first, then how such things are done, then what is alike elsewhere.
     """
@@ -51,7 +51,7 @@ def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int =
 
 
 def _about(store: Folder, by: str, work: str) -> tuple[str, str, str]:
-    """(work unit or nothing, title, words to look for)."""
+    """Return (work unit id or "", title, words to search for)."""
     if work and not work.upper().startswith("WU-"):
         return "", one_line(work, 120), work
     try:
@@ -72,7 +72,7 @@ def _about(store: Folder, by: str, work: str) -> tuple[str, str, str]:
 
 
 def _as_words(text: str) -> str:
-    """Text as plain words of a query: nothing in it is a filter."""
+    """Return text as plain words of a query, in which nothing acts as a filter."""
     return " ".join(part for part in text.replace('"', " ").replace(":", " ").replace("!", " ").split())
 
 
@@ -86,7 +86,7 @@ def _wishes(wu_id: str, words: SearchQuery) -> Iterable[tuple[str, SearchQuery]]
 
 
 def _new(hits: Iterable[Hit], seen: set[str], limit: int) -> tuple[Hit, ...]:
-    """The first hits that were not told yet and are still in force."""
+    """Return the first hits that were not listed yet and are still in force."""
     chosen: list[Hit] = []
     for hit in hits:
         if hit.ref not in seen and hit.status not in ("archived", "superseded") and len(chosen) < limit:

@@ -1,4 +1,4 @@
-"""The timer around the engine: beats when one is due, looks when something happened, ends cleanly."""
+"""The timer around the engine: beats when one is due, polls when something happened, ends cleanly."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Runner:
         return any(not view.finished for view in self.engine.supervisor.index.live())
 
     async def _beat(self, reason: str) -> BeatReport:
-        """One beat. A disk or a system that does not go along makes the engine degraded, not dead: the next beat tries
+        """Make one beat. A disk or system error leaves the engine degraded, not dead: the next beat tries
         again.
         """
         now = self.engine.clock.now()
@@ -151,21 +151,21 @@ class Runner:
         return "stop"
 
     def _note_late(self, late: float, asleep: float) -> None:
-        """Tell of beats whose time went by: while the machine slept, if it did so for most of it (`asleep` seconds)."""
+        """Record beats that were missed, by reason: the machine slept (`asleep` seconds), or the engine stood still."""
         reason = beatlog.SLEPT if asleep > late / 2 else beatlog.STOOD_STILL
         engine = self.engine
         with contextlib.suppress(files.StoreError, OSError):  # a full disk: the late beat says so itself
             engine.beat_log.missed(late, engine.config.heartbeat.every_minutes * 60, reason, engine.clock.now())
 
     def _longest(self) -> float:
-        """How long to sleep at most."""
+        """Return how many seconds to sleep at most."""
         supervisor = self.engine.supervisor
         if supervisor.index.loading:
             return 0.0
         return _POLL if supervisor.dispatcher.wakeups.deaf else _TICK
 
     def _check_clocks(self, due: float, slept: float) -> None:
-        """Tell the right time of the next beat after the wall clock was moved; have a zygote made in quiet times."""
+        """Announce the next beat again after the wall clock was moved; start a zygote in quiet times."""
         clock = self.engine.clock
         if self.engine.notice_jump(clock.now()):
             self._announce(clock.now() + due - clock.running())
@@ -173,7 +173,7 @@ class Runner:
             self.engine.supervisor.dispatcher.warm_up(self.engine.config)
 
     def _plan(self, *, soon: bool, before: float = float("inf")) -> float:
-        """When the next beat is due, in running time and at most `before`; announced in wall time."""
+        """Return when the next beat is due, in running time and at most `before`; announce it in wall time."""
         now, running = self.engine.clock.now(), self.engine.clock.running()
         due = min(before, running + self.engine.next_beat(now, soon=soon) - now)
         self._announce(now + due - running)
@@ -199,7 +199,7 @@ class Runner:
             pass  # degraded: the late heartbeat tells the operator
 
     def _something_happened(self) -> bool:
-        """A new command, a new task, or a worker that ended: cheap evidence, no read."""
+        """Return whether there may be a new command, a new task or an ended worker; cheap, reads no file."""
         try:
             stamp = os.stat(self.engine.store.layout.tasks).st_mtime_ns
         except OSError:
@@ -211,7 +211,7 @@ class Runner:
         return moved or self.engine.commands.waiting or supervisor.dispatcher.child_ended()
 
     def _poll(self) -> bool:
-        """Commands and tasks at once; True where a whole beat was asked for."""
+        """See to commands and tasks at once; return whether a whole beat was asked for."""
         if self._superseded():
             return False
         try:

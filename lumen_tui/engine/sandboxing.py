@@ -1,4 +1,4 @@
-"""What the engine knows of the sandbox: it tests the tiers when it starts and now and then, and says what holds."""
+"""The sandbox tier in force: tested when the engine starts, after a change of settings and once an hour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY = 3600.0  # seconds between two tests while nothing changes
 
 
 class SandboxMonitor:
-    """The tier in force. `tell` gets a sentence whenever it becomes another one."""
+    """Keeps track of the tier in force. `tell` gets the tier and a sentence whenever it changes."""
 
     def __init__(self, layout: Layout, tell: Callable[[str, str], object]) -> None:
         self._layout, self._notify = layout, tell
@@ -46,7 +46,7 @@ class SandboxMonitor:
 
 
 def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
-    """The tier in force, a sentence on it and what each tier's test tried: made `now`, else as of the last time.
+    """Return the tier, a sentence on it and what each test tried: run `now`, else from the last run.
 
     All empty where there was none. Nothing is written in the state folder.
     """
@@ -65,7 +65,7 @@ def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[TierTest, ..
 
 
 def sentence_on(choice: TierChoice) -> str:
-    """The tier in a sentence."""
+    """Describe the tier in a sentence."""
     if choice.tier == tiers.REFUSED:
         return choice.reason
     sentence = {

@@ -1,4 +1,4 @@
-"""The settings that the engine goes by, and its word on each one that is not in force."""
+"""The settings that the engine uses, and events about each one that is not in force."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPAIRED = "all settings, roles and tools are in force again"
 
 
 class Settings:
-    """Read again where a file of theirs changed; what is not in force is told then, and at the start."""
+    """Reads settings again when a file of theirs changed; reports what is not in force."""
 
     def __init__(self, layout: Layout) -> None:
         self._read: Stamped[tuple[Config, list[str]]] = Stamped(
@@ -36,7 +36,7 @@ class Settings:
         return self._read.value[0]
 
     def refresh(self, log: EventLog, now: float) -> None:
-        """Take in what changed, and make an event of each thing that is wrong and was not told yet."""
+        """Take in what changed, and record an event for each new problem."""
         self._read.refresh()
         wrong = self._read.value[1]
         if wrong == self._reported:
@@ -48,7 +48,7 @@ class Settings:
 
 
 def not_in_force(layout: Layout) -> list[str]:
-    """Every setting, role and tool of the operator that is not in force: where it stands, why, and what holds now."""
+    """Return every setting, role and tool that is not in force: where it is, why, and what applies instead."""
     return _words(layout, load_config)[1]
 
 

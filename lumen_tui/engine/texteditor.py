@@ -14,7 +14,7 @@ class NoEditor(Exception):
 
 
 def command(environ: Mapping[str, str]) -> list[str]:
-    """The words that start the editor. NoEditor where none can be found."""
+    """Return the command line that starts the editor. Raises NoEditor if none can be found."""
     for name in ("VISUAL", "EDITOR"):
         if environ.get(name):
             return _split(name, environ[name])

@@ -1,4 +1,4 @@
-"""What wakes a sleeping engine at once: a command, a task, a signal, a worker that ended, a word of the zygote."""
+"""What wakes a sleeping engine: a command, a task, a signal, a worker that ended, a message from the zygote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OURS = frozenset({
 
 
 class Wakeups:
-    """One pollable descriptor over all of them. Where the system lacks a part, `deaf` says to look at intervals."""
+    """One pollable descriptor over all sources. If the system lacks inotify, `deaf` says to poll at intervals."""
 
     def __init__(self, layout: Layout) -> None:
         self._epoll = select.epoll()
@@ -35,11 +35,11 @@ class Wakeups:
         return self._notices is None
 
     def fileno(self) -> int:
-        """Readable where something happened."""
+        """Return the descriptor that is readable once something happened."""
         return self._epoll.fileno()
 
     def watch_process(self, task_id: str, leader: ProcessId) -> None:
-        """Wake up when that very process ends; nothing where it has ended already."""
+        """Wake up when that very process ends; do nothing if it has ended already."""
         if task_id in self._processes:
             return
         fd = process.open_pidfd(leader)
@@ -65,7 +65,7 @@ class Wakeups:
             return
 
     def happened(self) -> bool:
-        """Whether anything happened since the last call."""
+        """Return whether anything happened since the last call."""
         woken = False
         for fd, _ in self._epoll.poll(0):
             woken |= self._is_news(fd)
@@ -81,7 +81,7 @@ class Wakeups:
         return True
 
     def close(self) -> None:
-        """Let go of every descriptor."""
+        """Close every descriptor."""
         self.keep_processes(set())
         if self._notices is not None:
             self._notices.close()

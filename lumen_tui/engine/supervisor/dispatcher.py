@@ -29,7 +29,7 @@ from lumen_tui.store.tasks.task_index import TaskIndex
 
 
 def role_or_reason(layout: Layout, name: str) -> Role | str:
-    """The role in force, or the sentence that says why there is none."""
+    """Return the role in force, or a sentence that says why there is none."""
     try:
         return load_role(layout, name)
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def role_or_reason(layout: Layout, name: str) -> Role | str:
 
 
 def death_words(code: int) -> str:
-    """What an exit code, negative for a signal, says about a worker that left no exit.json."""
+    """Describe the exit code (negative for a signal) of a worker that left no exit.json."""
     if code == -signal.SIGKILL:
         return "it was killed (SIGKILL), by hand or because memory ran out"
     if code < 0:
@@ -154,7 +154,7 @@ class Dispatcher:
         return self._launch(view, now)
 
     def _keys(self, view: TaskView) -> tuple[str, ...]:
-        """The keys of every endpoint that the task may come to."""
+        """Return the key names of every endpoint that the task may use."""
         role, spec = role_or_reason(self._store.layout, view.spec.role), view.spec
         tier = role.tier if isinstance(role, Role) else ""
         return key_names(self.provider, self.models, role=spec.role, tier=tier, model=spec.model)
@@ -187,7 +187,7 @@ class Dispatcher:
         self._index.expect(view.id)
 
     def _dead_dependency(self, view: TaskView) -> str:
-        """Why a task can never start: something it depends on did not end well."""
+        """Return why a task can never start: something it depends on did not end well."""
         for name in view.spec.depends_on:
             dependency = self._index.find(name)
             if dependency is None:

@@ -22,7 +22,7 @@ Answer = tuple[bool, str]
 
 
 class PauseControl:
-    """Puts pauses into force, and ends them at a word or at their time."""
+    """Puts pauses into force, and ends them on request or when their time is over."""
 
     def __init__(self, layout: Layout, log: EventLog, index: TaskIndex) -> None:
         self._layout, self._log, self._index = layout, log, index
@@ -30,7 +30,7 @@ class PauseControl:
         self._parts = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
 
     def paused(self) -> Pause | None:
-        """The pause of everything; None where it is not paused."""
+        """Return the pause of everything; None if there is none."""
         self._all.refresh()
         return self._all.value
 
@@ -63,7 +63,7 @@ class PauseControl:
         return True, f"paused: nothing new starts, {len(running)} workers rest {when}"
 
     def _at_work(self) -> list[str]:
-        """The tasks with a worker, by the locks: the list may be a moment old."""
+        """Return the tasks that have a worker, by their locks, as the index may be a moment old."""
         may = self._index.unsettled()
         return [name for name in may if has_worker(self._layout.task(name))]
 
@@ -135,18 +135,18 @@ class PauseControl:
 
 
 class KillSwitch:
-    """The engine's side: looks for kill.json, ends the workers, tells when it came and when it went."""
+    """Watches kill.json: ends the workers while it is there, records when it comes and goes."""
 
     def __init__(self, store: Store, log: EventLog, running: Clock) -> None:
         self._layout, self._log, self._running = store.layout, log, running
         self.kill: Kill | None = None
 
     def changed(self) -> bool:
-        """Whether the switch was thrown or lifted since the last look: one `stat`."""
+        """Return whether the switch was thrown or lifted since the last poll: one `stat`."""
         return is_thrown(self._layout) != (self.kill is not None)
 
     def poll(self, now: float) -> Kill | None:
-        """The kill in force, with no worker left alive; None where there is none."""
+        """Return the kill in force, with no worker left alive; None if there is none."""
         before, self.kill = self.kill, read_kill(self._layout)
         if self.kill is not None:
             ended = end_all(self._layout, self.kill, now, self._running)
@@ -158,14 +158,14 @@ class KillSwitch:
 
 
 class RestartLimiter:
-    """Counts the workers of each role that ended without a word, by running time."""
+    """A circuit breaker: pauses a role too many of whose workers ended without an exit record."""
 
     def __init__(self, layout: Layout, log: EventLog) -> None:
         self._layout, self._log = layout, log
         self._times: dict[str, deque[float]] = {}
 
     def note(self, role: str, config: WorkersConfig, *, running: float, now: float) -> None:
-        """One more death; where it is one too many the role is paused."""
+        """Count one more death; pause the role if it is one too many."""
         seen = self._times.setdefault(role, deque())
         seen.append(running)
         while running - seen[0] > config.deaths_minutes * 60:

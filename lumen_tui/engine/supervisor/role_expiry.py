@@ -15,7 +15,7 @@ from lumen_tui.store.settings.roles import list_roles
 
 
 class RoleExpiry:
-    """Looks once in a beat. Roles are read again only where a file of theirs changed."""
+    """Fires roles whose time is over, once per beat. Roles are read again only if a file of theirs changed."""
 
     def __init__(self, store: Store, log: EventLog) -> None:
         self._store, self._log = store, log
@@ -30,7 +30,7 @@ class RoleExpiry:
         return [(times.epoch(role.until), role.name) for role in hired]
 
     def beat(self, now: float) -> None:
-        """Fire whose time is over."""
+        """Fire every role whose time is over."""
         self._ends.refresh()
         for ends, name in self._ends.value:
             if 0 < ends <= now:

@@ -53,7 +53,7 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 def recorded_ends(store: Store) -> set[Attempt]:
-    """The attempts whose end stands in the newest part of events.jsonl."""
+    """Return the attempts whose end is recorded in the newest part of events.jsonl."""
     reported: set[Attempt] = set()
     for journal in (store.layout.earlier_events, store.layout.events):
         ended = _ENDED_EVENT.findall(backwards.read_tail(journal, _REMEMBERED))
@@ -63,7 +63,7 @@ def recorded_ends(store: Store) -> set[Attempt]:
 
 @dataclass
 class SupervisionResult:
-    """What one look at the tasks changed."""
+    """What one pass over the tasks changed."""
 
     started: list[str] = field(default_factory=list)
     collected: list[str] = field(default_factory=list)
@@ -102,7 +102,7 @@ class TaskSupervisor:
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
 
     def poll(self, now: float, *, may_start: bool) -> SupervisionResult:
-        """One pass over the tasks. Reads nothing of a task on which nothing changed."""
+        """Make one pass over the tasks. Reads nothing of a task on which nothing changed."""
         supervised = SupervisionResult()
         self.dispatcher.reap()
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
@@ -134,7 +134,7 @@ class TaskSupervisor:
         self.dispatcher.forget_others(begun)
 
     def _lost(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
-        """A worker went without a word: try again where that is safe, give up where it is not."""
+        """Handle a worker that left no exit record: try again if that is safe, give up if not."""
         if view.id in self._ending:
             return  # we ended it ourselves; that job writes the exit
         folder = self._store.layout.task(view.id)
@@ -211,7 +211,7 @@ class TaskSupervisor:
             task_files.unarchive(self._store.layout, view.id)
 
     def _supervise(self, view: TaskView, now: float) -> None:
-        """Look after one that is alive."""
+        """See to a task whose worker is alive."""
         if self.index.is_leaderless(view.id):
             self._end_leftovers(view, now)
         elif not pauses.held(self._store.layout.task(view.id)):

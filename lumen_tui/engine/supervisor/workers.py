@@ -29,7 +29,7 @@ _LOOK_EVERY = 0.05  # seconds between two looks at a worker that was asked to st
 
 
 def worker_env(keys: Iterable[str]) -> dict[str, str]:
-    """What a worker may know of our environment; `keys` are the names of the keys that its models need."""
+    """Return the environment of a worker; `keys` names the API keys that its models need."""
     names = [*_KEPT_ENV, *keys, *(name for name in os.environ if name.startswith("LC_"))]
     env = {name: os.environ[name] for name in names if name in os.environ}
     if any(env.get(name) for name in _PROXIES):  # models on this machine are not reached through one
@@ -40,7 +40,7 @@ def worker_env(keys: Iterable[str]) -> dict[str, str]:
 
 
 def next_attempt(folder: Path) -> int:
-    """The number of the attempt that would begin now, from 1."""
+    """Return the number of the attempt that would begin now, from 1."""
     earlier = [path.name.split(".")[1] for path in folder.glob("run.*.json")]
     return max((int(number) for number in earlier if number.isdigit()), default=0) + 1
 
@@ -88,7 +88,7 @@ def start(
 
 
 def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: ZygoteClient | None) -> Started:
-    """Warm where that is possible, else cold. `held` is the list of the one descriptor that holds the lock."""
+    """Start warm if possible, else cold. `held` is the list of the one descriptor that holds the lock."""
     log = files.open_append(folder / "worker.log")
     try:
         if zygote is not None and (started := _warm(folder, held, log, env, zygote)):
@@ -99,7 +99,7 @@ def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: ZygoteCl
 
 
 def _warm(folder: Path, held: list[int], log: int, env: dict[str, str], zygote: ZygoteClient) -> Started | None:
-    """A fork of the zygote; None where there is none and none can come of it any more."""
+    """Fork a worker from the zygote; None if there is none and none can come of it any more."""
     try:
         born = zygote.start(folder, held[0], log, env)
     except ZygoteGone:
@@ -162,7 +162,7 @@ async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, t
 
 
 async def _gone(lock: Path, leader: ProcessId, seconds: float) -> bool:
-    """Whether the worker ends in time. Its folder may be archived meanwhile, so the lock alone does not tell."""
+    """Wait and return whether the worker ended in time. Its folder may be archived, so the lock alone does not say."""
     import asyncio  # late: see `supervisor`
 
     for _ in range(max(1, round(seconds / _LOOK_EVERY))):

@@ -26,7 +26,7 @@ _CODE = Path(lumen_tui.__file__).parent
 
 
 def code_stamp() -> int:
-    """Changes when a module that a worker loads is changed, added or removed."""
+    """Return a number that changes when a module that a worker loads is changed, added or removed."""
     stamps = [stamp for package in _PACKAGES for stamp in _stamps(os.path.join(_CODE, package))]
     return hash(tuple(sorted(stamps)))
 
@@ -69,7 +69,7 @@ class ZygoteClient:
         return self._ready.pss if self._ready else 0
 
     def fileno(self) -> int:
-        """The descriptor to watch for news; -1 where there is no zygote."""
+        """Return the descriptor to watch; -1 if there is no zygote."""
         return self._channel.fileno() if self._channel else -1
 
     def launch(self, kind: str, env: dict[str, str], idle: float) -> None:
@@ -138,7 +138,7 @@ class ZygoteClient:
             self._ready = reply
 
     def receive(self) -> None:
-        """Take in what it said meanwhile, without waiting."""
+        """Read its pending messages, without waiting."""
         while self._channel is not None and select.select([self._channel], [], [], 0)[0]:
             try:
                 data = self._channel.recv(spawning.MOST)
@@ -149,14 +149,14 @@ class ZygoteClient:
                 self.kill()
 
     def take_ended(self) -> list[spawning.Ended]:
-        """The workers that ended since the last call."""
+        """Return the workers that ended since the last call."""
         self.receive()
         _forgotten[:] = [child for child in _forgotten if child.poll() is None]
         ended, self._ended = self._ended, []
         return ended
 
     def retire(self) -> None:
-        """Let it go: it ends by itself, its workers go on."""
+        """Close the connection: the zygote ends by itself, its workers go on."""
         if self._channel is not None:
             self._channel.close()
         if self._child is not None:
@@ -176,7 +176,7 @@ _forgotten: list[subprocess.Popen[bytes]] = []  # retired ones that have not end
 
 
 def _pipe_with(data: bytes) -> int:
-    """The reading end of a pipe that holds `data`. OSError where a pipe does not take that much."""
+    """Return the reading end of a pipe that holds `data`. Raises OSError if a pipe does not take that much."""
     if len(data) > spawning.MOST_ENVIRONMENT:
         raise OSError(f"an environment of {len(data):,} bytes is too large to hand over")
     reading, writing = os.pipe2(os.O_CLOEXEC)
