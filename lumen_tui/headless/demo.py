@@ -69,7 +69,7 @@ _NOTES = (
 
 
 def make_folder() -> Path:
-    """A new throw-away place; returns where the state folder is going to be."""
+    """Make a new throw-away folder; return where the state folder is going to be."""
     return Path(tempfile.mkdtemp(prefix=_PREFIX)) / "state"
 
 
@@ -103,7 +103,7 @@ def drop_demo(root: Path) -> str:
 
 
 def _end_engine(layout: Layout) -> bool:
-    """TERM, wait, KILL; whether none drives any more. One that was started just now does not hold the lease yet."""
+    """End the engine: TERM, wait, KILL. Return whether none is left; one just started does not hold the lease yet."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         process.send(_engines(layout), number)
         if _ended(layout):
@@ -166,7 +166,7 @@ async def _run(root: Path) -> None:
 
 
 def _project(folder: Path) -> Path:
-    """A small project for the workers to look at."""
+    """Make a small project for the workers to look at."""
     for name in ("log", "src", "data"):
         directories.make_folder(folder / name)
     lines = [f"2026-11-20T10:{i // 60:02d}:{i % 60:02d}Z INFO request {i} served in {i % 37} ms" for i in range(900)]

@@ -1,4 +1,4 @@
-"""Who clears a demo away, however its room ends: a process of its own that waits for the end of a pipe.
+"""Removal of a demo, however its room ends: a process of its own that waits for the end of a pipe.
 
 After a hang-up nobody waits, and after a kill there is nobody in the room's own process to end an engine and to remove
 a folder.
@@ -14,7 +14,7 @@ from types import TracebackType
 
 
 class Sitter:
-    """Sits by the demo in `root` for the time of a `with`, or of this process."""
+    """Removes the demo in `root` when its `with` block, or this process, ends."""
 
     def __init__(self, root: Path) -> None:
         self._process = subprocess.Popen(
@@ -34,7 +34,7 @@ class Sitter:
             self._process.stdin.close()
 
     def left_over(self) -> str:
-        """Once the demo is cleared away: what could not be, in words, or the empty string."""
+        """Wait until the demo is removed; return what could not be, in words, or the empty string."""
         leftover = self._process.stdout.read() if self._process.stdout is not None else ""
         self._process.wait()
         return leftover.strip()

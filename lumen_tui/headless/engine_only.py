@@ -1,4 +1,4 @@
-"""Run the engine in this process and tell what it does."""
+"""`--engine-only`: run the engine in this process and print what it does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Output:
         self._apart = not _same_file(sys.stdout, sys.stderr)
 
     def event(self, event: EngineEvent) -> None:
-        """One engine event."""
+        """Print one engine event."""
         if event.kind == settings.EVENT and self._apart:
             print(f"lumen-tui: {one_line(event.text, _LONGEST)}", file=sys.stderr)
         if self._json:
@@ -40,7 +40,7 @@ class Output:
             self._text(f"{event.at}  {event.kind:<14}{task} {one_line(event.text, _LONGEST)}")
 
     def beat(self, report: BeatReport) -> None:
-        """One beat."""
+        """Print one beat."""
         if self._json:
             self._line(
                 {
@@ -63,7 +63,7 @@ class Output:
 
     @staticmethod
     def _text(line: str) -> None:
-        """A log that has no room must not end the engine: what could not be said is left out.
+        """Print a line; a full disk must not end the engine, so what cannot be written is dropped.
 
         Past Python's buffer, which would keep it, and say it to be lost once more at the end.
         """
@@ -75,7 +75,7 @@ class Output:
 
 
 def _same_file(first: TextIO, second: TextIO) -> bool:
-    """Whether two streams lead to the same file."""
+    """Return whether two streams lead to the same file."""
     try:
         return os.path.sameopenfile(first.fileno(), second.fileno())
     except OSError:

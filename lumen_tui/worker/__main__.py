@@ -41,7 +41,7 @@ class NoLock(Exception):
 
 
 def take_lock(folder: Path, environ: dict[str, str]) -> int:
-    """The descriptor that holds run.lock: the one that was inherited, else a new one. NoLock."""
+    """Return the descriptor that holds run.lock: the inherited one, else a new one. Raises NoLock."""
     path = folder / "run.lock"
     inherited = environ.pop(LOCK_VARIABLE, "")
     os.environ.pop(LOCK_VARIABLE, None)
@@ -99,7 +99,7 @@ def _last_event(task: Task, status: str, reason: str) -> None:
 
 
 def run(folder: Path, environ: dict[str, str]) -> int:
-    """Everything between the lock and exit.json."""
+    """Run the task in `folder`, and write exit.json; the lock is held."""
     began = time.monotonic()
     stopper = Stopper(folder, time.monotonic, time.time)
     world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ))

@@ -1,4 +1,4 @@
-"""Asking a person for a word on a tool call: a file that asks, a file that answers, and a wait that outlives both."""
+"""Asking a person to approve a tool call: a request file, a decision file, and a wait that survives restarts."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _MOST_BYTES = 64 * 1024 * 1024  # of one file; of a larger one its size and time
 
 
 class ApprovalClient:
-    """Asks for one task."""
+    """Asks a person on behalf of one task."""
 
     def __init__(self, world: World, spec: Spec, events: Recorder, attempt: int = 1) -> None:
         self._world, self._spec, self._events, self._attempt = world, spec, events, attempt
         self._layout = world.store.layout
 
     def ask(self, request: ApprovalRequest) -> ApprovalReply:
-        """What a person says to the call; blocks until somebody has said it or the time is over. Raises Stopped.
+        """Return a person's decision on the call; block until there is one or the time is over. Raises Stopped.
 
         The time does not count against the task's limit.
 
@@ -68,7 +68,7 @@ class ApprovalClient:
             request = msgspec.structs.replace(request, reason=f"{reason}: look at it again. {asked}")
 
     def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
-        """The question on file: one that still counts from an earlier attempt and is not outdated, else a new one."""
+        """Return the request on file if one from an earlier attempt still counts and is not outdated, else a new one."""
         for turn in range(_MOST_TURNS):
             approval_id = approvals.id_for(self._spec.id, call, turn)
             known = approvals.read(self._layout, approval_id)
@@ -80,7 +80,7 @@ class ApprovalClient:
         raise ToolError(f"a person was asked {_MOST_TURNS} times about this call: that is enough")
 
     def _counts(self, known: Approval) -> bool:
-        """Whether a question on file still speaks for the call: it is open, its yes was not used, or it is a no."""
+        """Return whether a request on file still counts: it is open, its yes was not used, or it is a no."""
         answer = approvals.decision(self._layout, known.id)
         if answer is None:
             return True
@@ -90,7 +90,7 @@ class ApprovalClient:
         return not answer.ended or acted is None or acted.attempt == self._attempt
 
     def _was_lost(self, acted: Acted) -> bool:
-        """Whether an earlier attempt took a yes and came to its end before the call began."""
+        """Return whether an earlier attempt took a yes and ended before the call began."""
         return acted.attempt < self._attempt and nothing_begun(self._world.folder, self._attempt)
 
     def _new(self, approval_id: str, call: str, request: ApprovalRequest) -> Approval:
@@ -123,14 +123,14 @@ class ApprovalClient:
         )
 
     def _files(self, request: ApprovalRequest) -> dict[str, str]:
-        """What the command runs, as it stands now. A name that holds a secret is not written down."""
+        """Return hashes of the files that the command runs. A path that holds a secret is left out."""
         own = self._layout.task(self._spec.id)
         start = own / FILES if (own / FILES).is_dir() else own
         contents = run_files(request.tool, request.arguments, start)
         return {path: text for path, text in contents.items() if self._world.redact(path) == path}
 
     def _wait(self, approval: Approval) -> Decision:
-        """Until there is an answer."""
+        """Wait for the decision; expire the request when its time is over."""
         self._events.event(
             "waiting",
             f"waits for a person: {approval.summary}",
@@ -149,7 +149,7 @@ class ApprovalClient:
                 time.sleep(_LOOK)
 
     def _take(self, approval: Approval) -> Decision | None:
-        """The answer, where there is one. Not interrupted: an answer that was taken is acted on or told."""
+        """Take the decision, if there is one. Not interrupted: a decision that was taken is acted on or reported."""
         with self._world.stopper.guard():
             return approvals.take(self._layout, approval, self._attempt, self._world.now())
 
@@ -169,7 +169,7 @@ class ApprovalClient:
 
 
 def run_files(tool: str, arguments: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Return what the named files hold, each as a hash; empty where the call is no command that runs any.
+    """Return a hash of each file that the command runs; empty if the call is no command that runs any.
 
     `folder` is where a command of the task starts that names none.
     """
@@ -181,7 +181,7 @@ def run_files(tool: str, arguments: dict[str, Any], folder: Path) -> dict[str, s
 
 
 def hashes_now(paths: Iterable[str]) -> dict[str, str]:
-    """Return the same of these paths as they stand now; of one that is no file it is the empty text."""
+    """Return a hash of the current content of each path; the empty text for one that is no file."""
     return {path: _hash(path) for path in dict.fromkeys(paths)}
 
 

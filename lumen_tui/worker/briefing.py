@@ -1,4 +1,4 @@
-"""What a model is told before it begins: the role's prompt, the rules that are enforced, and those that are not."""
+"""The system prompt of a worker: the role's prompt, the rules that are enforced, and those that are advice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Say what you could not find out. Never invent a file, a number or a quotation.""
 
 
 def system_prompt(role: Role, rules: TaskRules, mark: str = "") -> str:
-    """The system prompt of one task. `mark` is the mark of the fences around material."""
+    """Build the system prompt of one task. `mark` is the mark of the fences around material."""
     frame = _AGENT_FRAME if role.name == agent.ROLE else _FRAME
     parts = [role.prompt.strip(), frame, explained(mark) if mark else "", " ".join(_limits(rules)), _rules(rules)]
     return "\n\n".join([part for part in parts if part])
@@ -50,7 +50,7 @@ def _limits(rules: TaskRules) -> list[str]:
 
 
 def _rules(rules: TaskRules) -> str:
-    """The rules on single tools, and what is only asked for."""
+    """Return the rules on single tools, and those that are only advice."""
     lines = [f"- {text}" for text in rules.enforced]
     lines += [f"- {in_words(rule)}" for rule in rules.tool_rules]
     lines += [f"- calls of the kind {group} wait for a person's word" for group in rules.asks if _may(rules, group)]
@@ -61,7 +61,7 @@ def _rules(rules: TaskRules) -> str:
 
 
 def _may(rules: TaskRules, group: str) -> bool:
-    """Whether calls of a group can be made at all in this task."""
+    """Return whether calls of a group can be made at all in this task."""
     name = group.partition(":")[0]
     if name == "write":
         return rules.write
@@ -69,7 +69,7 @@ def _may(rules: TaskRules, group: str) -> bool:
 
 
 def rules_for_record(rules: TaskRules) -> list[str]:
-    """For the record: which constraints are held, by which rules, and which are only advice."""
+    """List for the event log which constraints are enforced, by which rules, and which are only advice."""
     return [
         *[f"enforced: {text}" for text in rules.enforced],
         *[f"rule: {in_words(rule)}" for rule in rules.tool_rules],

@@ -33,7 +33,7 @@ Answer with a JSON array and nothing else, one element for each candidate: {"can
 
 
 def judge(trial: Trial, store: Store, environ: dict[str, str]) -> Judgement:
-    """Ask, and take the answer apart. Whatever goes wrong is said in it."""
+    """Ask the model and parse its reply. Whatever goes wrong is in the `problem` of the result."""
     reply = ask(store, SESSION, _job(trial, environ), environ)
     against = None if reply.problem else objections(reply.text, len(trial.cases))
     problem = reply.problem or ("" if against is not None else "its answer cannot be used")
@@ -57,7 +57,7 @@ def _job(trial: Trial, environ: dict[str, str]) -> Job:
 
 
 def objections(text: str, count: int) -> dict[int, str] | None:
-    """The reason by the number of the candidate; None where the answer cannot be used.
+    """Return the reasons by the number of the candidate; None if the reply cannot be used.
 
     One that names an unknown candidate, or one twice, was not made from what was shown: nothing of it is believed.
     Of a candidate that it leaves out it has said nothing.

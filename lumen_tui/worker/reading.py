@@ -81,7 +81,7 @@ class Spender:
         self.usd, self.tokens = 0.0, 0
 
     def reserve(self, call: Reserve) -> None:
-        """NoRoom where a cap has none, or where the agent was killed."""
+        """Set aside what a call may cost. Raises NoRoom if a cap has no room or the agent was killed."""
         most = call.usage
         if kill := read_kill(self._store.layout):
             raise NoRoom(kill.words)
@@ -113,12 +113,12 @@ class Spender:
         self._hold = hold
 
     def sent(self) -> None:
-        """The request leaves now."""
+        """Note that the request leaves now."""
         if self._hold is not None:
             self._ledger.sent(self._hold.id, self._hold.day, time.time())
 
     def settle(self, usage: Usage) -> None:
-        """Say what the last call did cost."""
+        """Record what the last call cost."""
         self.usd, self.tokens = self.usd + usage.usd, self.tokens + usage.tokens
         if self._hold is not None:
             self._ledger.settle(
@@ -128,7 +128,7 @@ class Spender:
 
 
 def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
-    """Ask, and take the answer apart. Whatever goes wrong is said in it."""
+    """Ask the model and parse its reply. Whatever goes wrong is in the `problem` of the result."""
     reply = ask(store, order.session, _job(order, environ), environ)
     listed = None if reply.problem else candidates(reply.text)
     problem = reply.problem or ("" if listed is not None else "its answer is no JSON array")
@@ -136,7 +136,7 @@ def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
 
 
 def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> ModelReply:
-    """One conversation of the tier haiku without tools, paid from the ledger."""
+    """Hold one conversation in the haiku tier, without tools, paid from the ledger."""
     config = load_config(store.layout)[0]
     role, spec = Role(name=NAME, purpose="reads sessions", tools=()), Spec(id=NAME, objective="read a session")
     spender = Spender(store, config, session)
@@ -179,12 +179,12 @@ def _converse(talk: Conversation, spender: Spender) -> Outcome:
 
 
 def array_in(text: str) -> str:
-    """The JSON array of an answer, whatever is around it; no JSON at all where there is none."""
+    """Return the JSON array in a reply, whatever is around it; "?" if there is none."""
     return text[text.find("[") : text.rfind("]") + 1] or "?"
 
 
 def candidates(text: str) -> list[Candidate] | None:
-    """What stands in the array of an answer, whatever is around it; None where there is no array."""
+    """Return the candidates in the array of a reply, whatever is around it; None if there is no array."""
     try:
         raw = msgspec.json.decode(array_in(text))
     except UNDECODABLE:
@@ -199,7 +199,7 @@ def candidates(text: str) -> list[Candidate] | None:
 
 
 def answer_one(kind: type[_Order], answer: Callable[[_Order, Store, dict[str, str]], msgspec.Struct]) -> int:
-    """All of such a process: what is asked on standard input, the answer on standard output."""
+    """Be the whole process: read the order from standard input, write the answer to standard output."""
     os.umask(0o077)
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=kind)
     reply = answer(order, Store(Path(order.root)), dict(os.environ))

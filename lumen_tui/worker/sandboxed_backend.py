@@ -1,4 +1,4 @@
-"""A back end's program in the walls of the task: it may write where the task may, and in its own folder."""
+"""A back end's program in the task's sandbox: it may write where the task may, and in its own folder."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _start(
 
 
 def _program_policy(context: Context, cwd: str, program: str, own: str) -> Policy:
-    """The task's policy; beyond it the program reaches its model, and what is its own."""
+    """Return the task's policy, widened so that the program reaches its model and its own folder."""
     base = policy(context, settings(context), cwd)
     caps = msgspec.structs.replace(base.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)
     return msgspec.structs.replace(

@@ -60,7 +60,7 @@ class Spending:
         return self._granted()
 
     def _granted(self) -> int:
-        """The tokens of the answer, told where they are fewer than were asked for; else 0."""
+        """Return the tokens the answer may have if they are fewer than asked for, and note that; else 0."""
         if self._tight is None:
             return 0
         cap, output = self._tight
@@ -69,7 +69,7 @@ class Spending:
         return output
 
     def sent(self) -> None:
-        """The request leaves now. ProviderError where that cannot be noted: then it must not."""
+        """Note that the request leaves now. Raises ProviderError if that cannot be noted: then it must not leave."""
         if self._call is None:
             return
         try:
@@ -79,7 +79,7 @@ class Spending:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
     def spent(self, usage: Usage) -> None:
-        """Count one call. ProviderError where nobody had reserved it and the task's budget is used up now."""
+        """Count one call. Raises ProviderError if it was not reserved and the task's budget is used up now."""
         before, call = self._tally.usage, self._call
         self._tally.usage = Usage(
             input_tokens=before.input_tokens + usage.input_tokens,
@@ -97,7 +97,7 @@ class Spending:
             self._check_own()
 
     def _try(self, call: Reserve, worked: float, waited: float) -> tuple[str, bool]:
-        """Why there is no room now, and whether waiting may help; ("", False) once the call is set aside."""
+        """Set the call aside; return ("", False), or why there is no room and whether waiting may help."""
         self._look_for_kill()
         self._settings.refresh()
         hold = replace(self._entry(HOLD, call.usage, call.model, seconds=worked, waited=waited), unsent=call.tells)
@@ -114,7 +114,7 @@ class Spending:
         return "", False
 
     def _make(self, book: Book, hold: Entry, call: Reserve, short: list[Cap]) -> Entry | str:
-        """The hold, as large as all caps let it be, or why there is none; then `short` ends with that cap."""
+        """Return the hold, as large as all caps allow, or why there is none; then `short` ends with that cap."""
         least = call.least or call.usage
         high, low = Amount(call.usage.tokens, call.usage.usd), Amount(least.tokens, least.usd)
         fits, tight = 1.0, None
@@ -153,7 +153,7 @@ class Spending:
         self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {reason}")
 
     def _record_wait(self, reason: str, call: Reserve) -> None:
-        """What it waits for at least, so that nobody is asked for room that is not needed."""
+        """Record how much room the call waits for at least, so that no more than that is asked of a person."""
         self._events.event("waiting", reason, budget=True)
         try:
             with self._world.stopper.guard():
@@ -196,11 +196,11 @@ class Spending:
             raise Stopped
 
     def _mark(self) -> None:
-        """The time from here on is not counted yet."""
+        """Start counting work time from here."""
         self._since, self._limit = self._world.monotonic(), self._world.stopper.ends
 
     def _lap(self) -> float:
-        """Seconds of work since the last line, once. A wait for a person or a rest is none.
+        """Return the seconds of work since the last call, without waits for a person and rests.
 
         The moment at which the time limit ends moves on by just as much as does not count.
         """
@@ -236,7 +236,7 @@ class Spending:
 
 
 def _given_up(waited: float, undriven: float) -> str:
-    """Why a wait for room in the budget ends without it, or the empty string. Both in seconds."""
+    """Return why a wait for room in the budget ends without it, or the empty string. Both in seconds."""
     if undriven > _UNDRIVEN:
         return f"no engine has driven for {span(undriven)}, so the wait for the budget ended"
     return f"the wait for the budget ended after {span(waited)}" if waited > _LONGEST else ""

@@ -66,7 +66,7 @@ class Stopper:
 
     @contextmanager
     def untimed(self) -> Iterator[None]:
-        """The time inside does not count against the limit."""
+        """Keep the time inside from counting against the limit."""
         began, ends = self._monotonic(), self._ends
         self._ends = 0.0
         try:
@@ -75,7 +75,7 @@ class Stopper:
             self._ends = ends and ends + self._monotonic() - began
 
     def stopped(self) -> bool:
-        """Whether the task must end."""
+        """Return whether the task must end."""
         return bool(self.status)
 
     def poll(self) -> None:
@@ -99,7 +99,7 @@ class Stopper:
 
     @contextmanager
     def guard(self, *, step: bool = False) -> Iterator[None]:
-        """Nothing inside is interrupted. `step` says that one tool call has ended and another begins inside."""
+        """Interrupt nothing inside. `step` says that one tool call has ended and another begins inside."""
         if step and self._armed and not self._guards:
             self._between_steps()
         self._guards += 1
@@ -130,7 +130,7 @@ class Stopper:
             self._resting = False
 
     def arm(self) -> None:
-        """Take the signals and begin to look."""
+        """Install the signal handlers and start polling."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
@@ -140,7 +140,7 @@ class Stopper:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
     def disarm(self) -> None:
-        """From here on nothing is interrupted: the end is being written."""
+        """Interrupt nothing from here on: the end is being written."""
         self._armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
 

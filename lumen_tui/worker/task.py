@@ -56,11 +56,11 @@ from lumen_tui.worker.world import TaskTally, World
 
 
 class CannotBegin(Exception):
-    """The task cannot begin; the text says what a person must mend."""
+    """The task cannot begin; the text says what a person must fix."""
 
 
 def read_spec(folder: Path) -> Spec:
-    """spec.json; CannotBegin where it cannot be used."""
+    """Read spec.json. Raises CannotBegin if it cannot be used."""
     try:
         data = files.read(folder / "spec.json")
         if data is None:
@@ -74,7 +74,7 @@ def read_spec(folder: Path) -> Spec:
 
 
 def read_attempt(folder: Path) -> int:
-    """The number in run.json; 1 where there is none."""
+    """Return the attempt number in run.json; 1 if there is none."""
     try:
         return msgspec.json.decode(files.read(folder / "run.json") or b"", type=Run).attempt
     except (*UNDECODABLE, files.StoreError):
@@ -95,7 +95,7 @@ def _role(store: Store, spec: Spec) -> Role:
 
 
 class Task:
-    """The task at work."""
+    """One task: its role, its toolbox, and the conversation that does it."""
 
     def __init__(self, world: World, tally: TaskTally) -> None:
         self._world, self._tally = world, tally
@@ -134,17 +134,17 @@ class Task:
         )
 
     def _begins(self, tool: str) -> None:
-        """A call begins that must not be made twice: should this worker die, it is not taken up again by itself."""
+        """Note a call that must not be made twice: if this worker dies, the task is not retried by itself."""
         with self._world.stopper.guard():
             begun.note(self._world.folder, self._tally.attempt, tool, self._world.now())
 
     @property
     def seconds(self) -> float:
-        """How long it may take."""
+        """How many seconds the task may take."""
         return self.spec.timeout_seconds or self._role.limits.timeout_seconds
 
     def run(self) -> Outcome:
-        """Work. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
+        """Do the task. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
         began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
         self._events.event("started", began, session=self._tally.session, sandbox=self._sandbox())
         for problem in self._problems:
@@ -160,14 +160,14 @@ class Task:
         return self._settle(outcome)
 
     def _sandbox(self) -> str:
-        """The sandbox tier of its commands. CannotBegin where it needs some and none is run."""
+        """Return the sandbox tier of its commands. Raises CannotBegin if it needs commands and none may run."""
         try:
             return tier_in_force(self._context, self._toolbox.rules.shell)
         except ToolError as error:
             raise CannotBegin(str(error)) from error
 
     def finished(self, status: str, reason: str) -> None:
-        """The last event."""
+        """Record the last event."""
         self._events.event("finished", one_line(reason, 160) or status, ok=status == "done", status=status)
         self._transcript.end(status, reason)
 
@@ -208,7 +208,7 @@ class Task:
         return ToolResult("", data={"output": output}) if output else None
 
     def _take(self, step: TextUpdate | Spent | BuiltinToolResult) -> None:
-        """Everything that a back end says and is not answered."""
+        """Record a step of the back end that needs no reply."""
         if isinstance(step, TextUpdate):
             self._events.event(step.kind, step.text, **step.data)
             self._transcript.said(step.kind, step.text)
@@ -232,7 +232,7 @@ class Task:
         return self._toolbox.fenced(call.name, call.arguments, result)
 
     def _permit(self, step: PermissionRequest) -> ToolResult:
-        """Whether a back end may use a tool of its own."""
+        """Decide whether a back end may use a tool of its own."""
         described = self._toolbox.describe(step.call.name, step.call.arguments)
         self._events.event("call", described, tool=step.name, counts_as=step.call.name)
         result = self._toolbox.permit(step.call.name, step.call.arguments)
@@ -241,14 +241,14 @@ class Task:
         return result
 
     def _ran(self, step: BuiltinToolResult, **more: Any) -> None:
-        """What such a tool gave."""
+        """Record what a back end's own tool returned."""
         text = f"{step.text.count(chr(10)) + 1:,} lines" if step.ok else one_line(step.text, 300)
         self._transcript.called(step.name, step.call.arguments)
         self._transcript.answered(ToolResult(step.text, step.ok, summary=text))
         self._events.event("result", text, tool=step.name, ok=step.ok, **more)
 
     def _settle(self, outcome: Outcome) -> Outcome:
-        """A good end has a result: the final answer becomes one where none was written."""
+        """Check the end: the final answer becomes the result if none was written."""
         self._transcript.answer(outcome.text)
         if not outcome.ok:
             self._events.event("error", outcome.reason, ok=False)
@@ -263,14 +263,14 @@ class Task:
         return outcome
 
     def _keep(self, text: str) -> None:
-        """The final answer as the result, or as the deposit of a loop that ended without one."""
+        """Keep the final answer as the result, or as the deposit of a loop that ended without one."""
         if self._role.name == agent.ROLE:
             deposit.deposit_last_words(self._context, text)
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
     def _known(self) -> str:
-        """What the task comes with, fenced as material; the briefing of a loop is ours and has fences of its own."""
+        """Return the task's context, fenced as material; the briefing of a loop has fences of its own."""
         before = earlier(acts_so_far(self._context)) if self._tally.attempt > 1 else ""
         known = self.spec.context.strip()
         if known and self._role.name != agent.ROLE:

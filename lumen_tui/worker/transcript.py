@@ -48,56 +48,56 @@ class Transcript:
         self._calls = 0
 
     def begin(self, job: Job, model: str) -> None:
-        """The line that opens it: what the model is asked."""
+        """Write the first line: what the model is asked."""
         self._model = model
         parts = [job.objective, job.context if job.context.strip() else ""]
         parts.append("\n".join(f"- {text}" for text in job.constraints))
         self._line("user", message={"role": "user", "content": "\n\n".join(part for part in parts if part)})
 
     def reserved(self, model: str) -> None:
-        """A model call begins: what comes now is one answer."""
+        """Begin a new answer: a model call was reserved."""
         self._flush()
         self._model, self._message, self._usage = model, f"msg_{shape.new_uuid()}", Usage()
         self._texts.clear()
 
     def said(self, kind: str, text: str) -> None:
-        """Words on the way: a piece of the answer, or a remark that is no part of it."""
+        """Take in text: a piece of the answer, or a remark that is no part of it."""
         if kind == "text":
             self._pieces.append(text)
         elif text:
             self.remark(text, kind)
 
     def remark(self, text: str, kind: str = "note") -> None:
-        """A line of ours."""
+        """Write a remark of the worker."""
         self._line("system", subtype=kind, level="info", content=text)
 
     def spent(self, usage: Usage, *, ok: bool) -> None:
-        """The answer is whole; of one that failed nothing is kept."""
+        """Finish the answer; nothing of one that failed is kept."""
         self._usage = usage
         if not ok:
             self._pieces.clear()
         self._flush()
 
     def called(self, name: str, arguments: dict[str, Any]) -> None:
-        """A tool call of the model."""
+        """Write a tool call of the model."""
         self._flush()
         self._calls += 1
         self._call_id = f"toolu_{self._calls:04d}_{shape.new_uuid()[:8]}"
         self._assistant(shape.use_block(self._call_id, name, arguments), "tool_use")
 
     def answered(self, result: ToolResult) -> None:
-        """What the call gave."""
+        """Write what the call returned."""
         block = shape.result_block(self._call_id, result.text, ok=result.ok)
         self._line("user", message={"role": "user", "content": [block]}, toolUseResult=result.summary)
 
     def answer(self, text: str) -> None:
-        """The final answer, where it was not written on the way."""
+        """Write the final answer, if it was not written already."""
         self._flush()
         if text.strip() and text.strip() not in self._texts:
             self._assistant(shape.text_block(text), "end_turn")
 
     def end(self, status: str, reason: str) -> None:
-        """The last line."""
+        """Write the last line."""
         self._flush()
         level = "info" if status == "done" else "error"
         self._line("system", durable=True, subtype="end", level=level, content=f"{status}: {reason}".rstrip(": "))
@@ -136,7 +136,7 @@ class Transcript:
         self._last = line_id
 
     def _clean(self, value: Any, depth: int = 0) -> Any:
-        """Every text safe and without secrets; keys too, which a model may choose."""
+        """Make every text safe and free of secrets, keys included, which a model may choose."""
         if isinstance(value, str):
             return self._redact(safe(value))
         if depth > _DEEPEST:

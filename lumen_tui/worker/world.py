@@ -1,4 +1,4 @@
-"""What the process and its task share."""
+"""What the worker process and its task share: folder, clocks, environment, running totals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class World:
 
 @dataclass
 class TaskTally:
-    """What the exit tells; filled on the way, so that it is there however the task ends."""
+    """What exit.json reports; filled as the task goes on, so that it is there however the task ends."""
 
     brain: str = ""
     usage: Usage = field(default_factory=Usage)

@@ -40,7 +40,7 @@ class ZygoteServer:
         self._woken, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def serve(self) -> None:
-        """Until the engine goes, or nothing was asked for a long time and no child is left."""
+        """Serve until the engine goes, or until it was idle for long and no child is left."""
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         poll = select.poll()
@@ -65,7 +65,7 @@ class ZygoteServer:
             send(self._channel, spawning.Ended(pid, os.waitstatus_to_exitcode(status)))
 
     def _handle_order(self) -> bool:
-        """Carry out one order; False where the engine has gone."""
+        """Carry out one order; return False if the engine has gone."""
         try:
             data, fds, _, _ = socket.recv_fds(self._channel, spawning.MOST, _FDS, socket.MSG_CMSG_CLOEXEC)
         except ConnectionError:
@@ -103,7 +103,7 @@ def send(channel: socket.socket, record: msgspec.Struct) -> None:
 
 
 def become_worker(folder: str, fds: list[int]) -> NoReturn:
-    """From here on this process is a worker like one that was started cold; it does not come back."""
+    """Turn this process into a worker like one that was started cold; never returns."""
     code = 1
     try:
         os.setsid()
@@ -124,7 +124,7 @@ def become_worker(folder: str, fds: list[int]) -> NoReturn:
 
 
 def _take_over(lock: int, log: int, secrets: int) -> int:
-    """The worker's own environment and descriptors, and nothing of the zygote's; returns the lock's descriptor."""
+    """Set up the worker's own environment and descriptors, without the zygote's; return the lock's descriptor."""
     with open(secrets, "rb", closefd=False) as pipe:
         environment: dict[str, str] = msgspec.json.decode(pipe.read(), type=dict[str, str])
     os.environ.clear()
@@ -137,7 +137,7 @@ def _take_over(lock: int, log: int, secrets: int) -> int:
 
 
 def _set_name(name: str) -> None:
-    """The name that ps shows."""
+    """Set the process name that ps shows."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
     except (OSError, AttributeError):
@@ -145,7 +145,7 @@ def _set_name(name: str) -> None:
 
 
 def _closed_to_others() -> None:
-    """No process of the same user may look into this one or take its socket: workers inherit that."""
+    """Close this process to others of the same user, so that they cannot take its socket; workers inherit that."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     except (OSError, AttributeError):
@@ -153,7 +153,7 @@ def _closed_to_others() -> None:
 
 
 def _weight() -> int:
-    """The proportional share of memory in KiB; 0 where the system does not tell."""
+    """Return the proportional share of memory in KiB; 0 if the system does not say."""
     try:
         with open("/proc/self/smaps_rollup", encoding="ascii") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))

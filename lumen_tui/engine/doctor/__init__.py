@@ -1,1 +1,1 @@
-"""The doctor: looks through a whole state folder, names what is wrong, and mends what can be mended."""
+"""The doctor: checks a whole state folder, reports what is wrong, and repairs what it can."""

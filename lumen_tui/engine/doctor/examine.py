@@ -1,4 +1,4 @@
-"""One look at everything, in the order in which one thing's mending uncovers the next."""
+"""All checks of a state folder, in the order in which one repair uncovers the next problem."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHECKS: dict[str, Check] = {
 
 
 def examine(store: Store, *, now: float, fix: bool = False) -> DoctorReport:
-    """Look at a state folder; with `fix` mend what can be mended. A check that fails is a finding, not the end."""
+    """Check a state folder; with `fix`, repair what can be. A check that fails is a finding itself."""
     findings: list[Finding] = []
     for name, check in CHECKS.items():
         try:

@@ -1,4 +1,4 @@
-"""What the doctor found."""
+"""What the doctor found: single findings, and the report of a whole check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PROBLEM, NOTE = "problem", "note"
 
 
 class Finding(Struct, frozen=True):
-    """One thing out of order. A note is worth knowing and needs no mending."""
+    """One thing out of order. A note is worth knowing and needs no repair."""
 
     check: str
     where: str  # a path below the state folder, with `:line` where there is one
@@ -20,7 +20,7 @@ class Finding(Struct, frozen=True):
 
 
 class DoctorReport(Struct, frozen=True):
-    """One look at a state folder."""
+    """The result of checking a state folder."""
 
     root: str
     checked: tuple[str, ...]

@@ -17,7 +17,7 @@ from lumen_tui.tools.files.paths import OWN_FILES
 
 
 def places(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Folders where a state file belongs. Of links and the like `modes` tells."""
+    """Report folders where a state file belongs; `modes` reports links and the like."""
     for problem in _folders(layout):
         yield Finding("places", problem.where, problem.what, problem.hint)
 
@@ -29,7 +29,7 @@ def _folders(layout: Layout) -> list[Problem]:
 
 
 def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Every file 0600 or stricter, folders 0700; folders and journals writable; nothing linked, nothing foreign."""
+    """Report modes wider than 0600 and 0700, folders and journals not writable, links, foreign owners."""
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
     if above := directories.shared_above(layout.root):
@@ -46,7 +46,7 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def _everything(root: Path) -> Iterator[Path]:
-    """All but what commands of tasks made in their own folders: those are closed, and links and modes are theirs."""
+    """Yield every path but those that commands of tasks made in their own folders."""
     yield root
     tasks = str(root / "tasks")
     for folder, folders, names in os.walk(root):
@@ -93,7 +93,7 @@ def _open_to_others(path: Path, where: str, status: os.stat_result, fix: bool) -
 
 
 def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Temporary files and half-made task folders of writers that were killed: in nobody's way, so notes."""
+    """Report temporary files and half-made task folders of killed writers: harmless, so notes."""
     for path in list(repair.leftovers(layout.root, now - sweeping.OLD_SECONDS)):
         kind = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
         if fix:

@@ -42,7 +42,7 @@ class _Identified(msgspec.Struct):
 
 
 def judge(kind: Any) -> Judge:
-    """Why a line is no record of this kind, or nothing."""
+    """Return a function that says why a line is no record of this kind; empty if it is one."""
     decode = msgspec.json.Decoder(kind).decode
 
     def why(line: bytes) -> str:
@@ -56,7 +56,7 @@ def judge(kind: Any) -> Judge:
 
 
 def kinds(layout: Layout) -> dict[Path, Any]:
-    """The shared journals, each with what a line of it is."""
+    """Return the shared journals, each with the type of its lines."""
     return {
         layout.memory: _Identified,
         layout.signals: _Identified,
@@ -82,7 +82,7 @@ def kinds(layout: Layout) -> dict[Path, Any]:
 
 
 def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
-    """Every journal that nobody but the store writes; of tasks those that do not run."""
+    """Yield every journal with the type of its lines; of tasks only those that do not run."""
     yield from kinds(layout).items()
     yield from ((relays.path_of(layout, name), Submission) for name in relays.names(layout))
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
@@ -91,7 +91,7 @@ def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
 
 
 def lines(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Torn ends first, because closing one makes a damaged line of it."""
+    """Report torn ends and damaged lines; torn ends first, because closing one makes a damaged line of it."""
     for path, kind in _journals(layout):
         name = str(path.relative_to(layout.root))
         try:
@@ -133,7 +133,7 @@ def _named(name: str, damage: Damaged, mended: str) -> Finding:
 
 
 def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Records in the older forms that are honoured as they stand."""
+    """Report records in older forms, which are honoured as they are."""
     nobody = [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
     count = sum(receipt.reader == EVERYONE for receipt in nobody)
     if count:
@@ -149,7 +149,7 @@ def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Receipts whose signal is gone."""
+    """Report receipts whose signal is gone."""
     count = receipts.orphans(layout)
     if not count:
         return

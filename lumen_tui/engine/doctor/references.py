@@ -27,7 +27,7 @@ _VERBS = registry.VERBS  # what undo needs of a verb stands beside it, and is kn
 
 
 def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Nodes on unknown work units and edges that lead nowhere. Both are honoured, so both are notes."""
+    """Report nodes on unknown work units and edges that lead nowhere, as notes: both are honoured."""
     units = {path.stem for path in layout.work.rglob("WU-*.md")}
     known, unknown = set(units), Counter[str]()
     for node in newest_nodes(layout):
@@ -57,7 +57,7 @@ def _edges(layout: Layout, known: set[str]) -> Iterator[Finding]:
 
 
 def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Each is done as a whole, or it is taken back."""
+    """Report actions whose end was not recorded; each is completed or taken back."""
     store = Store(layout.root)
     for entry in journal.open_entries(layout):
         summary = one_line(entry.first.summary or entry.first.verb, 80)
@@ -68,7 +68,7 @@ def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def _repair(store: Store, entry: JournalEntry, now: float) -> str:
-    """What was done about it; nothing where that cannot be."""
+    """Complete or take back an action; return what was done, or the empty string."""
     begun = [action for action in entry.actions if action.stage == Stage.BEGUN]
     try:
         with locks.waiting_lock(store.layout.lock("roles")):

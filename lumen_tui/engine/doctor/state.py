@@ -27,7 +27,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 
 def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """What a person writes: settings, roles, work units."""
+    """Report problems in what a person writes: settings, roles, work units, sessions."""
     yield from _as_findings("settings", load_config(layout)[1])
     yield from _as_findings("roles", list_roles(layout)[2])
     yield from _as_findings("work units", list_units(layout)[1])
@@ -44,7 +44,7 @@ def _as_findings(check: str, problems: Iterable[Problem]) -> Iterator[Finding]:
 
 
 def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Task folders that cannot be used, and workers that are lost."""
+    """Report task folders that cannot be used, and workers that are lost."""
     index = TaskIndex(layout)
     index.refresh(now, {})
     yield from _as_findings("tasks", index.problems.values())
@@ -56,7 +56,7 @@ def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Whether the lock, the heartbeat and the process say the same."""
+    """Report where the lock, the heartbeat and the process disagree."""
     beat = read_json(layout.heartbeat, Heartbeat)
     if layout.heartbeat.exists() and beat is None:
         yield Finding("engine", "heartbeat.json", "cannot be read", "the next beat writes it anew", NOTE)
@@ -83,7 +83,7 @@ def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Derived files that are not what their name says; they are made anew when they are missing."""
+    """Report derived files that are not what their name says; they are made again when missing."""
     for path in sorted(layout.index.glob("[!.]*")):
         try:
             fault = _why_bad(path)
