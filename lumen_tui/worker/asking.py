@@ -68,7 +68,7 @@ class ApprovalClient:
             request = msgspec.structs.replace(request, reason=f"{reason}: look at it again. {asked}")
 
     def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
-        """Return the request on file if one from an earlier attempt still counts and is not outdated, else a new one."""
+        """Return the request on file if it still counts and is not outdated, else a new one."""
         for turn in range(_MOST_TURNS):
             approval_id = approvals.id_for(self._spec.id, call, turn)
             known = approvals.read(self._layout, approval_id)
