@@ -29,7 +29,10 @@ from lumen_tui.store.memory.agent_files import Clean
 from lumen_tui.store.memory.blocks import Write
 
 KIND = "imported"  # passages, in the journal of actions
-TAKEN, SAME, KEPT, NEW = "replaced", "the same already", "kept as it is", "new"
+TAKEN = "replaced"
+SAME = "the same already"
+KEPT = "kept as it is"
+NEW = "new"
 
 
 class BlockPlan(msgspec.Struct, frozen=True):
@@ -67,9 +70,16 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan(
-    store: Store, agent: AgentFile, clean: Clean, *, by: str, now: float, replace: bool = False,
-    raise_limits: bool = False, origin: str = "",
-) -> Plan:  # fmt: skip
+    store: Store,
+    agent: AgentFile,
+    clean: Clean,
+    *,
+    by: str,
+    now: float,
+    replace: bool = False,
+    raise_limits: bool = False,
+    origin: str = "",
+) -> Plan:
     """Return what an import of this file would do, writing nothing. ActionError where the file cannot be imported."""
     layout = store.layout
     block_plans = tuple(_block(store, item, clean, replace, raise_limits) for item in agent.blocks)
@@ -84,12 +94,19 @@ def plan(
     session = agent_files.session_id(agent) if agent.messages else ""
     data = agent_files.transcript(agent, clean) if session else b""
     return Plan(
-        name=one_line(agent.name, 100), shape=agent.shape, blocks=block_plans, passages=tuple(passages.values()),
-        new_passages=len(fresh), all_passages=count, session=session, messages=len(agent.messages),
+        name=one_line(agent.name, 100),
+        shape=agent.shape,
+        blocks=block_plans,
+        passages=tuple(passages.values()),
+        new_passages=len(fresh),
+        all_passages=count,
+        session=session,
+        messages=len(agent.messages),
         new_session=bool(session) and files.read(layout.transcript(session), len(data) + 1) != data,
         tools=tuple(one_line(tool, 80) for tool in agent.tools),
-        left_out=tuple(one_line(line, 200) for line in agent.left_out), transcript=data,
-    )  # fmt: skip
+        left_out=tuple(one_line(line, 200) for line in agent.left_out),
+        transcript=data,
+    )
 
 
 def _unknown(store: Store, passages: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
@@ -105,13 +122,16 @@ def _unknown(store: Store, passages: dict[str, notes.Passage]) -> dict[str, note
 
 
 def _block(store: Store, block: AfBlock, clean: Clean, replace: bool, raise_limits: bool) -> BlockPlan:
-    name, text = agent_files.block_name(block.label), clean(block.value)
+    name = agent_files.block_name(block.label)
+    text = clean(block.value)
     limit = max(block.limit or LIMIT, len(text) if raise_limits else 0)
     label = one_line(block.label, 100)
     fields = Fields(
-        description=one_line(block.description, 1000), limit=min(limit, MOST_LIMIT),
-        read_only=block.read_only, label=label if label != name else "",
-    )  # fmt: skip
+        description=one_line(block.description, 1000),
+        limit=min(limit, MOST_LIMIT),
+        read_only=block.read_only,
+        label=label if label != name else "",
+    )
     try:
         check_fields(name, text, fields)
     except BadEdit as error:
@@ -136,9 +156,7 @@ def _import_name(agent: AgentFile) -> str:
     return f"af-{hashlib.sha256(msgspec.json.encode(agent.passages)).hexdigest()[:16]}"
 
 
-def _notes(
-    passage: AfPassage, clean: Clean, by: str, now: float, origin: str, name: str
-) -> list[notes.Passage]:  # fmt: skip
+def _notes(passage: AfPassage, clean: Clean, by: str, now: float, origin: str, name: str) -> list[notes.Passage]:
     """Split one passage into archive notes: several where it is long."""
     tags = [one_line(clean(tag), 100).strip() for tag in passage.tags][: notes.MOST_TAGS]
     good = tuple(dict.fromkeys(tag for tag in tags if tag and tag.isprintable()))
@@ -146,13 +164,19 @@ def _notes(
     source = one_line(" ".join(filter(None, (origin, clean(passage.source)))), 300)
     return [
         notes.passage(
-            text, by=by, now=written_at, tags=good, source=source, trust="imported", session_id=name,
+            text,
+            by=by,
+            now=written_at,
+            tags=good,
+            source=source,
+            trust="imported",
+            session_id=name,
             kind=passage.kind or "semantic",
             importance=passage.importance if passage.importance >= 0 else notes.USUAL,
             key="af:" + hashlib.sha256("\0".join((text, *good)).encode("utf-8", "replace")).hexdigest(),
         )
         for text in notes.parts(clean(passage.text))
-    ]  # fmt: skip
+    ]
 
 
 def _when(text: str, now: float) -> float:

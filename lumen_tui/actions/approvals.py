@@ -23,7 +23,7 @@ from lumen_tui.model.approvals import (
     preview_rule,
     rule_words,
     too_wide,
-)  # fmt: skip
+)
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line, plain
 from lumen_tui.storage import files, frontmatter
@@ -107,11 +107,15 @@ def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRu
         raise ActionError(f"{wanted_pattern!r} allows nearly everything: name more of the command, path or address")
     rule = AllowRule(
         request.tool, request.role, wanted_pattern, request.folder, request.unwalled, by=by, at=times.iso(now)
-    )  # fmt: skip
+    )
     if not allows(
-        rule, tool=request.tool, role=request.role, target=_target(request), folder=request.folder,
+        rule,
+        tool=request.tool,
+        role=request.role,
+        target=_target(request),
+        folder=request.folder,
         unwalled=request.unwalled,
-    ):  # fmt: skip
+    ):
         raise ActionError(_beside(wanted_pattern, request))
     return rule
 

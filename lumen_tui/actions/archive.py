@@ -22,17 +22,37 @@ KIND = "archival"  # of a change
 
 
 def insert(
-    store: Store, *, by: str, now: float, text: str, tags: Sequence[str] = (), importance: float = USUAL,
-    kind: str = "semantic", source: str = "", trust: str = "", wu_id: str = "", lane: str = "", key: str = "",
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    text: str,
+    tags: Sequence[str] = (),
+    importance: float = USUAL,
+    kind: str = "semantic",
+    source: str = "",
+    trust: str = "",
+    wu_id: str = "",
+    lane: str = "",
+    key: str = "",
     task_id: str = "",
-) -> Done:  # fmt: skip
+) -> Done:
     """Store a note permanently. The same `key` again means the same note, and nothing is written then."""
     writer = _writer(store, by, task_id)
     note = passage(
-        text, by=by, now=now, tags=tuple(tags), importance=importance, kind=kind, source=source, lane=lane, key=key,
-        trust=trust or ("agent" if writer or is_agent(store.layout, by) else "person"), task_id=writer,
+        text,
+        by=by,
+        now=now,
+        tags=tuple(tags),
+        importance=importance,
+        kind=kind,
+        source=source,
+        lane=lane,
+        key=key,
+        trust=trust or ("agent" if writer or is_agent(store.layout, by) else "person"),
+        task_id=writer,
         wu_id=checks.known_unit(store.layout, wu_id),
-    )  # fmt: skip
+    )
     summary = f"kept {_quoted(note)} in the archive"
     change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
     action = edits.new_action("archive.insert", [change], summary=summary, by=by, now=now)

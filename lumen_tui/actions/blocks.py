@@ -34,9 +34,17 @@ Decide = Callable[[Block], Write]
 
 
 def new(
-    store: Store, *, by: str, now: float, name: str, text: str = "", description: str = "", limit: int = 0,
-    read_only: bool = False, agent: bool = False,
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    name: str,
+    text: str = "",
+    description: str = "",
+    limit: int = 0,
+    read_only: bool = False,
+    agent: bool = False,
+) -> Done:
     """Make a block. Omitted fields get their defaults."""
 
     def decide(before: Block) -> Write:
@@ -122,9 +130,15 @@ def rethink(
 
 
 def adjust(
-    store: Store, *, by: str, now: float, name: str, limit: int | None = None, description: str | None = None,
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    name: str,
+    limit: int | None = None,
+    description: str | None = None,
     read_only: bool | None = None,
-) -> Done:  # fmt: skip
+) -> Done:
     """Change the fields of a block other than its text."""
 
     def decide(before: Block) -> Write:

@@ -22,9 +22,16 @@ _FIELDS = ("day", "role", *_NUMBERS)
 
 
 def raise_cap(
-    store: Store, *, by: str, now: float, tokens: int = 0, usd: float = 0.0, minutes: float = 0.0, role: str = "",
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    tokens: int = 0,
+    usd: float = 0.0,
+    minutes: float = 0.0,
+    role: str = "",
     reason: str = "",
-) -> Done:  # fmt: skip
+) -> Done:
     """Raise today's cap, or that of one role."""
     if min(tokens, usd, minutes) < 0 or not (tokens or usd or minutes):
         raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
@@ -38,9 +45,17 @@ def raise_cap(
         checks.role_name(store.layout, role)
     _must_bind(ledger.refresh(), config, day, role, more)
     grant = Entry(
-        ids.new_id("grn"), GRANT, times.iso(now), day, role=role, tokens=tokens, usd=usd, seconds=minutes * 60, by=by,
+        ids.new_id("grn"),
+        GRANT,
+        times.iso(now),
+        day,
+        role=role,
+        tokens=tokens,
+        usd=usd,
+        seconds=minutes * 60,
+        by=by,
         text=one_line(reason, 400),
-    )  # fmt: skip
+    )
     change = Change(kind="grant", key=grant.id, before=None, after=_side(grant))
     summary = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
     action = edits.new_action("budget.raise", [change], summary=summary, by=by, now=now, reason=reason)

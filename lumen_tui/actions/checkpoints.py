@@ -31,9 +31,20 @@ _WHY = "an older checkpoint of this work unit"
 
 
 def save(
-    store: Folder, *, by: str, now: float, note: str = "", wu_id: str = "", session: str = "", progress: str = "",
-    next_steps: str = "", trigger: str = "manual", folder: str = "", git_diff_stat: str = "", key: str = "",
-) -> Done:  # fmt: skip
+    store: Folder,
+    *,
+    by: str,
+    now: float,
+    note: str = "",
+    wu_id: str = "",
+    session: str = "",
+    progress: str = "",
+    next_steps: str = "",
+    trigger: str = "manual",
+    folder: str = "",
+    git_diff_stat: str = "",
+    key: str = "",
+) -> Done:
     """Append a checkpoint; changes are looked for in `folder`, else in the session's.
 
     The same `key` saves one.
@@ -44,16 +55,33 @@ def save(
     texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
     where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
     saved = keep(
-        store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat,
-        key=key, client=acting.caller().client,
-    )  # fmt: skip
+        store,
+        where,
+        texts,
+        by=by,
+        now=now,
+        note=note,
+        folder=folder,
+        git_diff_stat=git_diff_stat,
+        key=key,
+        client=acting.caller().client,
+    )
     return Done(summary=saved[1], target=saved[0], action_id=saved[2])
 
 
 def keep(
-    store: Folder, where: Place, texts: dict[str, str], *, by: str, now: float, note: str = "", folder: str = "",
-    git_diff_stat: str = "", key: str = "", client: str = "",
-) -> tuple[str, str, str]:  # fmt: skip
+    store: Folder,
+    where: Place,
+    texts: dict[str, str],
+    *,
+    by: str,
+    now: float,
+    note: str = "",
+    folder: str = "",
+    git_diff_stat: str = "",
+    key: str = "",
+    client: str = "",
+) -> tuple[str, str, str]:
     """Save a checkpoint at a known place, without importing `Done`: return node id, summary and action id.
 
     It counts as saved once the append is durable; updating the session's files and archiving older checkpoints follow,
@@ -62,18 +90,17 @@ def keep(
     with Trail(store.layout, (NODES,)) as trail:
         last = next(iter(trail.newest(where.wu_id, (CHECKPOINT,), 1)), None)
         decisions = trail.newest(where.wu_id, (PENDING, DECISION), _DECISIONS)
-    changed = _look(store, where, folder, last)
+    changed = _changes_of(store, where, folder, last)
     node = fields.keyed(_node(where, changed, note, by=by, now=now), key, "checkpoint")
     node["metadata"] = {
-        **{key: value.strip() for key, value in texts.items() if value.strip()},
+        **{name: value.strip() for name, value in texts.items() if value.strip()},
         **changes.checkpoint_fields(changed, git_diff_stat),
         **({"decisions": [_decision(decision) for decision in decisions]} if decisions else {}),
     }
     raw_json.line(node)  # too long for a journal: nothing is made then
     if key and nodes.find(store.layout.memory, [node["id"]]):
         return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
-    about = where.wu_id or "no work unit (`start --wu` begins one)"
-    summary = f"checkpoint on {about}, {changed.count} changed file{'' if changed.count == 1 else 's'}"
+    summary = _summary(where, changed)
     action = fields.noted("checkpoint.save", node["id"], summary, by=by, now=now, client=client)
     action["group"] = action["id"]  # older ones that are archived below come back with it
     after = _activity(where.session, changed, now)
@@ -85,12 +112,16 @@ def keep(
         return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
     trouble = _follow_up(store, where, changed, action["id"], by=by, now=now, client=client)
     files.append(store.layout.actions, stages.end_of(begun, "done"), durable=False)
-    summary += f"; {unit_note}" if unit_note else ""
-    summary += f" ({trouble})" if trouble else ""
-    return node["id"], summary, action["id"]
+    notes = (f"; {unit_note}" if unit_note else "") + (f" ({trouble})" if trouble else "")
+    return node["id"], summary + notes, action["id"]
 
 
-def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
+def _summary(where: Place, changed: Changes) -> str:
+    about = where.wu_id or "no work unit (`start --wu` begins one)"
+    return f"checkpoint on {about}, {changed.count} changed file{'' if changed.count == 1 else 's'}"
+
+
+def _changes_of(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
     """Return what changed since the last checkpoint, or since the last commit where there is none."""
     session = where.session
     git = last.metadata.get("git") if last else None
@@ -196,7 +227,7 @@ def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
     for session in due(store, config, now=now):
         with Trail(store.layout, (NODES,)) as trail:
             last = next(iter(trail.newest(session.active_wu, (CHECKPOINT,), 1)), None)
-        changed = _look(store, Place(wu_id=session.active_wu, session=session), "", last)
+        changed = _changes_of(store, Place(wu_id=session.active_wu, session=session), "", last)
         before = last.metadata.get("gitDiffStat", "") if last else ""
         if changed.why or not (changed.stat or changed.files) or changed.stat == before:
             continue

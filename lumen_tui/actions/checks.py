@@ -43,10 +43,10 @@ def _dashes(word: str) -> int:
 
 def no_such(problem: str, word: str, known: Sequence[str], shown_first: Sequence[str] | None = None) -> ActionError:
     """Return the error for an unknown name, with near matches, else with some of `shown_first` (all known)."""
-    near, shown = nearest(word, known), (known if shown_first is None else shown_first)[:_SHOWN]
-    return ActionError(
-        f"{problem}; there is {', '.join(shown)}" if shown and not near else problem, candidates=near, missing=True
-    )
+    near = nearest(word, known)
+    shown = (known if shown_first is None else shown_first)[:_SHOWN]
+    text = f"{problem}; there is {', '.join(shown)}" if shown and not near else problem
+    return ActionError(text, candidates=near, missing=True)
 
 
 def as_ids(selection: str | Iterable[str]) -> list[str]:

@@ -170,9 +170,14 @@ def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500
 
 
 def signal_plan(
-    store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
+    store: Store,
+    *,
+    now: float,
+    ttl: str = "7d",
+    unread_ttl: str = "30d",
+    max_entries: int = 500,
     watch: Watch = unwatched,
-) -> CleanupCounts:  # fmt: skip
+) -> CleanupCounts:
     """Return what a cleanup of the signals would do."""
     return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
 
@@ -184,9 +189,16 @@ class Cleaned(Done, frozen=True, kw_only=True):
 
 
 def signals(
-    store: Store, *, by: str, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
-    force: bool = False, watch: Watch = unwatched,
-) -> Cleaned:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    ttl: str = "7d",
+    unread_ttl: str = "30d",
+    max_entries: int = 500,
+    force: bool = False,
+    watch: Watch = unwatched,
+) -> Cleaned:
     """Move signals whose retention is over to memory/archive.jsonl, and drop orphaned receipts."""
     if not force:
         decay_rules.refuse_after_jump(store, now)

@@ -15,7 +15,8 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import constitution, evolved
 
-KIND, FILE_KIND = "constitution", "constitution file"  # of changes
+KIND = "constitution"  # of a change
+FILE_KIND = "constitution file"
 _SHIPPED = {"text": "shipped"}  # a file that an approval made
 _SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries of earlier versions
 _MOST = 20_000  # bytes; both sides of a change must fit into one journal line

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from lumen_tui.model.views import NodeView
     from lumen_tui.storage.folder import Folder
 
-CONTEXT_SIZE, RECOVERY_SIZE = 4096, 2048  # characters
+CONTEXT_SIZE = 4096  # characters
+RECOVERY_SIZE = 2048
 SMALLEST = 200
 _MOST_DISCOVERIES = 50
 _ENTRY = 600  # characters of one entry; a summary may have twice that
@@ -34,7 +35,8 @@ class _Builder:
     def __init__(self, max_size: int) -> None:
         if max_size < SMALLEST:
             raise ActionError(f"a block of {max_size} characters says nothing: give at least {SMALLEST}")
-        self.max_size, self.size = max_size, 0
+        self.max_size = max_size
+        self.size = 0
         self.lines: list[str] = []
         self.cut: list[Cut] = []
 
@@ -78,9 +80,16 @@ class _Builder:
 
 
 def context(
-    store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = CONTEXT_SIZE, lane: str = "",
-    max_recent_summaries: int = 5, max_project_nodes: int = 10,
-) -> Block:  # fmt: skip
+    store: Folder,
+    *,
+    by: str,
+    now: float,
+    wu_id: str = "",
+    max_size: int = CONTEXT_SIZE,
+    lane: str = "",
+    max_recent_summaries: int = 5,
+    max_project_nodes: int = 10,
+) -> Block:
     """Build the block: the work unit, its summaries, its open discoveries, then project-wide knowledge.
 
     `lane` keeps only the project-wide nodes that name this lane or none.

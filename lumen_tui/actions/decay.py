@@ -72,8 +72,10 @@ ArchivePlan = Callable[[AgeIndex], list[ArchiveCandidate]]
 
 def archive_candidates(store: Store, index: AgeIndex, plan: ArchivePlan, *, verb: str, by: str, now: float) -> Done:
     """Archive what `plan` names as one action. Nodes touched or changed before the write stay."""
-    outcome = nothing = Done(summary="nothing to archive")
-    waiting, revision = plan(index), index.revision
+    nothing = Done(summary="nothing to archive")
+    outcome = nothing
+    waiting = plan(index)
+    revision = index.revision
     expected: dict[str, float] = {}
     action_id = ""
 
@@ -82,7 +84,8 @@ def archive_candidates(store: Store, index: AgeIndex, plan: ArchivePlan, *, verb
         if index.changed():
             index.load()
         if index.revision != revision:
-            waiting, revision = plan(index), index.revision
+            waiting = plan(index)
+            revision = index.revision
         chosen = [leaving for leaving in waiting if leaving.node_id in records]
         expected = {leaving.node_id: leaving.touched for leaving in chosen}
         if not chosen:

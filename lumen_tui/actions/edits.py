@@ -63,9 +63,18 @@ def is_made(store: Store, record: Raw) -> bool:
 
 
 def new_action(
-    verb: str, changes: Iterable[Change], *, summary: str, by: str, now: float, reason: str = "", target: str = "",
-    final: str = "", apart: bool = False, again: str = "",
-) -> Action:  # fmt: skip
+    verb: str,
+    changes: Iterable[Change],
+    *,
+    summary: str,
+    by: str,
+    now: float,
+    reason: str = "",
+    target: str = "",
+    final: str = "",
+    apart: bool = False,
+    again: str = "",
+) -> Action:
     """Return the record of an action that is about to be carried out.
 
     `final` says why it cannot be undone and what to do instead. An action that is `apart` is undone by itself, the
@@ -75,10 +84,18 @@ def new_action(
     all_changes = tuple(changes)
     action_id = again or ids.new_id("act")
     return Action(
-        id=action_id, at=times.iso(now), by=by, verb=verb, target=target or (all_changes[0].key if all_changes else ""),
-        summary=summary, changes=all_changes, reason=reason, client=acting.caller().client, final=final,
+        id=action_id,
+        at=times.iso(now),
+        by=by,
+        verb=verb,
+        target=target or (all_changes[0].key if all_changes else ""),
+        summary=summary,
+        changes=all_changes,
+        reason=reason,
+        client=acting.caller().client,
+        final=final,
         group="" if apart else acting.group_of(action_id),
-    )  # fmt: skip
+    )
 
 
 def edit_nodes(

@@ -24,14 +24,27 @@ Side = dict[str, Any]
 
 
 def ask(
-    store: Store, verb: str, *, by: str, now: float, target: str = "", reason: str = "", until: str = "",
+    store: Store,
+    verb: str,
+    *,
+    by: str,
+    now: float,
+    target: str = "",
+    reason: str = "",
+    until: str = "",
     after: str = "",
-) -> str:  # fmt: skip
+) -> str:
     """Append one command; return its id, which the receipt names."""
     command = Command(
-        id=ids.new_id("cmd"), at=times.iso(now), verb=verb, target=target, reason=reason, by=by, until=until,
+        id=ids.new_id("cmd"),
+        at=times.iso(now),
+        verb=verb,
+        target=target,
+        reason=reason,
+        by=by,
+        until=until,
         after=after,
-    )  # fmt: skip
+    )
     store.commands.append(command)
     return command.id
 
@@ -62,7 +75,7 @@ def _final(store: Store, verb: str, summary: str, command_id: str, final: str, *
 
 def pause(
     store: Store, *, by: str, now: float, reason: str = "", target: str = "", seconds: float = 0.0, after: str = ""
-) -> Done:  # fmt: skip
+) -> Done:
     """Request a pause: of everything, the `loop`, a `role:NAME`, or the worker of a task.
 
     `seconds` is how long it lasts, 0 until somebody resumes. `after` says when running workers rest: after their `task`
@@ -78,9 +91,15 @@ def pause(
     until = times.iso(now + seconds) if seconds else ""
     summary = f"asked to pause {scope_text}" + (f" until {times.said(until)}" if until else "")
     command = Command(
-        id=ids.new_id("cmd"), at=times.iso(now), verb="pause", target=scope, reason=reason, by=by, until=until,
+        id=ids.new_id("cmd"),
+        at=times.iso(now),
+        verb="pause",
+        target=scope,
+        reason=reason,
+        by=by,
+        until=until,
         after=after,
-    )  # fmt: skip
+    )
     return _send(store, command, summary, "engine.pause", by=by, now=now)
 
 
@@ -247,10 +266,16 @@ def _restore_pause(store: Store, scope: str, was: Side | None) -> None:
     _append(
         store,
         Command(
-            id="", at="", verb="pause", target=scope, reason=pause.reason, by=pause.by, until=pause.until,
+            id="",
+            at="",
+            verb="pause",
+            target=scope,
+            reason=pause.reason,
+            by=pause.by,
+            until=pause.until,
             after=pause.after,
         ),
-    )  # fmt: skip
+    )
 
 
 def _append(store: Store, command: Command) -> None:

@@ -26,7 +26,8 @@ from lumen_tui.store.evolution.constitution import read_standing
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.policy.redaction import redactor
 
-KIND, FILES_KIND = "observation", "evolved"
+KIND = "observation"  # of a change
+FILES_KIND = "evolved"
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
 _OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
 _IN_SIGHT = (Status.ACCEPTED, Status.PROPOSED)  # of new ones: the others changed nothing
@@ -200,8 +201,9 @@ def learning(
     """
     changes = [
         Change(KIND, new.id, _side(old) if old else {**_side(new), "status": str(Status.WITHDRAWN)}, _side(new))
-        for old, new in changed if (old or new.status in _IN_SIGHT) and (old is None or _side(old) != _side(new))
-    ]  # fmt: skip
+        for old, new in changed
+        if (old or new.status in _IN_SIGHT) and (old is None or _side(old) != _side(new))
+    ]
     if not changes:
         return nullcontext()
     order = acting.caller()
@@ -227,14 +229,16 @@ def restore(store: Store, *, by: str, now: float, version: int) -> Done:
             raise ActionError(f"evolved/ is as in version {version} already", missing=True)
         summary = f"evolved/ put back to version {version}"
         changes = [Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": target.digest})]
-        known, config = evolved.observations(layout), load_config(layout)[0].evolution
+        known = evolved.observations(layout)
+        config = load_config(layout)[0].evolution
         action = edits.new_action("evolution.restore", changes, summary=summary, by=by, now=now)
         with journal.carrying_out(layout, action):
             _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
         outside = [
             Change(KIND, entry.id, _side(known[entry.id]), _side(entry))
-            for entry in changed if known[entry.id].status in _OUTSIDE
-        ]  # fmt: skip
+            for entry in changed
+            if known[entry.id].status in _OUTSIDE
+        ]
         if outside:
             journal.record(layout, edits.new_action("evolution.restore", outside, summary=summary, by=by, now=now))
     return Done(summary=summary, target=FILES_KIND, action_id=action.id)
@@ -271,7 +275,8 @@ def put_files(store: Store, change: Change) -> None:
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         version = _version_of(store, change)
-        config, last = load_config(layout)[0].evolution, versions.listed(layout)[-1]
+        config = load_config(layout)[0].evolution
+        last = versions.listed(layout)[-1]
         reason = f"as in version {version.version}"
         texts = _contents(store, version)
         writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=reason)

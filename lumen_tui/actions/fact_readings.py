@@ -54,7 +54,9 @@ class FactReadings:
     """Processes probe readings; `report` is called with what a person should know."""
 
     def __init__(self, store: Store, index: FactIndex, report: Report = _unreported) -> None:
-        self._store, self._index, self._report = store, index, report
+        self._store = store
+        self._index = index
+        self._report = report
 
     def take(self, results: Results, at: float) -> None:
         """Process readings of one moment: record them where they are news, and react where a fact drifted."""
@@ -79,7 +81,8 @@ class FactReadings:
 
     def _tell(self, news: Iterable[tuple[Fact, Probe, Confirmation]], at: float) -> None:
         for fact, probe, line in news:
-            title, state = one_line(fact.title, 100), self._index.get(fact.id)
+            title = one_line(fact.title, 100)
+            state = self._index.get(fact.id)
             if line.outcome == Outcome.FAILED:
                 self._report("probe_failed", f"“{title}” ({probe_words(probe)}): {line.evidence}", at, fact=fact.id)
             elif line.outcome == Outcome.DRIFTED:
@@ -112,17 +115,24 @@ class FactReadings:
             last = self._index.evidence(state.fact.id).decisive
             lines += [
                 msgspec.structs.replace(line, at=times.iso(at), used_by=used)
-                for line in last.values() if line.outcome == Outcome.DRIFTED and line.used_by != used
-            ]  # fmt: skip
+                for line in last.values()
+                if line.outcome == Outcome.DRIFTED and line.used_by != used
+            ]
         kept.record(self._store.layout, lines)
 
 
 def _line(fact: Fact, probe: Probe, reading: Reading, at: float, users: Users | None) -> Confirmation:
     drifted = reading.outcome is Outcome.DRIFTED
     return Confirmation(
-        fact.id, times.iso(at), reading.outcome, probe.id, evidence=reading.evidence,
-        value=reading.value if drifted else "", by="probe", used_by=users.of(fact) if drifted and users else (),
-    )  # fmt: skip
+        fact.id,
+        times.iso(at),
+        reading.outcome,
+        probe.id,
+        evidence=reading.evidence,
+        value=reading.value if drifted else "",
+        by="probe",
+        used_by=users.of(fact) if drifted and users else (),
+    )
 
 
 def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: FreshnessConfig) -> Results:

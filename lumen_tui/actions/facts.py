@@ -56,9 +56,18 @@ def must_be_person(store: Store, by: str, only: str) -> None:
 
 
 def add(
-    store: Store, *, by: str, now: float, claim: str, span_class: str = "steady", source: str = "",
-    probes: Sequence[str] = (), wu_id: str = "", source_id: str = "", key: str = "",
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    claim: str,
+    span_class: str = "steady",
+    source: str = "",
+    probes: Sequence[str] = (),
+    wu_id: str = "",
+    source_id: str = "",
+    key: str = "",
+) -> Done:
     """Note a claim with its probes, each as text. A person's claim is confirmed by that person.
 
     The same `key` notes one; what an interrupted call left out is added.
@@ -66,21 +75,13 @@ def add(
     name = fields.keyed_id("mem", key, "fact") if key else ""
     source_node = checks.node_ids(store, source_id)[0] if source_id else ""
     if name and nodes.find(store.layout.memory, [name]):
-        return fact_records.complete(
-            store, name, None if is_agent(store.layout, by) else _word(name, by, now, "said so"),
-            edge(name, source_node, "discovered_from", by=by, now=now) if source_node else None,
-        )  # fmt: skip
-    if len(probes) > facts.MOST_PROBES:
-        raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
+        confirmation = None if is_agent(store.layout, by) else _word(name, by, now, "said so")
+        link = edge(name, source_node, "discovered_from", by=by, now=now) if source_node else None
+        return fact_records.complete(store, name, confirmation, link)
     _must_be_new(store, claim)
-    parsed_probes = learned(
-        store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)]
-    )
+    metadata = facts.metadata(span_class, source or source_node or by, _parsed(store, probes))
     work = places.known_work(store, wu_id) if wu_id else ""
-    record = node(
-        claim, facts.metadata(span_class, source or source_node or by, parsed_probes), by=by, now=now, wu_id=work
-    )
-    record = fields.keyed(record, key, "fact")
+    record = fields.keyed(node(claim, metadata, by=by, now=now, wu_id=work), key, "fact")
     actions: list[Action] = []
 
     def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -94,6 +95,12 @@ def add(
     if source_node:
         store.relationships.append(edge(record["id"], source_node, "discovered_from", by=by, now=now))
     return Done(summary=actions[0].summary, target=record["id"], action_id=actions[0].id)
+
+
+def _parsed(store: Store, probes: Sequence[str]) -> tuple[Probe, ...]:
+    if len(probes) > facts.MOST_PROBES:
+        raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
+    return learned(store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)])
 
 
 def _must_be_new(store: Store, claim: str) -> None:

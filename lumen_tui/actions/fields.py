@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 PRIORITIES = ("P0", "P1", "P2", "P3")
 LIFECYCLES = {
-    "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
-}  # fmt: skip
+    "session": "wu",
+    "discovery": "wu",
+    "checkpoint": "session",
+    "note": "session",
+    "summary": "project",
+}
 ALIASES = ("bug", "idea", "question", "dependency")  # of a discovery, with that tag
 MAX_TEXT = 60_000  # bytes of UTF-8; a journal line has 64 KiB
 
@@ -48,9 +52,18 @@ def work_unit(text: str) -> str:
 
 
 def signal(
-    message: str, *, by: str, now: float, to: str = "", wu_id: str = "", lane: str = "", priority: str = "",
-    type: str = "coordination", reply_to: str = "", session_id: str = "",
-) -> dict[str, Any]:  # fmt: skip
+    message: str,
+    *,
+    by: str,
+    now: float,
+    to: str = "",
+    wu_id: str = "",
+    lane: str = "",
+    priority: str = "",
+    type: str = "coordination",
+    reply_to: str = "",
+    session_id: str = "",
+) -> dict[str, Any]:
     """Build a new line of signals.jsonl."""
     optional = {
         "target_agent": label(to, "reader"),
@@ -76,9 +89,16 @@ _priority = priority
 
 
 def node(
-    content: str, *, by: str, now: float, type: str = "discovery", tags: Sequence[str] = (), priority: str = "",
-    wu_id: str = "", session_id: str = "",
-) -> dict[str, Any]:  # fmt: skip
+    content: str,
+    *,
+    by: str,
+    now: float,
+    type: str = "discovery",
+    tags: Sequence[str] = (),
+    priority: str = "",
+    wu_id: str = "",
+    session_id: str = "",
+) -> dict[str, Any]:
     """Build a new line of memory.jsonl. `type` may be one of ALIASES."""
     kind = "discovery" if type in ALIASES else type
     if kind not in LIFECYCLES:
@@ -137,7 +157,7 @@ def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
 
 def noted(
     verb: str, target: str, summary: str, *, by: str, now: float, client: str = "", group: str = ""
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Build a new line of actions.jsonl without `model.records.Action`, whose import hot verbs avoid."""
     at = times.iso(now)
     record = {"id": ids.new_id("act"), "at": at, "by": by, "verb": verb, "target": target, "summary": summary}

@@ -16,7 +16,7 @@ _MOST = 20  # waiting for one work unit at once; the rest waits for the next tak
 
 def give(
     store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = "", key: str = ""
-) -> Done:  # fmt: skip
+) -> Done:
     """Leave a note for the next agent on a work unit, or for `to` alone. The same `key` leaves one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     node = fields.node(note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)

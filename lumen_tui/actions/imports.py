@@ -21,7 +21,8 @@ from lumen_tui.store.memory import beads, imported_lines, importing
 from lumen_tui.store.memory.imported_lines import LineRange
 from lumen_tui.store.memory.importing import ImportPart, ImportReport
 
-LINES_KIND, FILE_KIND = "imported lines", "imported file"  # of changes
+LINES_KIND = "imported lines"  # of a change
+FILE_KIND = "imported file"
 _AGAIN = "what an import brought comes again by the same import: `import` is safe to repeat"
 Side = dict[str, Any] | None
 
@@ -97,7 +98,8 @@ def may_lines(store: Store, change: Change) -> None:
     """For undo: refuse if something that the lines hold was changed since."""
     if change.after is not None:
         raise ActionError(_AGAIN)
-    path, lines = store.root / change.key, _line_range(change)
+    path = store.root / change.key
+    lines = _line_range(change)
     _later(store, path, imported_lines.find(path, lines), lines.size)
 
 
@@ -110,7 +112,8 @@ def _later(store: Store, path: Path, at: int, size: int) -> imported_lines.Later
 
 def put_lines(store: Store, change: Change) -> None:
     """For undo: remove the lines again, unless something they hold was changed since."""
-    path, lines = store.root / change.key, _line_range(change)
+    path = store.root / change.key
+    lines = _line_range(change)
     at = imported_lines.find(path, lines)
     later = _later(store, path, at, lines.size)
     try:

@@ -76,9 +76,13 @@ def _known(node: Raw, uses: int, last: str) -> Known:
     accessed = nodes.get_field(node, "metadata.access.last_accessed_at")
     dates = [text for text in (last, accessed, node.get("created_at")) if isinstance(text, str) and text]
     return Known(
-        str(node["id"]), str(node.get("type", "")), str(node.get("content", "")), _tags(node),
-        uses + (legacy if isinstance(legacy, int) else 0), dates[0] if dates else "",
-    )  # fmt: skip
+        str(node["id"]),
+        str(node.get("type", "")),
+        str(node.get("content", "")),
+        _tags(node),
+        uses + (legacy if isinstance(legacy, int) else 0),
+        dates[0] if dates else "",
+    )
 
 
 def _tags(node: Raw) -> tuple[str, ...]:
@@ -178,9 +182,16 @@ def index(store: Store, *, by: str, now: float, folder: str) -> Done:
 def _record(document: Document, existing: Raw | None, *, by: str, now: float) -> tuple[Raw, Change]:
     """Return the node and the change that makes it; its `before` is the status deleted."""
     blank: dict[str, Any] = {
-        "id": document.node_id, "type": "summary", "lifecycle": "project", "content": "", "created_at": times.iso(now),
-        "created_by": by, "tags": [TAG], "metadata": {"source_file": document.name, "status": "deleted"}, "schema": 1,
-    }  # fmt: skip
+        "id": document.node_id,
+        "type": "summary",
+        "lifecycle": "project",
+        "content": "",
+        "created_at": times.iso(now),
+        "created_by": by,
+        "tags": [TAG],
+        "metadata": {"source_file": document.name, "status": "deleted"},
+        "schema": 1,
+    }
     values = {
         "content": fields.prose(document.content, "document"),
         "metadata.source_hash": document.sha256,

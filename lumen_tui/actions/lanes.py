@@ -28,7 +28,10 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.work import lanes
 from lumen_tui.store.work import sessions as stored
 
-READY, IN_PROGRESS, BLOCKED, DONE = "ready", "in_progress", "blocked", "done"
+READY = "ready"
+IN_PROGRESS = "in_progress"
+BLOCKED = "blocked"
+DONE = "done"
 CLAIM = "wu.claim"
 STAMP_KIND = "stamp"  # of a change
 _FREE: Fields = {"claimed_by": None, "claimed_at": None, "claimed_in": None}
@@ -75,17 +78,24 @@ def holder_text(holder: Holder, now: float) -> str:
     return f"{holder.wu_id} by {holder.by or 'somebody'}{since}{where}"
 
 
-def claim(
-    store: Store, *, by: str, now: float, wu_id: str, lane: str = "", session: str = "", pid: int = 0
-) -> Done:  # fmt: skip
+def claim(store: Store, *, by: str, now: float, wu_id: str, lane: str = "", session: str = "", pid: int = 0) -> Done:
     """Claim a work unit, within the limit of its lane. `pid` is a process that stands for the holder."""
     return take_on(store, wu_id, lane=lane, session=session, pid=pid, by=by, now=now)
 
 
 def take_on(
-    store: Store, wu_id: str, *, by: str, now: float, session: str, lane: str = "", pid: int = 0,
-    verb: str = CLAIM, summary: str = "", more: Sequence[Change] = (),
-) -> Done:  # fmt: skip
+    store: Store,
+    wu_id: str,
+    *,
+    by: str,
+    now: float,
+    session: str,
+    lane: str = "",
+    pid: int = 0,
+    verb: str = CLAIM,
+    summary: str = "",
+    more: Sequence[Change] = (),
+) -> Done:
     """Claim a work unit as part of another verb; its action then includes `more`, what that verb changed."""
     rules = config_of(store).lanes
     with locks.waiting_lock(store.layout.lock("work")):
@@ -95,9 +105,12 @@ def take_on(
         _must_have_room(store, unit, where, rules, now=now)
         since = unit.claimed_at if unit.claimed_by == by and unit.claimed_in else times.iso(now)
         fields: Fields = {
-            "status": IN_PROGRESS, "lane": where or None, "claimed_by": by, "claimed_at": since,
+            "status": IN_PROGRESS,
+            "lane": where or None,
+            "claimed_by": by,
+            "claimed_at": since,
             "claimed_in": None if verb == CLAIM else session,
-        }  # fmt: skip
+        }
         session_id = _session_id(store, session, by, unit.id)
         holder = lanes.here(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
         summary = summary or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
@@ -199,9 +212,19 @@ def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") 
 
 
 def change_unit(
-    store: Store, wu_id: str, fields: Fields, *, verb: str, summary: str, by: str, now: float, reason: str = "",
-    holder: Holder | None = None, stamp: dict[str, str] | None = None, more: Sequence[Change] = (),
-) -> Done:  # fmt: skip
+    store: Store,
+    wu_id: str,
+    fields: Fields,
+    *,
+    verb: str,
+    summary: str,
+    by: str,
+    now: float,
+    reason: str = "",
+    holder: Holder | None = None,
+    stamp: dict[str, str] | None = None,
+    more: Sequence[Change] = (),
+) -> Done:
     """Set fields of a unit with all that follows, and record it; a failure leaves nothing changed.
 
     `more` is what the caller changed besides: one action, so that one undo takes all of it back.
@@ -248,8 +271,9 @@ def may_unit(store: Store, change: Change) -> None:
     """For undo: refuse if the place in the lane was taken meanwhile."""
     after = change.after or {}
     if after.get("status") == IN_PROGRESS:
-        unit, age = unit_of(store, change.key), times.epoch(str(after.get("claimed_at") or ""))
-        _must_have_room(store, unit, after.get("lane", unit.lane) or "", config_of(store).lanes, now=age)
+        unit = unit_of(store, change.key)
+        claimed_at = times.epoch(str(after.get("claimed_at") or ""))
+        _must_have_room(store, unit, after.get("lane", unit.lane) or "", config_of(store).lanes, now=claimed_at)
 
 
 def put_unit(store: Store, change: Change) -> None:

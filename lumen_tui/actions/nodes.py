@@ -31,35 +31,44 @@ TAGS = ("decision", "convention", "pattern", "pitfall", "interface", "invariant"
 
 
 def create(
-    store: Store, *, by: str, now: float, content: str, type: str = "discovery", tags: Sequence[str] = (),
-    priority: str = "", wu_id: str = "", discovered_from: str = "", session_id: str = "", key: str = "",
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    content: str,
+    type: str = "discovery",
+    tags: Sequence[str] = (),
+    priority: str = "",
+    wu_id: str = "",
+    discovered_from: str = "",
+    session_id: str = "",
+    key: str = "",
+) -> Done:
     """Append a node; `discovered_from` links it to the node that was being worked on when it was noticed.
 
     The same `key` gives the same node. A missing work unit is made.
     """
     source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
-    record = fields.node(
-        content, by=by, now=now, type=type, tags=tags, priority=priority, session_id=session_id,
-        wu_id=places.work_to_be(store.root, wu_id) if wu_id else "",
-    )  # fmt: skip
-    aside = places.make_sure(store.root, record.get("wu_id", ""), by=by, now=now)
-    if key:
-        record = fields.keyed(record, key)
-    summary = f"{record['type']} noted: {edits.quoted(record)}"
-    changes = [edits.made_node(record)]
-    linked = source and not (key and _linked(store, record["id"], source))
-    if linked:
-        changes.append(relations.change_of(Edge(record["id"], source, "discovered_from"), by=by, now=now))
-    action = edits.new_action("node.create", changes, summary=summary, by=by, now=now)
+    unit_id = places.work_to_be(store.root, wu_id) if wu_id else ""
+    described = fields.node(
+        content, by=by, now=now, type=type, tags=tags, priority=priority, session_id=session_id, wu_id=unit_id
+    )
+    unit_note = places.make_sure(store.root, unit_id, by=by, now=now)
+    record = fields.keyed(described, key)
+    summary = f"{record['type']} noted"
+    links = []
+    if source and not (key and _linked(store, record["id"], source)):
+        links.append(relations.change_of(Edge(record["id"], source, "discovered_from"), by=by, now=now))
+    changes = [edits.made_node(record), *links]
+    action = edits.new_action("node.create", changes, summary=f"{summary}: {edits.quoted(record)}", by=by, now=now)
     is_new = edits.add_node(store, record, action, once=bool(key))
-    if linked:
-        relations.put_edge(store, changes[-1])
+    for link in links:
+        relations.put_edge(store, link)
     if not is_new:
         return Done(summary=f"{record['type']} was there already under this key", target=record["id"])
     twin = raw_json.same_text(store.layout.memory, record["id"])
-    aside = "; ".join(part for part in (aside, fields.said_before(twin) if twin else "") if part)
-    return Done(summary=f"{record['type']} noted", target=record["id"], action_id=action.id, aside=aside)
+    aside = "; ".join(filter(None, (unit_note, fields.said_before(twin) if twin else "")))
+    return Done(summary=summary, target=record["id"], action_id=action.id, aside=aside)
 
 
 def _linked(store: Store, start: str, finish: str) -> bool:
@@ -117,7 +126,8 @@ def plan_delete(
 
 
 def _chosen(store: Store, tag: str, before: float | None) -> tuple[list[Raw], int]:
-    chosen, spared = [], 0
+    chosen: list[Raw] = []
+    spared = 0
     with closing(AgeIndex(store.layout)) as index:
         index.load()
     for node in newest_nodes(store.layout, tag):
@@ -168,9 +178,11 @@ def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -
     summaries = [
         str(node["id"])
         for node in newest_nodes(store.layout, f'"{name}"')
-        if node.get("wu_id") == name and node.get("type") == "summary" and _is_open(node)
+        if node.get("wu_id") == name
+        and node.get("type") == "summary"
+        and _is_open(node)
         and not nodes.get_field(node, "metadata.summarized_into")
-    ]  # fmt: skip
+    ]
     if not summaries:
         near = checks.nearest(name, [unit_id for unit_id in checks.unit_names(store.layout) if unit_id != name])
         hint = f"make one with `summarize --wu {name}`"
@@ -224,10 +236,16 @@ def _copy(node: Raw, existing: Raw | None, copy_id: str, tag: str, by: str, now:
     ]
     meta = {"status": "deleted", "promoted_from": node["id"], "promoted_at": at, **_answered(node, tag)}
     record: Raw = existing or {
-        "id": copy_id, "type": "note", "lifecycle": "project",
-        "content": fields.prose(str(node.get("content", "")), "content"), "created_at": at, "created_by": by,
-        "tags": tags, "metadata": meta, "schema": 1,
-    }  # fmt: skip
+        "id": copy_id,
+        "type": "note",
+        "lifecycle": "project",
+        "content": fields.prose(str(node.get("content", "")), "content"),
+        "created_at": at,
+        "created_by": by,
+        "tags": tags,
+        "metadata": meta,
+        "schema": 1,
+    }
     if node.get("wu_id"):
         record["wu_id"] = node["wu_id"]
     return record, edits.patch(record, {"metadata.status": None}, by=by, now=now)

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 BLOCKS = "blocks"
 TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
-_SIGNALS, _DECISIONS, _ITEMS, _FILES, _HANDOFFS = 5, 5, 20, 40, 5
+_SIGNALS = 5
+_DECISIONS = 5
+_ITEMS = 20
+_FILES = 40
+_HANDOFFS = 5
 _SUMMARY = 30  # lines of it
 _TEXT = 2000  # characters of one entry
 
@@ -43,20 +47,26 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
     summary = next(iter(trail.newest(wu_id, (SUMMARY,), 1)), None)
     items = [item for item in trail.ready(wu_id, kinds, 2 * _ITEMS) if not blockers(store, trail, item.id, now=now)]
     return Page(
-        wu_id=wu_id, taken_at=times.iso(now), unit=cleaned(unit) if unit else None,
+        wu_id=wu_id,
+        taken_at=times.iso(now),
+        unit=cleaned(unit) if unit else None,
         lane_holders=_holders(store, unit),
-        session=session, session_age_seconds=_age(session.started_at, now) if session else 0.0,
+        session=session,
+        session_age_seconds=_age(session.started_at, now) if session else 0.0,
         other_sessions=tuple([f"{item.session_id} ({item.agent})" for item in open_ones if item is not session]),
         handoffs=_entries(trail.newest(wu_id, (HANDOFF,), _HANDOFFS, any_state=True), now),
-        last_checkpoint=entry(last, now) if last else None, files_touched=_files(session, last),
+        last_checkpoint=entry(last, now) if last else None,
+        files_touched=_files(session, last),
         summary=entry(summary, now) if summary else None,
         signals=tuple([signal_entry(item, now) for item in trail.signals(wu_id, _SIGNALS)]),
         pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
         discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
         blockers=tuple(blockers(store, trail, wu_id, now=now)),
-        items=_marked(store, items[:_ITEMS], now), drifted=against(store, wu_id, now), left_out=_left_out(trail, wu_id),
-    )  # fmt: skip
+        items=_marked(store, items[:_ITEMS], now),
+        drifted=against(store, wu_id, now),
+        left_out=_left_out(trail, wu_id),
+    )
 
 
 def cleaned(record: Record) -> Record:
@@ -118,9 +128,19 @@ def against(store: Folder, wu_id: str, now: float) -> tuple[str, ...]:
 
 
 _EXTRA = (
-    "progress", "nextSteps", "trigger", "priority", "question", "answer", "answered_by", "to", "taken_by", "taken_at",
-    "taken_session", "gitDiffStat",
-)  # fmt: skip
+    "progress",
+    "nextSteps",
+    "trigger",
+    "priority",
+    "question",
+    "answer",
+    "answered_by",
+    "to",
+    "taken_by",
+    "taken_at",
+    "taken_session",
+    "gitDiffStat",
+)
 
 
 def entry(node: NodeView, now: float) -> Entry:
@@ -132,9 +152,14 @@ def entry(node: NodeView, now: float) -> Entry:
         extra["tags"] = " ".join(node.tags)
     age = _age(node.created_at, now)
     return Entry(
-        id=node.id, kind=node.type, text=node.content[:_TEXT], by=node.author, at=node.created_at, age_seconds=age,
+        id=node.id,
+        kind=node.type,
+        text=node.content[:_TEXT],
+        by=node.author,
+        at=node.created_at,
+        age_seconds=age,
         extra=extra,
-    )  # fmt: skip
+    )
 
 
 def signal_entry(signal: SignalView, now: float) -> Entry:
@@ -143,9 +168,14 @@ def signal_entry(signal: SignalView, now: float) -> Entry:
     extra = {key: value for key, value in named.items() if value}
     age = _age(signal.created_at, now)
     return Entry(
-        id=signal.id, kind="signal", text=signal.message[:_TEXT], by=signal.sender, at=signal.created_at,
-        age_seconds=age, extra=extra,
-    )  # fmt: skip
+        id=signal.id,
+        kind="signal",
+        text=signal.message[:_TEXT],
+        by=signal.sender,
+        at=signal.created_at,
+        age_seconds=age,
+        extra=extra,
+    )
 
 
 def _files(session: SessionView | None, last: NodeView | None) -> tuple[str, ...]:
@@ -168,9 +198,11 @@ def lines(page: Page) -> list[str]:
     if page.files_touched:
         parts.append(f"files touched: {', '.join(page.files_touched)}")
     for title, entries in (
-        ("last signals", page.signals), ("pending decisions", page.pending_decisions),
-        ("decided", page.decisions), ("open discoveries", page.discoveries),
-    ):  # fmt: skip
+        ("last signals", page.signals),
+        ("pending decisions", page.pending_decisions),
+        ("decided", page.decisions),
+        ("open discoveries", page.discoveries),
+    ):
         parts += [f"{title}:", *[f"  {_prefix(item)}{entry_text(item)}" for item in entries]] if entries else []
     parts += _summary_lines(page)
     parts += [f"({count} more {kind} not shown)" for kind, count in page.left_out.items()]
@@ -258,7 +290,8 @@ def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocke
         return Blocker(id=identifier, title="(its file cannot be read)", status="unknown")
     if unit is None or unit.status == "done":
         return None
-    at, who = unit.claimed_at or unit.created_at, unit.claimed_by or unit.created_by
+    at = unit.claimed_at or unit.created_at
+    who = unit.claimed_by or unit.created_by
     return _blocker_of(unit.id, unit.title, unit.status, who, at, now)
 
 

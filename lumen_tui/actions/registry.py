@@ -140,9 +140,7 @@ VERBS: dict[str, Verb] = {
 }
 
 
-def perform(
-    store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float, client: str = ""
-) -> Done:  # fmt: skip
+def perform(store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float, client: str = "") -> Done:
     """Carry out one verb durably, as one entry of the journal of actions, which undo can take back.
 
     ActionError or StoreError where it could not be carried out; nothing was written then. `client` is where the

@@ -74,8 +74,8 @@ def put_edge(store: Store, change: Change) -> None:
     side = change.after or change.before or {}
     removed = change.after is None
     when, who = ("removed_at", "removed_by") if removed and "removed_at" in side else ("at", "by")
-    edge, at, by = Edge(*change.key.split(" ", 2)), str(side.get(when, "")), str(side.get(who, ""))
-    edges.draw(store.layout, edge, at=at, by=by, removed=removed)
+    edge = Edge(*change.key.split(" ", 2))
+    edges.draw(store.layout, edge, at=str(side.get(when, "")), by=str(side.get(who, "")), removed=removed)
 
 
 def _called(store: Store, name: str) -> str:
@@ -107,7 +107,8 @@ def _one(store: Store, text: str) -> str:
 
 def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
     """Yield whatever blocks it, directly or through others."""
-    known, waiting = set(), [identifier]
+    known = set()
+    waiting = [identifier]
     while waiting:
         for blocker in trail.sources_of(waiting.pop(), BLOCKS):
             if blocker not in known:

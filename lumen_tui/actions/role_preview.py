@@ -70,7 +70,8 @@ def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
 
 def changed(before: Role, after: Role, context: PreviewContext) -> tuple[Line, ...]:
     """Return the consequences that differ from now, each with its present value."""
-    old, new = dict(consequences(before, context)), consequences(after, context)
+    old = dict(consequences(before, context))
+    new = consequences(after, context)
     other_model = old.get("model") != dict(new).get("model") and context.stats is not None
     lines = []
     for name, text in new:

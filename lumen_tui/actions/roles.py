@@ -124,9 +124,17 @@ def _must_be_in_force(store: Store, name: str) -> None:
 
 
 def _change(
-    store: Store, name: str, after: Texts, *, verb: str, summary: str, by: str, now: float, reason: str = "",
+    store: Store,
+    name: str,
+    after: Texts,
+    *,
+    verb: str,
+    summary: str,
+    by: str,
+    now: float,
+    reason: str = "",
     key: str = "",
-) -> Done:  # fmt: skip
+) -> Done:
     """Write the files and record the change; if it cannot be recorded, everything is restored."""
     before = role_files.texts(store.layout, name)
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
@@ -152,7 +160,7 @@ def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
 
 def note(
     store: Store, name: str, verb: str, summary: str, *, by: str, now: float, reason: str = "", key: str = ""
-) -> None:  # fmt: skip
+) -> None:
     """Append a line to personnel.jsonl."""
     entry = PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=summary, key=key)
     store.personnel.append(entry)

@@ -25,46 +25,69 @@ from lumen_tui.store.work import sessions as stored
 from lumen_tui.store.work import unit_views
 
 _OPEN = {"ended_at": "", "ended_by": ""}
-SESSION_KIND, CURRENT_KIND = "session", "current session"  # of changes
+SESSION_KIND = "session"  # of a change
+CURRENT_KIND = "current session"
 _LARGEST = 20_000  # bytes of a side that is kept for undo: both must fit into one line
 Side = dict[str, Any] | None
 
 
 def start(
-    store: Store, *, by: str, now: float, wu_id: str, agent_type: str = "unknown", context_tier: str = "full",
-    folder: str = "", started_below: Sequence[str] = (), key: str = "",
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    wu_id: str,
+    agent_type: str = "unknown",
+    context_tier: str = "full",
+    folder: str = "",
+    started_below: Sequence[str] = (),
+    key: str = "",
+) -> Done:
     """Start a session on a work unit, put that in progress, and take what was handed over for it.
 
     The same `key` starts one.
     """
-    if context_tier not in TIERS:
-        raise ActionError(
-            f"context tier {context_tier!r} is unknown: one of {', '.join(TIERS)}",
-            candidates=checks.nearest(context_tier, TIERS),
-        )
+    _check_tier(context_tier)
     kind = fields.label(agent_type, "agent type") or "unknown"
     unit_id = places.work_to_be(store.root, wu_id)
     name = fields.keyed_id("ses", key, "start") if key else ids.new_id("ses")
     if key and stored.read(store.layout, name):
         return Done(summary=f"session {name} {fields.UNDER_KEY}", target=name, aside=f"it {fields.UNDER_KEY}")
-    text = f"Session started for {unit_id}. Agent: {kind}, Context: {context_tier}"
-    node = fields.node(text, by=by, now=now, type="session", wu_id=unit_id)
+    node = _session_node(name, unit_id, kind, context_tier, by=by, now=now)
     unit_note = places.make_sure(store.root, unit_id, by=by, now=now)
     dirty = changes.detect(folder, base="", without=str(store.root))
     session = WorkSession(
-        session_id=name, started_at=times.iso(now), active_wu=unit_id,
-        lane=places.lane_of(store.root, unit_id), agent=by, agent_type=kind, context_tier=context_tier,
-        node_id=node["id"], folder=folder, last_activity=times.iso(now),
-        started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.change_times(dirty),
-    )  # fmt: skip
-    node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
+        session_id=name,
+        started_at=times.iso(now),
+        active_wu=unit_id,
+        lane=places.lane_of(store.root, unit_id),
+        agent=by,
+        agent_type=kind,
+        context_tier=context_tier,
+        node_id=node["id"],
+        folder=folder,
+        last_activity=times.iso(now),
+        started_below=tuple(started_below),
+        head_at_start=dirty.head,
+        dirty_at_start=changes.change_times(dirty),
+    )
     action_id = _begin(store, session, node, by=by, now=now)
     stays = _take_on(store, session, by=by, now=now)
-    taken = handoff.take(store, by=by, now=now, wu_id=unit_id, session_id=session.session_id)
-    summary = f"session {session.session_id} on {unit_id}" + (f", {len(taken)} hand-off taken" if taken else "")
-    aside = "; ".join([part for part in (unit_note, stays) if part])
-    return Done(summary=summary, target=session.session_id, action_id=action_id, aside=aside)
+    taken = handoff.take(store, by=by, now=now, wu_id=unit_id, session_id=name)
+    summary = f"session {name} on {unit_id}" + (f", {len(taken)} hand-off taken" if taken else "")
+    return Done(summary=summary, target=name, action_id=action_id, aside="; ".join(filter(None, (unit_note, stays))))
+
+
+def _session_node(name: str, unit_id: str, kind: str, context_tier: str, *, by: str, now: float) -> Raw:
+    text = f"Session started for {unit_id}. Agent: {kind}, Context: {context_tier}"
+    node = fields.node(text, by=by, now=now, type="session", wu_id=unit_id)
+    return node | {"session_id": name, "metadata": {"agentType": kind, "contextTier": context_tier}}
+
+
+def _check_tier(context_tier: str) -> None:
+    if context_tier not in TIERS:
+        problem = f"context tier {context_tier!r} is unknown: one of {', '.join(TIERS)}"
+        raise ActionError(problem, candidates=checks.nearest(context_tier, TIERS))
 
 
 def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:
@@ -72,9 +95,7 @@ def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float
     receipts = []
     if before := takeover.read_before(store.layout, by):
         receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
-    changes = [
-        *_start_changes(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)
-    ]  # fmt: skip
+    changes = [*_start_changes(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)]
     summary = f"session on {session.active_wu} started"
     action = edits.new_action("session.start", changes, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
@@ -141,9 +162,17 @@ def _ended(change: Change) -> Fields:
 
 
 def decide(
-    store: Store, *, by: str, now: float, question: str, answer: str = "", wu_id: str = "", session: str = "",
-    priority: str = "", key: str = "",
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    question: str,
+    answer: str = "",
+    wu_id: str = "",
+    session: str = "",
+    priority: str = "",
+    key: str = "",
+) -> Done:
     """Note a question with its answer, or as pending, which `ready` lists until answered. The same `key` notes one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     clean_question = fields.prose(question, "question").strip()
@@ -226,7 +255,8 @@ def _note_in_session(store: Store, session_id: str, decision: Decision, now: flo
 
 def _start_changes(store: Store, session: WorkSession) -> list[Change]:
     """Return the changes that start a session: its own file, and the copy that names the current one."""
-    before, side = stored.current(store.layout), _plainly(session)
+    before = stored.current(store.layout)
+    side = _plainly(session)
     if len(msgspec.json.encode(side)) > _LARGEST:
         del side["dirty_at_start"]  # the rest has room, and redo begins with a clean tree
     return [

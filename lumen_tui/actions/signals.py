@@ -23,9 +23,20 @@ reads_now, put_reads = lines.sides(lambda store: store.layout.receipts)
 
 
 def send(
-    store: Store, *, by: str, now: float, message: str, to: str = "", wu_id: str = "", lane: str = "",
-    priority: str = "", type: str = "coordination", reply_to: str = "", key: str = "", session_id: str = "",
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    message: str,
+    to: str = "",
+    wu_id: str = "",
+    lane: str = "",
+    priority: str = "",
+    type: str = "coordination",
+    reply_to: str = "",
+    key: str = "",
+    session_id: str = "",
+) -> Done:
     """Append a signal. `to` names the intended agent; everybody can read it. The same `key` sends one.
 
     The lane defaults to that of its work unit; a missing work unit is made.
@@ -33,9 +44,17 @@ def send(
     answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
     unit = places.work_to_be(store.root, wu_id) if wu_id else ""
     record = fields.signal(
-        message, by=by, now=now, to=to, wu_id=unit, lane=lane or places.lane_of(store.root, unit), priority=priority,
-        type=type, reply_to=answered, session_id=session_id,
-    )  # fmt: skip
+        message,
+        by=by,
+        now=now,
+        to=to,
+        wu_id=unit,
+        lane=lane or places.lane_of(store.root, unit),
+        priority=priority,
+        type=type,
+        reply_to=answered,
+        session_id=session_id,
+    )
     unit_note = places.make_sure(store.root, unit, by=by, now=now)
     if key:
         return _send_once(store, fields.keyed(record, key), unit_note, by=by, now=now)
@@ -43,7 +62,8 @@ def send(
 
 
 def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
-    name, to = str(record["id"]), record.get("target_agent")
+    name = str(record["id"])
+    to = record.get("target_agent")
     text = "signal sent" + (f" to {to}" if to else "")
     summary = f"{text}: {one_line(record['message'], 60)}"
     action = edits.new_action("signal.send", [sent_change(name)], summary=summary, by=by, now=now)

@@ -80,13 +80,22 @@ def _record(draft: Draft, existing: Raw | None, wu_id: str, *, by: str, now: flo
     """Return the node of the summary and the change that makes it; its `before` is the status deleted."""
     at = times.iso(now)
     record: Raw = existing or {
-        "id": draft.node_id, "type": "summary", "lifecycle": "project", "content": draft.content, "created_at": at,
-        "created_by": by, "wu_id": wu_id, "tags": ["summary"], "schema": 1,
+        "id": draft.node_id,
+        "type": "summary",
+        "lifecycle": "project",
+        "content": draft.content,
+        "created_at": at,
+        "created_by": by,
+        "wu_id": wu_id,
+        "tags": ["summary"],
+        "schema": 1,
         "metadata": {
-            "status": "deleted", "source_nodes": list(draft.sources[:MOST_NAMED]),
-            "source_count": len(draft.sources), "summarized_at": at,
+            "status": "deleted",
+            "source_nodes": list(draft.sources[:MOST_NAMED]),
+            "source_count": len(draft.sources),
+            "summarized_at": at,
         },
-    }  # fmt: skip
+    }
     fields: Fields = {"metadata.status": None, "metadata.summarized_into": None}
     if draft.still_open:
         fields["metadata.still_open"] = list(draft.still_open[:MOST_OPEN])

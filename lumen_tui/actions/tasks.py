@@ -28,19 +28,41 @@ from lumen_tui.store.tasks.task_records import has_worker, read_json
 
 QUEUED_KIND = "queued"  # of a change
 EDITABLE = (
-    "objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane", "budget",
-)  # fmt: skip
+    "objective",
+    "role",
+    "model",
+    "context",
+    "constraints",
+    "priority",
+    "timeout_seconds",
+    "wu_id",
+    "lane",
+    "budget",
+)
 _MOST_CONSTRAINTS = 100
 CANCEL_KIND = "cancel"
 Side = dict[str, Any] | None
 
 
 def new(
-    store: Store, *, by: str, now: float, objective: str, role: str = "researcher", model: str = "",
-    constraints: Iterable[str] = (), context: str = "", wu_id: str = "", lane: str = "", priority: str = "P2",
-    timeout_seconds: float = 0.0, depends_on: Iterable[str] = (), id: str = "", key: str = "",
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    objective: str,
+    role: str = "researcher",
+    model: str = "",
+    constraints: Iterable[str] = (),
+    context: str = "",
+    wu_id: str = "",
+    lane: str = "",
+    priority: str = "P2",
+    timeout_seconds: float = 0.0,
+    depends_on: Iterable[str] = (),
+    id: str = "",
+    key: str = "",
     budget: Mapping[str, Any] | Budget | None = None,
-) -> Done:  # fmt: skip
+) -> Done:
     """Queue a task. The same `key` gives the same task."""
     task_id = ids.check_name(id, "task id") if id else ""
     if agent.loop_of(task_id):
@@ -49,11 +71,21 @@ def new(
         return existing
     spec = Spec(
         id=task_id or (task_files.id_for_key(key) if key else ids.new_id("tsk")),
-        objective=objective, role=role, model=model, constraints=tuple(constraints), context=context, wu_id=wu_id,
-        lane=lane, priority=priority or "P2", timeout_seconds=timeout_seconds,
+        objective=objective,
+        role=role,
+        model=model,
+        constraints=tuple(constraints),
+        context=context,
+        wu_id=wu_id,
+        lane=lane,
+        priority=priority or "P2",
+        timeout_seconds=timeout_seconds,
         depends_on=tuple(checks.task_id(store, dependency) for dependency in depends_on),
-        created_by=by, created_at=times.iso(now), key=key, budget=msgspec.convert(budget or Budget(), Budget),
-    )  # fmt: skip
+        created_by=by,
+        created_at=times.iso(now),
+        key=key,
+        budget=msgspec.convert(budget or Budget(), Budget),
+    )
     return _queue(store, _checked(store, spec), by=by, now=now)
 
 

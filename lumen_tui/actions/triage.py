@@ -191,7 +191,7 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
         summary = f"{len(others)} merged into {title}"
         action = edits.new_action(
             "triage.merge", [*changes, *ties], summary=summary, by=by, now=now, again=outcome.action_id
-        )  # fmt: skip
+        )
         outcome = Done(summary=summary, target=others[0], action_id=action.id)
         transaction.announce(action)
         for tie in ties:
@@ -218,7 +218,8 @@ def _gains(target: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Field
 
 def _taken_over(store: Store, target: str, others: list[str], units: Sequence[str]) -> Iterator[Edge]:
     """Yield the edges that the target gets: those of the others, and one to each further work unit."""
-    standing, closed = list(edges.in_force(store.layout)), {*others}
+    standing = list(edges.in_force(store.layout))
+    closed = {*others}
     drawn = set(standing)
 
     def end(name: str) -> str:

@@ -35,8 +35,9 @@ def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
 def _turned(entry: JournalEntry) -> list[Change]:
     return [
         Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
-        for action in reversed(entry.actions) for change in reversed(action.changes)
-    ]  # fmt: skip
+        for action in reversed(entry.actions)
+        for change in reversed(action.changes)
+    ]
 
 
 def _whose(by: str, action_id: str) -> journal.IsMine:
@@ -138,9 +139,16 @@ def _elsewhere(store: Store, verb: str, by: str) -> str:
 
 
 def _apply(
-    store: Store, entry: JournalEntry, changes: list[Change], *, outcome: str, by: str, now: float, undoes: str = "",
+    store: Store,
+    entry: JournalEntry,
+    changes: list[Change],
+    *,
+    outcome: str,
+    by: str,
+    now: float,
+    undoes: str = "",
     redoes: str = "",
-) -> Done:  # fmt: skip
+) -> Done:
     """Bring everything from each change's `before` to its `after`, after checking all of them."""
     summary = f"{outcome}: {'; '.join(dict.fromkeys(action.summary for action in entry.actions if action.summary))}"
     verb = "undo" if undoes else "redo"

@@ -47,9 +47,18 @@ def bring_back(layout: Layout, wu_id: str) -> None:
 
 
 def new(
-    store: Store, *, by: str, now: float, title: str, lane: str = "", type: str = "task", priority: str = "P2",
-    body: str = "", id: str = "", key: str = "",
-) -> Done:  # fmt: skip
+    store: Store,
+    *,
+    by: str,
+    now: float,
+    title: str,
+    lane: str = "",
+    type: str = "task",
+    priority: str = "P2",
+    body: str = "",
+    id: str = "",
+    key: str = "",
+) -> Done:
     """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
     if type not in TYPES:
         raise ActionError(f"type {type!r} is unknown: one of {', '.join(TYPES)}")
