@@ -112,7 +112,7 @@ def take_on(
             "claimed_in": None if verb == CLAIM else session,
         }
         session_id = _session_id(store, session, by, unit.id)
-        holder = lanes.here(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
+        holder = lanes.local_holder(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
         summary = summary or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
         return change_unit(store, unit.id, fields, verb=verb, summary=summary, by=by, now=now, holder=holder, more=more)
 
@@ -255,7 +255,7 @@ def put(
     if earlier and (earlier.lane != unit.lane or unit.status != IN_PROGRESS):
         lanes.leave(layout, earlier.lane, wu_id)
     if unit.status == IN_PROGRESS and unit.lane:
-        lanes.enter(layout, holder or lanes.here(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at))
+        lanes.enter(layout, holder or lanes.local_holder(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at))
     if unit.status == DONE and not lanes.read_stamp(layout, wu_id):
         default_stamp = {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at}
         lanes.write_stamp(layout, wu_id, stamp or default_stamp)

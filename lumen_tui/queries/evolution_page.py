@@ -9,7 +9,7 @@ from lumen_tui.model.evolution import Observation, Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved, versions
-from lumen_tui.store.evolution.constitution import read_standing
+from lumen_tui.store.evolution.constitution import read_state
 from lumen_tui.store.evolution.evolved import Rejection
 from lumen_tui.store.evolution.versions import Version
 
@@ -37,7 +37,7 @@ def read_page(layout: Layout) -> EvolutionPage:
         )
         for item in reversed(versions.listed(layout))
     ]
-    standing = read_standing(layout)
+    standing = read_state(layout)
     shown = ConstitutionState(
         safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at
     )

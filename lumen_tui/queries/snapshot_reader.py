@@ -25,7 +25,7 @@ from lumen_tui.storage.shipped import shipped
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.approvals.approval_index import ApprovalIndex
 from lumen_tui.store.approvals.expired import ExpiredIndex
-from lumen_tui.store.audit.dismissals import PutAside
+from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.ledger.ledger import LedgerReader
 from lumen_tui.store.memory.archive_damage import ArchiveDamage
@@ -33,7 +33,7 @@ from lumen_tui.store.memory.capsules import recent_packets
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.relays import RelayIndex
-from lumen_tui.store.sessions.hook_events import Progress
+from lumen_tui.store.sessions.hook_events import ProgressMonitor
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.signals.signal_index import SignalIndex
@@ -120,7 +120,7 @@ class SnapshotReader:
         self.signals = SignalIndex(layout, operator)
         self.nodes = NodeIndex(layout)
         self.tasks = TaskIndex(layout)
-        self._dismissed = PutAside(layout)
+        self._dismissed = Dismissals(layout)
         self._task_news = ChangedTasks(layout)
         self._config = Stamped(
             lambda: [layout.config, layout.operator, layout.roles, layout.retired_roles], lambda: load_config(layout)
@@ -131,7 +131,7 @@ class SnapshotReader:
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
         self._wake = Stamped(lambda: [layout.wake_state], lambda: _wake_state(layout))
         self._packets = Stamped(lambda: [layout.packets], lambda: recent_packets(layout, _PACKETS))
-        self._progress = Progress(layout)
+        self._progress = ProgressMonitor(layout)
         self._ledger = LedgerReader(layout)
         self._approvals = ApprovalIndex(layout)
         self._expired = ExpiredIndex(layout)

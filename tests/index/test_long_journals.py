@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lumen_tui.queries.snapshot_reader import ChangedTasks
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.audit.dismissals import PutAside
+from lumen_tui.store.audit.dismissals import Dismissals
 
 MEGABYTE = 1 << 20
 
@@ -27,7 +27,7 @@ def test_a_long_history_costs_no_room_and_loses_nothing(tmp_path: Path) -> None:
         out.writelines(_action(number, changes=changes) for number in range(2, 1000))
         out.write(_action(1000, "undo", "second", undoes="act-1") + _action(1001, "attention.dismiss", "last"))
     assert layout.actions.stat().st_size > 7 * MEGABYTE
-    aside, news = PutAside(layout), ChangedTasks(layout)
+    aside, news = Dismissals(layout), ChangedTasks(layout)
     tracemalloc.start()
     try:
         assert aside.refresh() and news.names(100.0) is None

@@ -117,7 +117,7 @@ def test_a_holder_without_a_process_is_gone_when_its_session_ended(desk):
 def test_a_process_of_another_host_or_another_boot(desk):
     elsewhere = stored.Holder(lane="x", wu_id="WU-1", pid=1, host="somewhere.else")
     assert not stored.is_gone(desk.layout, elsewhere), "nothing is known about it"
-    here = stored.here("x", "WU-1", by="a", since="", pid=os.getpid())
+    here = stored.local_holder("x", "WU-1", by="a", since="", pid=os.getpid())
     assert not stored.is_gone(desk.layout, here)
     before_reboot = stored.Holder(**{**{n: getattr(here, n) for n in here.__struct_fields__}, "boot_id": "other"})
     assert stored.is_gone(desk.layout, before_reboot)

@@ -18,7 +18,7 @@ from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import claude_md, evolved, writing
-from lumen_tui.store.evolution.constitution import read_standing
+from lumen_tui.store.evolution.constitution import read_state
 from lumen_tui.store.evolution.writing import Written
 from lumen_tui.store.settings.config import load_config
 
@@ -53,7 +53,7 @@ _COUNTS = (
 
 def check_constitution(layout: Layout) -> None:
     """ActionError where nothing may be learnt."""
-    if fault := read_standing(layout).why:
+    if fault := read_state(layout).why:
         raise ActionError(
             f"{fault}: nothing is learnt until `lumen-tui constitution approve` (see `constitution diff`)"
         )

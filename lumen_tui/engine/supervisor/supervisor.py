@@ -20,7 +20,7 @@ from lumen_tui.storage import backwards, directories, files, process
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.store import Store
 from lumen_tui.storage.sweeping import sweep
-from lumen_tui.store.audit.dismissals import PutAside
+from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.tasks import pauses, task_end, task_files
 from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.store.tasks.task_index import TaskIndex
@@ -82,7 +82,7 @@ class TaskSupervisor:
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
         self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
-        self._dismissed = PutAside(store.layout)
+        self._dismissed = Dismissals(store.layout)
         self._reported: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
         self._collected: set[Attempt] = set()
         self._settled: set[str] = set()  # ended and collected: nothing is left to do until a person has dealt with it

@@ -1,4 +1,4 @@
-"""The questions that wait for a person, read again only when their folder changed."""
+"""The approvals that wait for a person, read again only when their folder changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ApprovalIndex:
         self.revision = 0
 
     def refresh(self, now: float) -> bool:
-        """Look for changes; True where something changed."""
+        """Check the folder; return whether something changed."""
         try:
             stamp = os.stat(self._layout.approvals).st_mtime_ns
         except OSError:
@@ -35,20 +35,20 @@ class ApprovalIndex:
         if stamp == self._stamp and not self._fresh:
             return False
         self._stamp, self._fresh = stamp, abs(now - stamp / 1e9) < _TICK
-        found = tuple(approvals.undecided(self._layout))
+        undecided = tuple(approvals.undecided(self._layout))
         problems = [
             Problem(where=f"approvals/{name}", what="the question cannot be read", hint=_HINT)
             for name in approvals.unreadable(self._layout)
         ]
-        if (found, problems) == (self._open, self.problems):
+        if (undecided, problems) == (self._open, self.problems):
             return False
-        self._open, self.problems = found, problems
+        self._open, self.problems = undecided, problems
         self.revision += 1
         return True
 
     def waiting(self, now: float, tasks: Iterable[TaskView]) -> tuple[Approval, ...]:
-        """The questions that an answer would still help: their task goes on, and their time is not over."""
+        """Return the questions whose answer still matters: their task goes on, and their time is not over."""
         if not self._open:
             return ()
         live = {view.id for view in tasks if not view.finished}
-        return tuple(one for one in self._open if now < one.expires and one.task_id in live)
+        return tuple(request for request in self._open if now < request.expires and request.task_id in live)

@@ -6,7 +6,7 @@ Every write happens under one lock, so exactly one answer wins, and an answer is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -44,22 +44,22 @@ class ActedOn(Exception):
 
 
 def decision_path(layout: Layout, approval_id: str) -> Path:
-    """Where the answer stands."""
+    """Return the path of the decision."""
     return layout.approval(approval_id).with_suffix(_DECISION)
 
 
 def acted_path(layout: Layout, approval_id: str) -> Path:
-    """Where a worker says that it took the answer."""
+    """Return the path of the record that a worker took the decision."""
     return layout.approval(approval_id).with_suffix(_ACTED)
 
 
 def id_for(task_id: str, call: str, turn: int) -> str:
-    """The id of the `turn`-th question about a call of a task: the same call again finds its answer."""
+    """Return the id of the `turn`-th question about a call of a task: the same call again finds its answer."""
     return f"apr-{ids.short_hash(f'{task_id} {call} {turn}')}"
 
 
 def _read(path: Path, kind: type[msgspec.Struct]) -> msgspec.Struct | None:
-    """One record, every text in it safe; None where there is none or it cannot be used."""
+    """Return one record, every text in it safe; None where there is none or it cannot be used."""
     try:
         data = files.read(path, _MOST_BYTES)
         return None if data is None else decode_safe(data, kind)
@@ -68,37 +68,37 @@ def _read(path: Path, kind: type[msgspec.Struct]) -> msgspec.Struct | None:
 
 
 def read(layout: Layout, approval_id: str) -> Approval | None:
-    """One request, open or done."""
+    """Return one request, open or done; None where there is none."""
     for folder in (layout.approvals, layout.done_approvals):
-        found = _read(folder / layout.approval(approval_id).name, Approval)
-        if isinstance(found, Approval) and found.id == approval_id:
-            return found
+        request = _read(folder / layout.approval(approval_id).name, Approval)
+        if isinstance(request, Approval) and request.id == approval_id:
+            return request
     return None
 
 
 def decision(layout: Layout, approval_id: str) -> Decision | None:
-    """The answer to a request, open or done; one that cannot be read is a refusal."""
+    """Return the answer to a request, open or done; one that cannot be read is a refusal."""
     for folder in (layout.approvals, layout.done_approvals):
         path = folder / decision_path(layout, approval_id).name
-        found = _read(path, Decision)
-        if isinstance(found, Decision):
-            return found
+        answer = _read(path, Decision)
+        if isinstance(answer, Decision):
+            return answer
         if os.path.lexists(path):
             return Decision(allowed=False, hash="", at="", by=BY_TIME, reason="the decision's file cannot be read")
     return None
 
 
 def acted(layout: Layout, approval_id: str) -> Acted | None:
-    """When a worker took the answer; what was put away counts as taken."""
-    found = _read(acted_path(layout, approval_id), Acted)
-    if isinstance(found, Acted):
-        return found
+    """Return when a worker took the answer; an archived one counts as taken."""
+    record = _read(acted_path(layout, approval_id), Acted)
+    if isinstance(record, Acted):
+        return record
     done = (layout.done_approvals / layout.approval(approval_id).name).exists()
     return Acted(at="") if done or acted_path(layout, approval_id).exists() else None
 
 
 def ask(layout: Layout, request: Approval) -> Approval:
-    """Write the request, or find the one that stands under its id. Durable when it returns."""
+    """Write the request, or return the existing one of its id. Durable when it returns."""
     with locks.waiting_lock(layout.lock(_LOCK)):
         known = read(layout, request.id)
         if known is None:
@@ -113,8 +113,8 @@ def _render(record: msgspec.Struct) -> bytes:
 def decide(layout: Layout, request: Approval, answer: Decision, now: float) -> None:
     """Write the one answer. Answered where there is one; DeadlinePassed where a person's answer comes too late."""
     with locks.waiting_lock(layout.lock(_LOCK)):
-        if there := decision(layout, request.id):
-            raise Answered(there)
+        if existing := decision(layout, request.id):
+            raise Answered(existing)
         late = not answer.ended and now >= request.expires
         files.replace(decision_path(layout, request.id), _render(expiry(request, now) if late else answer))
     if late:
@@ -122,14 +122,14 @@ def decide(layout: Layout, request: Approval, answer: Decision, now: float) -> N
 
 
 def expiry(request: Approval, now: float) -> Decision:
-    """The refusal that time gives."""
+    """Return the refusal for a request that nobody answered in time."""
     waited = times.span(max(0.0, request.expires - request.asked))
     reason = f"nobody answered within {waited}, which counts as no"
     return Decision(allowed=False, hash=request.hash, at=times.iso(now), by=BY_TIME, reason=reason, ended=EXPIRED)
 
 
 def expire(layout: Layout, request: Approval, now: float) -> Decision:
-    """The refusal by time, or the answer that came before it."""
+    """Refuse a request whose time is over; return the refusal, or the answer that came before it."""
     try:
         decide(layout, request, expiry(request, now), now)
     except Answered as error:
@@ -138,7 +138,7 @@ def expire(layout: Layout, request: Approval, now: float) -> Decision:
 
 
 def take(layout: Layout, request: Approval, attempt: int, now: float) -> Decision | None:
-    """The answer, taken: from here on it cannot be taken back. None where there is none yet."""
+    """Take the answer for a worker: from here on it cannot be withdrawn. None where there is none yet."""
     if not decision_path(layout, request.id).exists():
         return None
     with locks.waiting_lock(layout.lock(_LOCK)):
@@ -149,7 +149,7 @@ def take(layout: Layout, request: Approval, attempt: int, now: float) -> Decisio
 
 
 def set_decision(layout: Layout, approval_id: str, answer: Decision | None) -> None:
-    """For undo and redo: put the decision there or take it away. ActedOn where a worker has taken it."""
+    """Write or remove the decision, for undo and redo. ActedOn where a worker has taken it."""
     with locks.waiting_lock(layout.lock(_LOCK)):
         if taken := acted(layout, approval_id):
             raise ActedOn(taken)
@@ -168,10 +168,10 @@ def _names(folder: Path) -> set[str]:
 
 
 def _requests(names: set[str]) -> Iterator[str]:
-    """The ids of the requests among the names in a folder."""
+    """Yield the ids of the requests among the names in a folder."""
     for name in sorted(names):
-        approval_id, _, rest = name.partition(".")
-        if rest == "json" and not name.startswith(".") and _is_id(approval_id):
+        approval_id, _, ending = name.partition(".")
+        if ending == "json" and not name.startswith(".") and _is_id(approval_id):
             yield approval_id
 
 
@@ -183,32 +183,40 @@ def _is_id(text: str) -> bool:
     return True
 
 
+def _oldest_first(requests: Iterable[Approval | None]) -> list[Approval]:
+    return sorted((request for request in requests if request), key=lambda request: (request.asked_at, request.id))
+
+
 def undecided(layout: Layout) -> list[Approval]:
-    """Requests without an answer, the oldest first."""
+    """Return the requests without an answer, the oldest first."""
     names = _names(layout.approvals)
-    found = [read(layout, one) for one in _requests(names) if one + _DECISION not in names]
-    return sorted((one for one in found if one), key=lambda one: (one.asked_at, one.id))
+    requests = [read(layout, approval_id) for approval_id in _requests(names) if approval_id + _DECISION not in names]
+    return _oldest_first(requests)
 
 
 def unreadable(layout: Layout) -> list[str]:
-    """Names of requests that cannot be used."""
-    return [f"{one}.json" for one in _requests(_names(layout.approvals)) if read(layout, one) is None]
+    """Return the file names of requests that cannot be used."""
+    return [
+        f"{approval_id}.json"
+        for approval_id in _requests(_names(layout.approvals))
+        if read(layout, approval_id) is None
+    ]
 
 
 def every(layout: Layout, *, done: bool = False) -> list[Approval]:
-    """All requests that were not put away, and with `done` those as well; the oldest first."""
+    """Return all requests that are not archived, and with `done` those as well; the oldest first."""
     names = [*_requests(_names(layout.approvals)), *(_requests(_names(layout.done_approvals)) if done else ())]
-    found = [read(layout, one) for one in dict.fromkeys(names)]
-    return sorted((one for one in found if one), key=lambda one: (one.asked_at, one.id))
+    requests = [read(layout, approval_id) for approval_id in dict.fromkeys(names)]
+    return _oldest_first(requests)
 
 
 def all_ids(layout: Layout) -> list[str]:
-    """Every id there is, put away or not."""
+    """Return every id, archived or not."""
     return [*_requests(_names(layout.approvals)), *_requests(_names(layout.done_approvals))]
 
 
 def archive(layout: Layout, approval_id: str) -> None:
-    """Move a request and what belongs to it to `done`; the request first, for without its answer it would be open."""
+    """Move a request and its records to `done`; the request first, for without its answer it would be open."""
     directories.make_folder(layout.done_approvals)
     for path in (layout.approval(approval_id), decision_path(layout, approval_id), acted_path(layout, approval_id)):
         if path.exists():
@@ -216,7 +224,7 @@ def archive(layout: Layout, approval_id: str) -> None:
 
 
 def half_archived(layout: Layout) -> set[str]:
-    """Ids of which a kill left parts behind when they were put away."""
+    """Return the ids of which a kill left parts behind while they were archived."""
     names = _names(layout.approvals)
     parts = {name.partition(".")[0] for name in names if name.endswith((_DECISION, _ACTED)) and name[0] != "."}
-    return {one for one in parts if f"{one}.json" not in names and _is_id(one)}
+    return {approval_id for approval_id in parts if f"{approval_id}.json" not in names and _is_id(approval_id)}

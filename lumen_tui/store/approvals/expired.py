@@ -1,4 +1,4 @@
-"""Questions that time answered, from the engine's events: what happened while nobody looked."""
+"""Approvals that expired unanswered, from the engine's events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _event = msgspec.json.Decoder(EngineEvent).decode
 
 
 class ExpiredIndex:
-    """Follows the events. What a rotation took away while this was looking is kept."""
+    """Follows the events. Those that a rotation removes meanwhile are kept."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -34,15 +34,15 @@ class ExpiredIndex:
 
     @property
     def found(self) -> tuple[Overdue, ...]:
-        """The oldest first."""
+        """The expired approvals, the oldest first."""
         return tuple(self._found.values())
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._follower.close()
 
     def refresh(self) -> None:
-        """Take in what is new."""
+        """Read what is new."""
         if not self._begun:
             self._begun = True
             with contextlib.suppress(files.Refused):  # misplaced.py names it
@@ -55,8 +55,8 @@ class ExpiredIndex:
             return
         self.revision += 1
         for _, line in split_lines(data, 0):
-            if _MARK in line and (one := _overdue(line)):
-                self._found[one.id] = one
+            if _MARK in line and (overdue := _overdue(line)):
+                self._found[overdue.id] = overdue
         self._found = dict(list(self._found.items())[-_MOST:])
 
 

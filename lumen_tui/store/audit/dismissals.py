@@ -1,4 +1,4 @@
-"""Which items of what needs a person were put aside, or off, from the journal of actions."""
+"""Which items that need a person were dismissed or snoozed, from the actions journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACK = "attention.back"
 
 
 class _Head(msgspec.Struct):
-    """What counts of an action here; its changes, which may be long, are passed over."""
+    """The fields of an action that count here; its changes, which may be long, are skipped."""
 
     id: str
     verb: str
@@ -29,27 +29,27 @@ class _Head(msgspec.Struct):
     stage: str = ""
 
 
-_MARKS = (b'"attention.', b'does"', b'"stage"')  # one of them stands in each line that counts here
+_MARKS = (b'"attention.', b'does"', b'"stage"')  # one of them is in each line that counts here
 _decode = msgspec.json.Decoder(_Head).decode
 
 
-class PutAside:
-    """Follows the journal; what was taken back counts no more."""
+class Dismissals:
+    """Follows the journal; what was undone no longer counts."""
 
     def __init__(self, layout: Layout) -> None:
         self._follower = Follower(layout.actions)
         # action id -> (target or `target until WHEN`, brought back, what an undo names)
         self._targets: dict[str, tuple[str, bool, str]] = {}
-        self._turnings: dict[str, _Head] = {}  # of which the end was not told yet
+        self._turnings: dict[str, _Head] = {}  # without a recorded end so far
         self._undone: set[str] = set()
         self.revision = 0
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._follower.close()
 
     def refresh(self) -> bool:
-        """Take in what is new; True where something is."""
+        """Read what is new; return whether there was anything."""
         if not self._follower.changed():
             return False
         self.revision += 1
@@ -71,7 +71,7 @@ class PutAside:
             self._targets[action.id] = (action.target, action.verb == BACK, action.group or action.id)
 
     def _end(self, action: _Head) -> None:
-        """An undo that was not carried through counts no more."""
+        """Reverse an undo or redo that was not completed."""
         turning = self._turnings.pop(action.id, None)
         if turning is not None and action.stage == Stage.DROPPED:
             self._turn(turning, undone=not turning.undoes)
@@ -84,13 +84,13 @@ class PutAside:
             self._undone.discard(turned)
 
     def targets(self) -> frozenset[str]:
-        """What is put aside now, with the moments to which it was put off, as they were named."""
-        found: dict[str, set[str]] = {}  # target -> the names under which it is put aside
-        for name, back, entry in self._targets.values():
-            if entry in self._undone:
+        """Return what is dismissed now, and what is snoozed with the moments until when, as they were named."""
+        by_target: dict[str, set[str]] = {}  # target -> the names under which it is dismissed
+        for name, is_back, undo_id in self._targets.values():
+            if undo_id in self._undone:
                 continue
-            if back:
-                found.pop(name, None)
+            if is_back:
+                by_target.pop(name, None)
             else:
-                found.setdefault(unsnoozed(name), set()).add(name)
-        return frozenset(name for names in found.values() for name in names)
+                by_target.setdefault(unsnoozed(name), set()).add(name)
+        return frozenset(name for names in by_target.values() for name in names)

@@ -1,4 +1,4 @@
-"""CLAUDE.md on disk: of a person's own file only the section between our marks is written, its mode is kept."""
+"""CLAUDE.md on disk: only the section between the marks is written, and the mode of a person's file is kept."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.evolution.constitution import read_standing
+from lumen_tui.store.evolution.constitution import read_state
 from lumen_tui.store.memory import facts
 
 
 def place_of(layout: Layout, config: EvolutionConfig) -> Path:
-    """Where it goes."""
+    """Return the path of CLAUDE.md."""
     return from_home(config.claude_md) if config.claude_md else layout.claude_md
 
 
 def assembled(layout: Layout, config: EvolutionConfig, now: float) -> Assembled:
-    """What belongs between our marks now. Of a constitution that was changed the approved text is used.
+    """Return what belongs between the marks now. Where the constitution was changed, its approved text is used.
 
-    Lines that rely on a fact that is not fresh say so.
+    Lines that rely on a fact that is not fresh are marked.
     """
     by_id, by_claim = _marks(layout, now)
     texts = {target: _marked(evolved.shown(text), by_id, by_claim) for target, text in evolved.texts(layout).items()}
-    approved = evolved.shown(read_standing(layout).approved)
+    approved = evolved.shown(read_state(layout).approved)
     return assemble(approved, texts, config.claude_md_kb * 1024, _worth(layout, by_id))
 
 
 def _worth(layout: Layout, doubted: Mapping[str, str]) -> Callable[[str], Worth]:
-    """What a line is worth by its observation, which are read only where something has to be cut."""
+    """Return a function for the worth of a line; observations are read only where something has to be cut."""
     known = cache(lambda: evolved.observations(layout))
 
     def of(name: str) -> Worth:
-        one = known().get(name)
-        if one is None:
+        observation = known().get(name)
+        if observation is None:
             return (False, 0.0, 0.0)
-        return (name not in doubted, one.confidence, times.epoch(one.updated_at or one.at))
+        return (name not in doubted, observation.confidence, times.epoch(observation.updated_at or observation.at))
 
     return of
 
 
 def _marks(layout: Layout, now: float) -> tuple[dict[str, str], dict[str, str]]:
-    """What goes beside a line: by the observation it stands for, and by a claim in its words."""
+    """Return the marks for lines: by the id of the observation, and by a claim in the words."""
     by_id: dict[str, str] = {}
     by_claim: dict[str, str] = {}
     for state in facts.states(layout):
@@ -67,39 +67,39 @@ def _marked(text: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) ->
 
 
 def _mark_of(line: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -> str:
-    found = ENTRY_ID.search(line)
-    if found and found[1] in by_id:
-        return by_id[found[1]]
-    said = freshness.plain(line)
-    return next((words for claim, words in by_claim.items() if claim in said), "")
+    match = ENTRY_ID.search(line)
+    if match and match[1] in by_id:
+        return by_id[match[1]]
+    plain_line = freshness.plain(line)
+    return next((words for claim, words in by_claim.items() if claim in plain_line), "")
 
 
 def write(layout: Layout, config: EvolutionConfig, now: float) -> tuple[Assembled, bool]:
-    """Bring the file up to date; whether it had to be written."""
-    made, path = assembled(layout, config, now), place_of(layout, config)
+    """Bring the file up to date; return its section, and whether it had to be written."""
+    section, path = assembled(layout, config, now), place_of(layout, config)
     _check(path, config)
     try:
         old = files.read(path)
-        text = evolved.encoded(placed((old or b"").decode("utf-8", "surrogateescape"), made.text))
+        text = evolved.encoded(placed((old or b"").decode("utf-8", "surrogateescape"), section.text))
         if text == old:
-            return made, False
+            return section, False
         if old is None or path == layout.claude_md:
             files.replace(path, text)
         else:
             directories.replace_keeping_mode(path, text)
     except OSError as error:
         raise files.fail(path, error) from error
-    return made, True
+    return section, True
 
 
 def _check(path: Path, config: EvolutionConfig) -> None:
-    """StoreError where nothing can be written there: it says what to change."""
+    """Raise StoreError where nothing can be written; it says what to change."""
     if not config.claude_md:
         return
-    wrong = "" if path.is_absolute() else "write an absolute path"
-    if not wrong and path.is_symlink():
-        wrong = f"it is a link: name the file that it leads to, {path.resolve()}"
-    if not wrong and not path.parent.is_dir():
-        wrong = "there is no such folder: make it, or name another file"
-    if wrong:
-        raise files.StoreError(f"[evolution] claude_md = {config.claude_md!r}: {wrong}")
+    reason = "" if path.is_absolute() else "write an absolute path"
+    if not reason and path.is_symlink():
+        reason = f"it is a link: name the file that it leads to, {path.resolve()}"
+    if not reason and not path.parent.is_dir():
+        reason = "there is no such folder: make it, or name another file"
+    if reason:
+        raise files.StoreError(f"[evolution] claude_md = {config.claude_md!r}: {reason}")

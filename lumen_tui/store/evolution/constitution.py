@@ -1,4 +1,4 @@
-"""The constitution on disk, and the record of its approval, which stands where no worker writes."""
+"""The constitution on disk, and the record of its approval, which is where no worker can write."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved
 
 
-def read_standing(layout: Layout) -> ConstitutionState:
-    """How it stands now. A file that cannot be read stops evolution as a changed one does."""
+def read_state(layout: Layout) -> ConstitutionState:
+    """Return the state of the constitution. A file that cannot be read stops evolution as a changed one does."""
     try:
-        there = evolved.read_text(layout.constitution)
-        return standing(there, _approval(layout))
+        text = evolved.read_text(layout.constitution)
+        return standing(text, _approval(layout))
     except (files.StoreError, OSError, *UNDECODABLE) as error:
         return ConstitutionState("", "", f"the constitution or its approval cannot be read: {error}")
 
@@ -26,7 +26,7 @@ def _approval(layout: Layout) -> Approval | None:
 
 
 def approval(layout: Layout) -> Approval | None:
-    """The record of the approval; None where there is none or it cannot be read."""
+    """Return the record of the approval; None where there is none or it cannot be read."""
     try:
         return _approval(layout)
     except UNDECODABLE:
@@ -34,13 +34,13 @@ def approval(layout: Layout) -> Approval | None:
 
 
 def approved_text(layout: Layout) -> str | None:
-    """What the record of the approval holds; None where there is none or it cannot be read."""
-    found = approval(layout)
-    return found.text if found else None
+    """Return the approved text; None where there is none or it cannot be read."""
+    record = approval(layout)
+    return record.text if record else None
 
 
 def approve(layout: Layout, text: str | None, *, by: str, at: str) -> None:
-    """Record the approval of this text; None takes the record away."""
+    """Record the approval of this text; None removes the record."""
     if text is None:
         directories.remove(layout.approved_constitution)
         return

@@ -1,4 +1,4 @@
-"""evolved/: observations, rejections, how far sessions were read, and the files that are made of them."""
+"""The folder evolved/: observations, rejections, how far sessions were read, and the files made from them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 
 LOCK = "evolution"
-GATE = "gate"  # who turned it away: the rules, and no model
+GATE = "gate"  # rejected by the rules, not by a model
 _MOST_FILE = 4 * 1024 * 1024
 
 
 def observations(layout: Layout) -> dict[str, Observation]:
-    """The valid record of each observation, in the order in which they were first written."""
-    found: dict[str, Observation] = {}
-    for one in Journal(layout.observations).records(Observation):
-        found[one.id] = one
-    return found
+    """Return the valid record of each observation, in the order in which they were first written."""
+    by_id: dict[str, Observation] = {}
+    for observation in Journal(layout.observations).records(Observation):
+        by_id[observation.id] = observation
+    return by_id
 
 
-def clean(one: Observation) -> Observation:
-    """The same with every text made safe to show."""
-    return msgspec.convert(safe_all(msgspec.to_builtins(one)), Observation)
+def clean(observation: Observation) -> Observation:
+    """Return the same with every text made safe to show."""
+    return msgspec.convert(safe_all(msgspec.to_builtins(observation)), Observation)
 
 
 def add(layout: Layout, changed: Iterable[Observation]) -> None:
-    """Append records, durably."""
+    """Append records durably."""
     Journal(layout.observations).append_all(changed)
 
 
 class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of rejections.jsonl. The words are made safe and without secrets before they are kept."""
+    """One line of rejections.jsonl. The text is made safe and freed of secrets before it is stored."""
 
     at: str
     text: str
@@ -49,32 +49,32 @@ class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
     line: int
     kind: str
     reasons: tuple[str, ...]
-    id: str = ""  # of the observation, where a model turned it away: a person can take it over
+    id: str = ""  # of the observation, where a model rejected it: a person can accept it still
     by: str = GATE  # or `model` and its name
 
     @property
     def whose(self) -> str:
-        """Who turned it away, for people and programs."""
+        """Who rejected it, for people and programs."""
         return "rules" if self.by == GATE else self.by
 
 
-def reject(layout: Layout, found: Iterable[Rejection]) -> None:
-    """Keep what was turned away, with the reasons."""
-    Journal(layout.rejections).append_all(found)
+def reject(layout: Layout, rejected: Iterable[Rejection]) -> None:
+    """Append rejections, with their reasons."""
+    Journal(layout.rejections).append_all(rejected)
 
 
 def rejections(layout: Layout) -> list[Rejection]:
-    """All of them, oldest first."""
+    """Return all rejections, oldest first."""
     return list(Journal(layout.rejections).records(Rejection))
 
 
-def clean_rejection(one: Rejection) -> Rejection:
-    """The same with every text made safe to show."""
-    return msgspec.convert(safe_all(msgspec.to_builtins(one)), Rejection)
+def clean_rejection(rejection: Rejection) -> Rejection:
+    """Return the same with every text made safe to show."""
+    return msgspec.convert(safe_all(msgspec.to_builtins(rejection)), Rejection)
 
 
 def places(layout: Layout) -> dict[str, Place]:
-    """How far each session was read."""
+    """Return how far each session was read, by its key."""
     return {place.key: place for place in Journal(layout.read_sessions).records(Place)}
 
 
@@ -84,59 +84,59 @@ def remember(layout: Layout, place: Place) -> None:
 
 
 def path_of(layout: Layout, target: str) -> Path:
-    """The file of a target; KeyError for what is none."""
+    """Return the file of a target; KeyError for an unknown one."""
     return layout.evolved / (target if target in TARGETS else TARGETS[target])
 
 
 def texts(layout: Layout) -> dict[str, str]:
-    """What stands in each file of evolved/ that evolution writes; empty where there is none yet."""
+    """Return the text of each file in evolved/ that evolution writes; empty where there is none yet."""
     return {target: read_text(path_of(layout, target)) or "" for target in TARGETS}
 
 
 def read_text(path: Path) -> str | None:
-    """A text file of ours, byte for byte; None where there is none."""
+    """Return a text file of evolution, byte for byte; None where there is none."""
     data = files.read(path, _MOST_FILE)
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of what `read_text` gave."""
+    """Return the bytes of what `read_text` returned."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def waiting(found: dict[str, Observation]) -> list[Observation]:
-    """What waits for a person, oldest first."""
-    return [one for one in found.values() if one.status is Status.PROPOSED]
+def waiting(observations_by_id: dict[str, Observation]) -> list[Observation]:
+    """Return the observations that wait for a person, oldest first."""
+    return [observation for observation in observations_by_id.values() if observation.status is Status.PROPOSED]
 
 
 def view(layout: Layout) -> EvolutionView:
-    """For the queue of what needs a person. What cannot be read shows as nothing: the engine tells of it."""
-    from lumen_tui.store.evolution.constitution import read_standing
+    """Return the summary for the attention queue. What cannot be read counts as nothing: the engine reports it."""
+    from lumen_tui.store.evolution.constitution import read_state
 
     try:
-        found = waiting(observations(layout))
+        open_observations = waiting(observations(layout))
     except (files.StoreError, OSError):
-        found = []
-    standing = read_standing(layout)
+        open_observations = []
+    standing = read_state(layout)
     changed = [line[:1] for line in standing.diff.splitlines() if not line.startswith(("+++", "---"))]
-    newest = one_line(found[-1].text, 200) if found else ""
-    since = times.epoch(found[0].at) if found else 0.0
+    newest = one_line(open_observations[-1].text, 200) if open_observations else ""
+    since = times.epoch(open_observations[0].at) if open_observations else 0.0
     diff = f"+{changed.count('+')} −{changed.count('-')} lines" if standing.why else ""
-    return EvolutionView(len(found), newest, since, one_line(standing.why), diff)
+    return EvolutionView(len(open_observations), newest, since, one_line(standing.why), diff)
 
 
-def facts(one: Observation) -> dict[str, Any]:
-    """The record for people and programs: every text safe."""
-    shown: dict[str, Any] = msgspec.to_builtins(clean(one))
-    return shown
+def facts(observation: Observation) -> dict[str, Any]:
+    """Return the record as JSON fields, every text safe."""
+    fields: dict[str, Any] = msgspec.to_builtins(clean(observation))
+    return fields
 
 
-def rejection_facts(one: Rejection) -> dict[str, Any]:
-    """The record for people and programs: every text safe."""
-    shown: dict[str, Any] = msgspec.to_builtins(clean_rejection(one))
-    return shown
+def rejection_facts(rejection: Rejection) -> dict[str, Any]:
+    """Return the record as JSON fields, every text safe."""
+    fields: dict[str, Any] = msgspec.to_builtins(clean_rejection(rejection))
+    return fields
 
 
 def shown(text: str) -> str:
-    """A text of evolved/ for the screen."""
+    """Return a text of evolved/ for the screen."""
     return safe(text)

@@ -1,4 +1,4 @@
-"""What one version of evolved/ has that another has not."""
+"""Differences between two versions of evolved/."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lumen_tui.store.evolution import versions
 
 
 def between(layout: Layout, old: int, new: int | None = None) -> str:
-    """A unified diff of all files; without a second version against what stands there now.
+    """Return a unified diff of all files; without a second version, against the current files.
 
-    LookupError with the number of a version that is not there; StoreError where a version is damaged.
+    LookupError with the number of a missing version; StoreError where a version is damaged.
     """
     before, after = _texts(layout, old), _texts(layout, new)
     name = "now" if new is None else f"version {new}"
@@ -29,11 +29,11 @@ def _texts(layout: Layout, number: int | None) -> dict[str, bytes]:
         return versions.on_disk(layout)
     if number == 0:
         return {}
-    found = next((one for one in versions.listed(layout) if one.version == number), None)
-    if found is None:
+    version = next((entry for entry in versions.listed(layout) if entry.version == number), None)
+    if version is None:
         raise LookupError(number)
     try:
-        return versions.contents(layout, found)
+        return versions.contents(layout, version)
     except versions.DamagedVersion as error:
         raise files.StoreError(str(error)) from error
 

@@ -1,4 +1,4 @@
-"""Versions kept in a git repository of their own, evolved/versions.git: one commit and one tag for each."""
+"""Versions in a git repository of their own, evolved/versions.git: one commit and one tag for each."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _BRANCH = "refs/heads/main"
 
 
 class GitFailed(OSError):
-    """git did not do what was asked."""
+    """A git command failed."""
 
 
 class GitVersions:
-    """Speaks to git in its plumbing, so that no index, hook, attribute or setting of anybody takes part."""
+    """Stores versions by git's plumbing commands, so that no index, hook, attribute or setting of a user takes part."""
 
     def __init__(self, layout: Layout) -> None:
         self._folder = layout.versions_git
 
     @staticmethod
     def works(layout: Layout) -> bool:
-        """Whether there is a git."""
+        """Return whether git is installed."""
         return shutil.which("git") is not None
 
     def _git(self, *words: str, data: bytes = b"", check: bool = True) -> bytes:
@@ -61,20 +61,20 @@ class GitVersions:
             raise GitFailed(f"git {words[0]}: {ran.stderr.decode(errors='replace').strip()[:200]}")
         return ran.stdout if not ran.returncode else b""
 
-    def keep(self, number: int, texts: Mapping[str, bytes], why: str) -> None:
-        """One commit with these files, and a tag that names it."""
+    def store(self, number: int, texts: Mapping[str, bytes], reason: str) -> None:
+        """Store these files as one commit with a tag."""
         if not (self._folder / "HEAD").exists():
             directories.make_folder(self._folder)
             self._git("init", "-q", "--bare", "--template=")
         tree = self._tree(texts)
         parent = self._git("rev-parse", "-q", "--verify", _BRANCH, check=False).decode().strip()
-        message = f"version {number}: {why}\n".encode()
+        message = f"version {number}: {reason}\n".encode()
         commit = self._git("commit-tree", tree, *(("-p", parent) if parent else ()), data=message).decode().strip()
         self._git("update-ref", _BRANCH, commit)
         self._git("update-ref", f"refs/tags/v{number}", commit)
 
     def _tree(self, texts: Mapping[str, bytes]) -> str:
-        """Trees of blobs; `strategies/` is one of its own."""
+        """Write the blobs and their trees, one for each folder; return the hash of the root."""
         folders: dict[str, list[str]] = {"": []}
         for target, data in texts.items():
             folder, _, name = target.rpartition("/")
@@ -82,12 +82,12 @@ class GitVersions:
             folders.setdefault(folder, []).append(f"100644 blob {blob}\t{name}\n")
         for folder in sorted(folders, reverse=True):
             if folder:
-                made = self._git("mktree", data="".join(folders[folder]).encode()).decode().strip()
-                folders[""].append(f"040000 tree {made}\t{folder}\n")
+                tree_hash = self._git("mktree", data="".join(folders[folder]).encode()).decode().strip()
+                folders[""].append(f"040000 tree {tree_hash}\t{folder}\n")
         return self._git("mktree", data="".join(folders[""]).encode()).decode().strip()
 
-    def give(self, number: int, target: str) -> bytes | None:
-        """One file of a version; None where it is not kept."""
+    def read(self, number: int, target: str) -> bytes | None:
+        """Return one file of a version; None where it is not stored."""
         if not (self._folder / "HEAD").exists():
             return None
         try:

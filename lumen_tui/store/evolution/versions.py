@@ -1,4 +1,4 @@
-"""Versions of evolved/: listed in versions.jsonl, kept in git or as copies, given back byte for byte."""
+"""Versions of evolved/: listed in versions.jsonl, stored in git or as copies, restored byte for byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Texts = Mapping[str, bytes]  # target -> content; a file that is not there is le
 
 
 class Metrics(msgspec.Struct, frozen=True):
-    """How things stood when the version was made."""
+    """Figures from when the version was made."""
 
     entries: int = 0
     observations: int = 0
@@ -30,7 +30,7 @@ class Metrics(msgspec.Struct, frozen=True):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """One line of versions.jsonl; the last one also stands in version.json."""
+    """One line of versions.jsonl; the last one is also in version.json."""
 
     version: int
     at: str
@@ -44,17 +44,17 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class DamagedVersion(Exception):
-    """A version whose kept files are gone or are not what their hashes say."""
+    """The stored files of a version are gone or do not match their hashes."""
 
 
-class Keeper(Protocol):
-    """Where the files of versions are kept."""
+class VersionStorage(Protocol):
+    """Where the files of versions are stored."""
 
-    def keep(self, number: int, texts: Texts, why: str) -> None:
-        """Keep these files under a number, durably; the same number again replaces them."""
+    def store(self, number: int, texts: Texts, why: str) -> None:
+        """Store these files under a number, durably; the same number again replaces them."""
 
-    def give(self, number: int, target: str) -> bytes | None:
-        """One file of a version; None where it is not kept."""
+    def read(self, number: int, target: str) -> bytes | None:
+        """Return one file of a version; None where it is not stored."""
 
 
 class CopiedVersions:
@@ -63,75 +63,75 @@ class CopiedVersions:
     def __init__(self, layout: Layout) -> None:
         self._folder = layout.versions
 
-    def keep(self, number: int, texts: Texts, why: str) -> None:
+    def store(self, number: int, texts: Texts, why: str) -> None:
         for target, data in texts.items():
             path = self._folder / str(number) / target
             directories.make_folder(path.parent)
             files.replace(path, data)
 
-    def give(self, number: int, target: str) -> bytes | None:
+    def read(self, number: int, target: str) -> bytes | None:
         return files.read(self._folder / str(number) / target)
 
 
-def keeper(layout: Layout, kind: str) -> Keeper:
-    """The keeper of a kind, `git` or `copies`."""
+def storage_of(layout: Layout, kind: str) -> VersionStorage:
+    """Return the storage of a kind, `git` or `copies`."""
     return GitVersions(layout) if kind == "git" else CopiedVersions(layout)
 
 
 def digest_of(texts: Texts) -> str:
-    """One hash of all files."""
+    """Return one hash of all files."""
     lines = [f"{target} {hashlib.sha256(texts[target]).hexdigest()}" for target in sorted(texts)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def on_disk(layout: Layout) -> dict[str, bytes]:
-    """The files as they stand now."""
-    found = {target: files.read(evolved.path_of(layout, target)) for target in TARGETS}
-    return {target: data for target, data in found.items() if data is not None}
+    """Return the current files."""
+    contents_by_target = {target: files.read(evolved.path_of(layout, target)) for target in TARGETS}
+    return {target: data for target, data in contents_by_target.items() if data is not None}
 
 
 def listed(layout: Layout) -> list[Version]:
-    """Every version, oldest first. Of a number that was written twice, the last line is the valid one."""
-    found: dict[int, Version] = {}
+    """Return every version, oldest first. Of a number that was written twice, the last line is the valid one."""
+    by_number: dict[int, Version] = {}
     for version in Journal(layout.versions_log).records(Version):
-        found[version.version] = version
-    return [found[number] for number in sorted(found)]
+        by_number[version.version] = version
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def record(layout: Layout, texts: Texts, metrics: Metrics, *, by: str, why: str, at: str, kind: str) -> Version:
-    """Keep the files as a new version: first the files, then the line that counts. Call it under the lock."""
+    """Record the files as a new version: first the files, then the line that counts. Call it under the lock."""
     known = listed(layout)
     number = known[-1].version + 1 if known else 1
     chosen = kind if kind != "auto" else "git" if GitVersions.works(layout) else "copies"
     try:
-        keeper(layout, chosen).keep(number, texts, why)
+        storage_of(layout, chosen).store(number, texts, why)
     except OSError:
         if kind == "git":
             raise
         chosen = "copies"
-        keeper(layout, chosen).keep(number, texts, why)
+        storage_of(layout, chosen).store(number, texts, why)
     hashes = {target: hashlib.sha256(data).hexdigest() for target, data in texts.items()}
-    made = Version(number, at, by, why, digest_of(texts), hashes, metrics, chosen)
-    files.append(layout.versions_log, journal.encode(made))
-    files.replace(layout.version, msgspec.json.format(msgspec.json.encode(made), indent=1))
-    return made
+    version = Version(number, at, by, why, digest_of(texts), hashes, metrics, chosen)
+    files.append(layout.versions_log, journal.encode(version))
+    files.replace(layout.version, msgspec.json.format(msgspec.json.encode(version), indent=1))
+    return version
 
 
 def contents(layout: Layout, version: Version) -> dict[str, bytes]:
-    """The files of a version, each checked against its hash. DamagedVersion where that fails."""
-    found = {}
-    for target, wanted in version.files.items():
-        data = keeper(layout, version.kept).give(version.version, target)
-        if data is None or hashlib.sha256(data).hexdigest() != wanted:
+    """Return the files of a version, each checked against its hash. DamagedVersion where that fails."""
+    checked = {}
+    for target, expected_hash in version.files.items():
+        data = storage_of(layout, version.kept).read(version.version, target)
+        if data is None or hashlib.sha256(data).hexdigest() != expected_hash:
             raise DamagedVersion(
                 f"version {version.version}: {target} is {'gone' if data is None else 'not what was kept'}"
             )
-        found[target] = data
-    return found
+        checked[target] = data
+    return checked
 
 
 def put(layout: Layout, texts: Texts) -> None:
-    """Make the files of evolved/ exactly these."""
+    """Write exactly these files to evolved/."""
     for target in TARGETS:
         path = evolved.path_of(layout, target)
         data = texts.get(target)

@@ -1,4 +1,4 @@
-"""From accepted observations to the files of evolved/, to a version, to CLAUDE.md. Call it under the lock."""
+"""Writes accepted observations to the files of evolved/, to a version and to CLAUDE.md. Call it under the lock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HAND = "changed by hand"
 
 
 class Written(msgspec.Struct):
-    """What a rebuild did."""
+    """The result of a rebuild."""
 
     version: Version | None = None  # the new one, where anything changed
     put_off: list[Observation] = msgspec.field(default_factory=list)  # accepted, without room in their file
@@ -35,50 +35,52 @@ def rebuild(
     why: str,
     free: bool = False,
 ) -> Written:
-    """Bring the files in line with what is accepted. `free`: a person decided, so entries may go in any number."""
-    done = Written()
+    """Bring the files in line with what is accepted. `free`: a person decided, so any number of entries may go."""
+    result = Written()
     keep_hand_changes(layout, known, config, now)
     texts = evolved.texts(layout)
-    made: dict[str, bytes] = {}
+    new_files: dict[str, bytes] = {}
     for target, before in texts.items():
-        after = _fitted(target, before, known, config.file_kb * 1024, done, now)
+        after = _fitted(target, before, known, config.file_kb * 1024, result, now)
         reasons = gate.judge_change(before, after, config.file_kb * 1024)
         if free:
             reasons = tuple(reason for reason in reasons if "locked" in reason)
         if reasons:
-            done.refused[target], after = reasons, before
+            result.refused[target], after = reasons, before
         if after.strip() and (before or evolvedfiles.entries(after)):
-            made[target] = evolved.encoded(after)
-    if done.put_off:
-        evolved.add(layout, done.put_off)
-    if versions.digest_of(made) != versions.digest_of(versions.on_disk(layout)):
-        versions.put(layout, made)
-        done.version = _record(layout, known, config, now=now, by=by, why=why)
-    done.claude = claude_md.write(layout, config, now)[0]
-    return done
+            new_files[target] = evolved.encoded(after)
+    if result.put_off:
+        evolved.add(layout, result.put_off)
+    if versions.digest_of(new_files) != versions.digest_of(versions.on_disk(layout)):
+        versions.put(layout, new_files)
+        result.version = _record(layout, known, config, now=now, by=by, why=why)
+    result.claude = claude_md.write(layout, config, now)[0]
+    return result
 
 
-def _fitted(target: str, before: str, known: dict[str, Observation], most: int, done: Written, now: float) -> str:
-    """The new text of a file; the newest entries that have no room wait."""
+def _fitted(target: str, before: str, known: dict[str, Observation], most: int, result: Written, now: float) -> str:
+    """Return the new text of a file; the newest entries without room are put off."""
     entries = evolvedfiles.in_force(known.values(), target)
-    there = evolvedfiles.entries(before)
+    present = evolvedfiles.entries(before)
     after = evolvedfiles.render(target, before, entries)
-    while len(evolved.encoded(after)) > most and (new := [one for one in entries if one.id not in there]):
+    while len(evolved.encoded(after)) > most and (
+        new := [observation for observation in entries if observation.id not in present]
+    ):
         late = msgspec.structs.replace(
             new[-1], status=Status.PROPOSED, reasons=(f"no room in {target}",), updated_at=times.iso(now)
         )
         known[late.id] = late
-        done.put_off.append(late)
+        result.put_off.append(late)
         entries.remove(new[-1])
         after = evolvedfiles.render(target, before, entries)
     return after
 
 
 def keep_hand_changes(layout: Layout, known: dict[str, Observation], config: EvolutionConfig, now: float) -> None:
-    """Where somebody edited the files since the last version, that is a version of its own."""
-    there = versions.on_disk(layout)
+    """Record edits by hand since the last version as a version of their own."""
+    current = versions.on_disk(layout)
     listed = versions.listed(layout)
-    if versions.digest_of(there) != (listed[-1].digest if listed else versions.digest_of({})):
+    if versions.digest_of(current) != (listed[-1].digest if listed else versions.digest_of({})):
         _record(layout, known, config, now=now, by="somebody", why=HAND)
 
 
@@ -93,7 +95,7 @@ def _record(
 
 def _metrics(layout: Layout, known: dict[str, Observation], texts: dict[str, bytes]) -> Metrics:
     entries = sum(len(evolvedfiles.entries(data.decode("utf-8", "replace"))) for data in texts.values())
-    states = [one.status for one in known.values()]
+    states = [observation.status for observation in known.values()]
     return Metrics(
         entries,
         len(states),
@@ -109,17 +111,17 @@ def _sessions(layout: Layout) -> int:
 
 
 def restore(
-    layout: Layout, wanted: dict[str, bytes], config: EvolutionConfig, *, now: float, by: str, why: str
+    layout: Layout, restored: dict[str, bytes], config: EvolutionConfig, *, now: float, by: str, why: str
 ) -> tuple[Version, list[Observation]]:
-    """Put these files in place byte for byte, and let each observation say what now holds of it."""
+    """Restore these files byte for byte, and update each observation to match them."""
     known = evolved.observations(layout)
     keep_hand_changes(layout, known, config, now)
-    there: dict[str, str] = {}
-    for data in wanted.values():
-        there |= evolvedfiles.entries(data.decode("utf-8", "surrogateescape"))
-    changed = [one for old in known.values() if (one := _as_in(old, there, by, now)) is not old]
-    known |= {one.id: one for one in changed}
-    versions.put(layout, wanted)
+    entries: dict[str, str] = {}
+    for data in restored.values():
+        entries |= evolvedfiles.entries(data.decode("utf-8", "surrogateescape"))
+    changed = [updated for old in known.values() if (updated := _as_in(old, entries, by, now)) is not old]
+    known |= {updated.id: updated for updated in changed}
+    versions.put(layout, restored)
     if changed:
         evolved.add(layout, changed)
     version = _record(layout, known, config, now=now, by=by, why=why)
@@ -127,13 +129,13 @@ def restore(
     return version, changed
 
 
-def _as_in(one: Observation, there: dict[str, str], by: str, now: float) -> Observation:
-    """The observation as these files have it: in the words of then, too, or the next write would undo the restore."""
-    status, text = one.status, there.get(one.id, one.text)
-    if one.id in there:
+def _as_in(observation: Observation, entries: dict[str, str], by: str, now: float) -> Observation:
+    """Return the observation as these files have it, words included: the next write must not undo the restore."""
+    status, text = observation.status, entries.get(observation.id, observation.text)
+    if observation.id in entries:
         status = Status.ACCEPTED
     elif status is Status.ACCEPTED:
         status = Status.WITHDRAWN
-    if (status, text) == (one.status, one.text):
-        return one
-    return msgspec.structs.replace(one, status=status, text=text, by=by, updated_at=times.iso(now))
+    if (status, text) == (observation.status, observation.text):
+        return observation
+    return msgspec.structs.replace(observation, status=status, text=text, by=by, updated_at=times.iso(now))

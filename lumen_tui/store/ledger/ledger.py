@@ -1,9 +1,9 @@
-"""The ledger of model calls, spend.jsonl: a call is set aside under the lock before it is made, and settled after it.
+"""The ledger of model calls, spend.jsonl: a call's cost is reserved under the lock before it, and settled after it.
 
-Whoever sets something aside reads what is new, decides and appends under one lock, so that any number of workers
-racing cannot pass a cap. A hold that nobody settles counts in full. Each month has a page of its own (ledgerpages.py).
-Totals are kept in index/spend.json, so that a start reads the newest lines only; the index is believed where the page
-before its place is still the same.
+A reservation (a hold) reads what is new, decides and appends under one lock, so that any number of racing workers
+cannot pass a cap. A hold that nobody settles counts in full. Each month has its own page (ledger_pages.py). Totals are
+kept in index/spend.json, so that a start reads the newest lines only; the index is trusted where the page before its
+offset is still the same.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.store.ledger.ledger_pages import PageFollower
 
 INDEX = "spend.json"
-_SAVE_EVERY = 128 * 1024  # bytes of the ledger between two savings of the index
+_SAVE_EVERY = 128 * 1024  # bytes of the ledger after which the index is saved
 _GONE = "its worker is gone"
-_LAST = 256  # bytes before the place of the index that must be the same
+_LAST = 256  # bytes before the offset of the index that must be the same
 _entry = msgspec.json.Decoder(Entry).decode
 
 Decide = Callable[[Book], str]
@@ -57,18 +57,18 @@ class Ledger:
         self._follower = PageFollower(self.path)
         self.damage = Damage("spend.jsonl", self._follower)
         self._generation = self._turned = 0
-        self._unsaved = -1  # bytes read since the index was saved; -1 before the first look
+        self._unsaved = -1  # bytes read since the index was saved; -1 before the first read
 
     def close(self) -> None:
-        """Let go of the page that is followed."""
+        """Close the current page."""
         self._follower.close()
 
     def changed(self) -> bool:
-        """Whether there may be something new: one `stat`."""
+        """Return whether there may be something new. Costs one `stat`."""
         return self._unsaved < 0 or self._follower.changed()
 
     def refresh(self) -> Book:
-        """Take in what is new."""
+        """Read what is new."""
         if self.changed():
             self._read()
             self._save()
@@ -89,78 +89,78 @@ class Ledger:
                 self._take(at, line)
 
     def _take(self, offset: int, line: bytes) -> None:
-        """A damaged line hides only itself: a hold that was torn was never acknowledged, its call never made."""
+        """Take one line. A damaged one hides only itself: a torn hold was never acknowledged, its call never made."""
         try:
             self.book.take(_entry(line))
         except (*UNDECODABLE, OverflowError) as error:
             self.damage.add(offset, line, str(error))
 
-    def hold(self, wanted: Entry, decide: Decide) -> str:
-        """Set aside what a call can cost unless `decide`, given the newest totals, says why not; returns that.
+    def hold(self, entry: Entry, decide: Decide) -> str:
+        """Reserve what a call can cost unless `decide`, given the newest totals, returns a reason not to; return it.
 
         Once this has returned the empty string the hold is durable. StoreError where it cannot be: make no call then.
         """
-        found = self.draw(lambda book: decide(book) or wanted)
-        return found if isinstance(found, str) else ""
+        drawn = self.draw(lambda book: decide(book) or entry)
+        return drawn if isinstance(drawn, str) else ""
 
     def draw(self, make: Make) -> Entry | str:
-        """As `hold`; `make` says from the newest totals what is set aside, or why nothing is. Returns the same."""
-        if isinstance(wanted := make(self.refresh()), str):
-            return wanted  # no need for the lock
-        ledger_pages.turn(self.path, wanted.at)
+        """Reserve the entry that `make` returns for the newest totals, or return its reason not to."""
+        if isinstance(drawn := make(self.refresh()), str):
+            return drawn  # no need for the lock
+        ledger_pages.turn(self.path, drawn.at)
         with files.locked_log(self.path) as fd:
             self._read()
-            found = make(self.book)
-            if isinstance(found, Entry):
-                files.append_locked(fd, encode(_sound(found)))
-        return found
+            result = make(self.book)
+            if isinstance(result, Entry):
+                files.append_locked(fd, encode(_sound(result)))
+        return result
 
     def settle(self, call: str, day: str, now: float, *, tokens: int, usd: float, seconds: float) -> None:
-        """Say what a call did cost; nothing at all releases its hold. A second time changes nothing."""
+        """Record what a call did cost; nothing at all releases its hold. A second time changes nothing."""
         kind = SETTLE if tokens or usd else RELEASE
         self.append(Entry(call, kind, times.iso(now), day=day, tokens=tokens, usd=usd, seconds=seconds))
 
     def sent(self, call: str, day: str, now: float) -> None:
-        """Say that the request of a call leaves now. StoreError where that cannot be: do not send it then."""
+        """Record that a call is being sent. StoreError where that cannot be written: do not send it then."""
         self.append(Entry(call, SENT, times.iso(now), day=day))
 
     def append(self, *entries: Entry) -> None:
-        """Append other lines durably."""
+        """Append other entries durably."""
         if entries:
             files.append(self.path, b"".join([encode(_sound(entry)) for entry in entries]))
 
     def once(self, notice: Entry) -> bool:
-        """Append a notice unless one of its id is there; True where this call did."""
+        """Append a notice unless one of its id is there; return whether this call did."""
         return not self.hold(notice, lambda book: "told" if notice.id in book.notices else "")
 
     def give_up_dead(self, now: float) -> list[Entry]:
         """Close the holds of processes that are gone, and return them.
 
-        A call that was never sent cost nothing. All others count in full, as nobody will say what they cost.
+        A call that was never sent cost nothing. All others count in full, as nobody will settle them.
         """
         book, at = self.refresh(), times.iso(now)
         dead = [hold for hold in book.open.values() if not process.is_same(owner(hold))]
-        gone = [wait for wait in book.waits.values() if not process.is_same(owner(wait))]
+        abandoned = [wait for wait in book.waits.values() if not process.is_same(owner(wait))]
         self.append(
             *[Entry(hold.id, RELEASE if hold.unsent else LOST, at, day=hold.day, text=_GONE) for hold in dead],
-            *[Entry(wait.id, GONE, at, day=wait.day, task=wait.task) for wait in gone],
+            *[Entry(wait.id, GONE, at, day=wait.day, task=wait.task) for wait in abandoned],
         )
         return dead
 
     def _load(self) -> None:
         self._unsaved = 0
         try:
-            found = msgspec.json.decode(files.read(self._index) or b"", type=_Index)
-            page = self._follower.page_of(found.place)
-            if page is None or found.last != _bytes_before(files.open_plain(page), found.place[2]):
+            saved = msgspec.json.decode(files.read(self._index) or b"", type=_Index)
+            page = self._follower.page_of(saved.place)
+            if page is None or saved.last != _bytes_before(files.open_plain(page), saved.place[2]):
                 return
         except (*UNDECODABLE, files.StoreError, OSError, ValueError):
             return  # none, or of no use: everything is read
-        self.book = found.book
-        self._follower.resume(found.place, page)
+        self.book = saved.book
+        self._follower.resume(saved.place, page)
 
     def _save(self) -> None:
-        """Keep the totals where much was read since the last time, or a page was turned; failing costs only time."""
+        """Save the totals where much was read since the last time, or a page was turned; failing costs only time."""
         if self._unsaved < _SAVE_EVERY and (self._follower.turned == self._turned or not self._follower.offset):
             return
         try:
@@ -173,7 +173,7 @@ class Ledger:
 
 
 def _bytes_before(fd: int, offset: int) -> str:
-    """The last bytes before a place, as hex. Closes `fd`."""
+    """Return the last bytes before an offset, as hex. Closes `fd`."""
     try:
         start = max(0, offset - _LAST)
         return os.pread(fd, offset - start, start).hex()
@@ -182,14 +182,14 @@ def _bytes_before(fd: int, offset: int) -> str:
 
 
 class LedgerReader:
-    """The totals for somebody who only looks: a ledger that cannot be read is a problem to show, not an error."""
+    """The totals for read-only use: a ledger that cannot be read is a problem to show, not an error."""
 
     def __init__(self, layout: Layout) -> None:
         self._ledger = Ledger(layout)
         self.problems: list[Problem] = []
 
     def close(self) -> None:
-        """Let go of the ledger."""
+        """Close the ledger."""
         self._ledger.close()
 
     @property
@@ -203,7 +203,7 @@ class LedgerReader:
         return self._ledger.revision
 
     def refresh(self) -> None:
-        """Take in what is new."""
+        """Read what is new."""
         try:
             self._ledger.refresh()
             self.problems = self._ledger.damage.problems()
@@ -212,22 +212,22 @@ class LedgerReader:
 
 
 def new_call() -> str:
-    """The id of a call."""
+    """Return a new id for a call."""
     return ids.new_id("spd")
 
 
 def owner(entry: Entry) -> ProcessId:
-    """The process that wrote a hold."""
+    """Return the process that wrote a hold."""
     return ProcessId(pid=entry.pid, start_ticks=entry.start_ticks, boot_id=entry.boot_id)
 
 
 def unreserved(entry: Entry) -> Entry:
-    """The line of a call that nobody had reserved."""
+    """Return the entry of a call that nobody had reserved."""
     return msgspec.structs.replace(entry, kind=SPENT)
 
 
 def _sound(entry: Entry) -> Entry:
-    """A server may say anything: no amount is negative or endless."""
+    """Return the entry with sound amounts: a server may report anything, such as negative or infinite ones."""
     numbers = (entry.usd, entry.seconds, entry.waited)
     if all(math.isfinite(number) and number >= 0 for number in numbers) and entry.tokens >= 0:
         return entry

@@ -1,7 +1,7 @@
-"""The ledger's pages: spend.jsonl, and beside it what it was before, as spend-2026-10.jsonl, spend-2026-10.2.jsonl …
+"""The ledger's pages: spend.jsonl, and earlier ones as spend-2026-10.jsonl, spend-2026-10.2.jsonl …
 
 A page is turned by one rename, under the lock that appends take, when a month begins or the page is large. So a page
-that has a month in its name never changes again, and whoever was reading it goes on where they were.
+that has a month in its name never changes again, and its readers continue where they were.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from lumen_tui.storage.journal import Follower
 LARGEST = 16 * 1024 * 1024  # bytes of a page, about
 _NAME = re.compile(r"spend-(\d{4}-\d\d)(?:\.(\d{1,9}))?\.jsonl")
 _MONTH = re.compile(rb'"at":"(\d{4}-\d\d)-')
-_HEAD = 4096  # bytes in which a page says of which month it is
-_MONTHS = 2  # before the newest page's month: whoever knows nothing reads these, which is more than totals are kept
+_HEAD = 4096  # bytes in which the month of a page is found
+_MONTHS = 2  # read by those without an index: longer than totals are kept
 
 Place = tuple[int, int, int]  # device, inode, offset
 
 
 def pages(ledger: Path) -> list[Path]:
-    """The turned pages, the oldest first."""
-    found = [(match[1], int(match[2] or 1), name) for name in _names(ledger) if (match := _NAME.fullmatch(name))]
-    return [ledger.parent / name for _, _, name in sorted(found)]
+    """Return the turned pages, the oldest first."""
+    numbered = [(match[1], int(match[2] or 1), name) for name in _names(ledger) if (match := _NAME.fullmatch(name))]
+    return [ledger.parent / name for _, _, name in sorted(numbered)]
 
 
 def _names(ledger: Path) -> list[str]:
@@ -55,13 +55,13 @@ def _is_due(ledger: Path, at: str) -> bool:
 
 
 def _month_of(page: Path) -> str:
-    """The month of the page's first line that tells one; empty where none does."""
-    found = _MONTH.search(files.read(page, _HEAD) or b"")
-    return found[1].decode() if found else ""
+    """Return the month of the page's first dated line; empty where there is none."""
+    match = _MONTH.search(files.read(page, _HEAD) or b"")
+    return match[1].decode() if match else ""
 
 
 def _next_name(ledger: Path) -> str:
-    """A name behind all that are there, also where the clock was moved back."""
+    """Return a name after all existing ones, even if the clock was moved back."""
     month, number = _month_of(ledger) or "0000-00", 1
     if turned := pages(ledger):
         last = _NAME.fullmatch(turned[-1].name)
@@ -71,7 +71,7 @@ def _next_name(ledger: Path) -> str:
 
 
 class PageFollower:
-    """Follows the ledger from page to page, as a Follower does one file. A torn tail stays behind with its page."""
+    """Follows the ledger from page to page, as a Follower does one file. A torn tail is left behind with its page."""
 
     def __init__(self, ledger: Path) -> None:
         self._ledger = ledger
@@ -80,12 +80,12 @@ class PageFollower:
         self._restarts = self._passed = 0
 
     def close(self) -> None:
-        """Let go of the page."""
+        """Close the page."""
         self._at.close()
 
     @property
     def generation(self) -> int:
-        """Grows where everything read before is void."""
+        """A number that grows when everything read before is void."""
         return self._restarts
 
     @property
@@ -94,7 +94,7 @@ class PageFollower:
 
     @property
     def offset(self) -> int:
-        """Of the next unread line, in its page."""
+        """The offset of the next unread line, in its page."""
         return self._at.offset
 
     @property
@@ -103,30 +103,30 @@ class PageFollower:
         return self._passed
 
     def changed(self) -> bool:
-        """Whether there may be something new: one `stat`, no read."""
+        """Return whether there may be something new. Costs one `stat`, no read."""
         if not self._begun:
             return _identity(self._ledger) is not None
         return self._at.path != self._ledger or self._at.changed()
 
     def place(self) -> Place:
-        """Where it stands, for `resume`."""
+        """Return the current place, for `resume`."""
         return self._at.place()
 
     def open_copy(self) -> int:
-        """A descriptor of the very page that was read last."""
+        """Return a descriptor of the very page that was read last."""
         return self._at.open_copy()
 
     def resume(self, place: Place, page: Path) -> None:
-        """Go on at a place of a page, as `page_of` finds it."""
+        """Continue at a place of a page, as `page_of` finds it."""
         self._begun = True
         self._go_to(page, place)
 
     def page_of(self, place: Place) -> Path | None:
-        """The page that a place is in; None where it is gone."""
+        """Return the page that a place is in; None where it is gone."""
         return next((page for page in (self._ledger, *pages(self._ledger)) if _identity(page) == place[:2]), None)
 
     def poll(self, limit: int) -> tuple[int, bytes]:
-        """New whole lines as (offset, bytes); call again until it is empty."""
+        """Return new whole lines as (offset, bytes); call again until it is empty."""
         while self._begun or self._begin():
             before, generation = self._at.place(), self._at.generation
             offset, data = self._at.poll(limit)
@@ -137,16 +137,16 @@ class PageFollower:
         return 0, b""
 
     def _begin(self) -> bool:
-        """Go to the first page that is needed; False where there is none."""
+        """Go to the first page that is needed; return False where there is none."""
         self._begun = self._enter(_needed)
         return self._begun
 
     def _pass_on(self) -> bool:
-        """Go on behind a turned page, which never changes any more; False where nothing is there yet."""
+        """Go on after a turned page, which never changes any more; return False where nothing is there yet."""
         page = self._at.path
-        found = self._enter(lambda turned: turned[turned.index(page) + 1 :] if page in turned else [])
-        self._passed += found
-        return found
+        moved = self._enter(lambda turned: turned[turned.index(page) + 1 :] if page in turned else [])
+        self._passed += moved
+        return moved
 
     def _enter(self, choose: Callable[[list[Path]], list[Path]]) -> bool:
         """Go to the first of the turned pages that are chosen, else to the newest page.
@@ -154,15 +154,15 @@ class PageFollower:
         Which file that is, is looked up before the others are listed: it may be turned at any moment.
         """
         newest = _identity(self._ledger)
-        wanted = choose(pages(self._ledger))
-        if wanted:
-            self._go_to(wanted[0])
+        chosen = choose(pages(self._ledger))
+        if chosen:
+            self._go_to(chosen[0])
         elif newest:
             self._go_to(self._ledger, (*newest, 0))
-        return bool(wanted or newest)
+        return bool(chosen or newest)
 
     def _find(self, before: Place) -> None:
-        """Another file stands where we read: the page was turned, or somebody put another ledger there."""
+        """Find the page again after the file was replaced: it was turned, or somebody put another ledger there."""
         page = self.page_of(before)
         if page is not None and page != self._ledger:
             self._go_to(page, before)
@@ -178,17 +178,17 @@ class PageFollower:
 
 
 def _needed(turned: list[Path]) -> list[Path]:
-    """Those from which the totals that are kept can be told."""
+    """Return the pages needed for the totals that are kept."""
     months = sorted({page.name[6:13] for page in turned})[-_MONTHS:]
     return [page for page in turned if page.name[6:13] in months]
 
 
 def _identity(page: Path) -> tuple[int, int] | None:
-    """Which file it is; None where it is not there. Refused for what is no file: what was spent is not known then."""
+    """Return (device, inode) of a page; None where it is missing. Refused for what is no file."""
     try:
-        found = os.stat(page, follow_symlinks=False)
+        page_stat = os.stat(page, follow_symlinks=False)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(page_stat.st_mode):
         os.close(files.open_plain(page))  # which says what is wrong with it
-    return found.st_dev, found.st_ino
+    return page_stat.st_dev, page_stat.st_ino

@@ -11,7 +11,7 @@ from lumen_tui.store.tasks.kill_file import read_kill
 
 
 def spend_report(layout: Layout, now: float) -> SpendReport:
-    """The page at `now`. StoreError where the ledger cannot be read."""
+    """Return the spending report at `now`. StoreError where the ledger cannot be read."""
     config = load_config(layout)[0].budget
     kill = read_kill(layout)
     paused = pauses.in_force(layout, now).get(pauses.EVERYTHING, "")

@@ -21,12 +21,12 @@ class Edge(NamedTuple):
     type: str
 
 
-class _Line(Relationship, frozen=True):
+class _EdgeLine(Relationship, frozen=True):
     removed: bool = False
     created_by: str = ""
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode = msgspec.json.Decoder(_EdgeLine).decode
 
 
 def in_force(layout: Layout) -> Iterator[Edge]:

@@ -1,4 +1,4 @@
-"""What the agent's hooks told, followed and never re-read: totals, failures, and calls since the last signal."""
+"""What the agent's hooks reported, followed and never re-read: totals, failures, and calls since the last signal."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from lumen_tui.storage.stamped import Stamp, stamp
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import lanes
 
-COMPLETION = "wu_completion"  # the broadcast of `wu done`; it is no sign of progress on the way
-_MOST_CALLS = 10_000  # moments kept of one stretch; beyond that the oldest are forgotten
-_LOOK_BACK = 4 * 1024 * 1024  # bytes of signals looked through at first
-_PATIENCE = 120.0  # seconds a request may wait for its checkpoint before a person is told
+COMPLETION = "wu_completion"  # the broadcast of `wu done`, which is no progress signal
+_MOST_CALLS = 10_000  # times kept per session and work unit; beyond that the oldest are forgotten
+_LOOK_BACK = 4 * 1024 * 1024  # bytes of signals searched at first
+_PATIENCE = 120.0  # seconds a request may wait for its checkpoint before it is a problem
 
 
-class _Line(msgspec.Struct, gc=False):
-    """As much of a line as is counted."""
+class _HookLine(msgspec.Struct, gc=False):
+    """The fields of a hook's line that are counted."""
 
     event: str
     at: str = ""
@@ -56,12 +56,12 @@ class _Signal(msgspec.Struct, gc=False):
     type: str = ""
 
 
-_line = msgspec.json.Decoder(_Line)
+_line = msgspec.json.Decoder(_HookLine)
 _signal = msgspec.json.Decoder(_Signal)
 
 
-class _Worked:
-    """Moments of one session's work on a work unit, oldest first."""
+class _Activity:
+    """Times of one session's calls for a work unit, oldest first, in seconds since 1970."""
 
     def __init__(self) -> None:
         self.calls: list[float] = []
@@ -69,7 +69,7 @@ class _Worked:
         self.milestones: list[float] = []
 
     def forget(self, until: float) -> None:
-        """A signal came: what happened before it was told."""
+        """Forget what happened before a signal, which has reported it."""
         for moments in (self.calls, self.tests, self.milestones):
             moments[:] = [at for at in moments[-_MOST_CALLS:] if at > until]
 
@@ -93,15 +93,15 @@ class HookEvents:
         self.view = HookView()
         self.since = ""  # the first event that is known
         self.counts: dict[str, int] = {}
-        self.worked: dict[tuple[str, str], _Worked] = {}
+        self.worked: dict[tuple[str, str], _Activity] = {}
         self._waiting: dict[str, tuple[str, float]] = {}  # request -> session and moment
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._follower.close()
 
     def refresh(self) -> bool:
-        """Take in what is new; whether there was anything."""
+        """Read what is new; return whether there was anything."""
         if not self._follower.changed():
             return False
         try:
@@ -124,7 +124,7 @@ class HookEvents:
         self.revision += 1
         return True
 
-    def _take(self, line: _Line) -> None:
+    def _take(self, line: _HookLine) -> None:
         at = times.epoch(line.at)
         self.since = self.since or line.first or line.at
         if line.event == hook_journal.OUTCOME:
@@ -142,8 +142,8 @@ class HookEvents:
         if line.wu:
             self._count(line, at)
 
-    def _count(self, line: _Line, at: float) -> None:
-        worked = self.worked.setdefault((line.session, line.wu), _Worked())
+    def _count(self, line: _HookLine, at: float) -> None:
+        worked = self.worked.setdefault((line.session, line.wu), _Activity())
         if line.event in hook_journal.CALLS:
             worked.calls.append(at)
         if line.tests:
@@ -151,7 +151,7 @@ class HookEvents:
         if line.milestone:
             worked.milestones.append(at)
 
-    def _take_outcome(self, line: _Line, at: float) -> None:
+    def _take_outcome(self, line: _HookLine, at: float) -> None:
         for request in line.answers:
             self._waiting.pop(request, None)
         view = self.view
@@ -160,37 +160,41 @@ class HookEvents:
                 view, failures=view.failures + 1, failing=line.said or "no reason given"
             )
             return
-        self._waiting = {key: one for key, one in self._waiting.items() if one[0] != line.session or one[1] > at}
+        self._waiting = {
+            key: request_info
+            for key, request_info in self._waiting.items()
+            if request_info[0] != line.session or request_info[1] > at
+        }
         self.view = msgspec.structs.replace(
             view, checkpoints=view.checkpoints + 1, last_checkpoint=at, last_node=line.node, failing=""
         )
 
     def problems(self, now: float) -> list[Problem]:
-        """What a person should know: damaged lines, a try that failed, a request that nobody answers."""
-        found = self.damage.problems()
+        """Return what a person should know: damaged lines, a failure, a request that nobody answers."""
+        reports = self.damage.problems()
         name, hint = hook_journal.NAME, "`lumen-tui hooks status` says more"
         if self._odd:
-            found.append(Problem(where=name, what=self._odd))
+            reports.append(Problem(where=name, what=self._odd))
         if self.view.failing:
-            what = f"the last work for a hook failed: {one_line(self.view.failing, 200)}"
-            found.append(Problem(where=name, what=what, hint=hint))
+            message = f"the last work for a hook failed: {one_line(self.view.failing, 200)}"
+            reports.append(Problem(where=name, what=message, hint=hint))
         elif 0 < self.view.waiting_since < now - _PATIENCE:
             age = times.age(now - self.view.waiting_since)
-            what = f"a hook asked for a checkpoint {age} ago and none was made (see {hook_journal.LOG})"
-            found.append(Problem(where=name, what=what, hint=hint))
-        return found
+            message = f"a hook asked for a checkpoint {age} ago and none was made (see {hook_journal.LOG})"
+            reports.append(Problem(where=name, what=message, hint=hint))
+        return reports
 
 
 class SignalTimes:
-    """When each work unit was signalled about last, from the end of the journal and then followed.
+    """When the last signal about each work unit was sent, from the end of the journal and then followed.
 
-    At first only the last 4 MiB are looked through: work that goes on is there.
+    At first only the last 4 MiB are searched: current work is there.
     """
 
     def __init__(self, layout: Layout) -> None:
         self._path = layout.signals
         self._stamp: Stamp = (0, 0, 0)
-        self._end = (0, 0)  # inode, and the offset behind what was looked through
+        self._end = (0, 0)  # inode, and the offset up to which it was searched
         self.newest: dict[str, float] = {}
 
     def refresh(self) -> bool:
@@ -203,15 +207,15 @@ class SignalTimes:
         except FileNotFoundError:
             return False
         try:
-            self._look(fd)
+            self._scan(fd)
         finally:
             os.close(fd)
         return True
 
-    def _look(self, fd: int) -> None:
-        there = os.fstat(fd)
-        known = self._end[1] if self._end[0] == there.st_ino and self._end[1] <= there.st_size else 0
-        until = known or max(0, there.st_size - _LOOK_BACK)
+    def _scan(self, fd: int) -> None:
+        signals_stat = os.fstat(fd)
+        known = self._end[1] if self._end[0] == signals_stat.st_ino and self._end[1] <= signals_stat.st_size else 0
+        until = known or max(0, signals_stat.st_size - _LOOK_BACK)
         last = -1
         for offset, line in backwards.lines(fd):
             last = offset + len(line) + 1 if last < 0 else last
@@ -219,7 +223,7 @@ class SignalTimes:
                 break
             if b'"wu_id"' in line:
                 self._take(line)
-        self._end = (there.st_ino, last)
+        self._end = (signals_stat.st_ino, last)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -231,8 +235,8 @@ class SignalTimes:
             self.newest[signal.wu_id] = max(at, self.newest.get(signal.wu_id, 0.0))
 
 
-class Progress:
-    """Which progress signals are missing in one state folder."""
+class ProgressMonitor:
+    """Finds the progress signals that are missing in one state folder."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -242,11 +246,11 @@ class Progress:
         self.revision = 0
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self.hooks.close()
 
     def refresh(self, rule: ProgressSignalsConfig) -> None:
-        """Take in what is new; signals are looked at only where the rule wants to know of them."""
+        """Read what is new; signals are read only where the rule is enabled."""
         changed = self.hooks.refresh()
         if rule.enabled:
             changed |= self._signals.refresh()
@@ -255,13 +259,13 @@ class Progress:
         self.revision += changed
 
     def missing(self, rule: ProgressSignalsConfig, known: Iterable[WorkUnit]) -> tuple[Missing, ...]:
-        """By the rule in force; `known` are the work units there are."""
+        """Return the missing signals by the rule in force; `known` are all work units."""
         if not rule.enabled:
             return ()
         worked = self.hooks.worked
         names = {wu_id for _, wu_id in worked} | {unit.id for unit in known if unit.status == "blocked"}
         units = [unit for name in sorted(names) if (unit := self._unit(name))]
-        return missing(rule, [one.stretch(*key) for key, one in worked.items()], units)
+        return missing(rule, [activity.stretch(*key) for key, activity in worked.items()], units)
 
     def _unit(self, wu_id: str) -> UnitState | None:
         try:
@@ -278,7 +282,7 @@ class Progress:
         try:
             unit = lanes.read_unit(self._layout, wu_id)
         except (BadFile, files.StoreError, OSError):
-            return None  # it is told as a problem of its own
+            return None  # it is reported as a problem of its own
         if unit is None:
             return None
         moments = [times.epoch(text) if text else 0.0 for text in (unit.claimed_at, unit.blocked_at, unit.done_at)]

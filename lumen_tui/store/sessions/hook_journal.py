@@ -1,4 +1,4 @@
-"""sessions/hook-events.jsonl: one line for each hook of an agent's program, and one for what was done about it.
+"""The hook journal, sessions/hook-events.jsonl: one line for each hook of an agent's program, and one for its outcome.
 
 A hook's line may carry `ask`, a request for a checkpoint; a later line with the event `outcome` names the requests
 that it answers. On the path of the hot verbs: it imports nothing that they would not load anyway.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "sessions/hook-events.jsonl"
 LOCK = "sessions/hooks.lock"  # held by the one background process
-LOG = "sessions/hooks.log"  # what that process says when it dies
+LOG = "sessions/hooks.log"  # that process's last words when it dies
 RULE = "index/hook-rule.json"
 TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP = (
     "PostToolUse",
@@ -29,29 +29,29 @@ TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP = (
     "SessionStart",
     "Stop",
 )
-TOOL_FAILED = "PostToolUseFailure"  # a call that failed; it comes instead of the other
+TOOL_FAILED = "PostToolUseFailure"  # a call that failed; it replaces PostToolUse
 CALLS = (TOOL_USED, TOOL_FAILED)
 EVENTS = (TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP, TOOL_FAILED)
 OUTCOME, EARLIER = "outcome", "earlier"  # ours; names of hooks begin with a capital
-_FAR = 256 * 1024  # bytes looked through for the calls of one session
-_SESSIONS = 20  # open work sessions looked through, those written last
+_FAR = 256 * 1024  # bytes searched for the calls of one session
+_SESSIONS = 20  # open work sessions searched, those written last
 GIVEN_UP = times.HOUR  # a request older than that is no longer carried out
 
 
 def stamp(root: str) -> str:
-    """What changes when one of the two files of settings does."""
+    """Return a stamp that changes when one of the two settings files does."""
     parts = []
     for name in ("lumen.toml", "operator.toml"):
         try:
-            found = os.stat(f"{root}/{name}")
-            parts.append(f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}")
+            file_stat = os.stat(f"{root}/{name}")
+            parts.append(f"{file_stat.st_ino}:{file_stat.st_size}:{file_stat.st_mtime_ns}")
         except OSError:
             parts.append("-")
     return " ".join(parts)
 
 
 def calls_since(fd: int, session: str) -> int:
-    """How many tool calls of this session came after its last request for a checkpoint."""
+    """Count the tool calls of this session after its last request for a checkpoint."""
     needle, count, end = session.encode(), 0, -1
     for offset, line in backwards.lines(fd):
         end = offset if end < 0 else end
@@ -59,57 +59,59 @@ def calls_since(fd: int, session: str) -> int:
             break
         if needle not in line:
             continue
-        found = decode(line)
-        if not found or found.get("session") != session:
+        record = decode(line)
+        if not record or record.get("session") != session:
             continue
-        if "ask" in found:
+        if "ask" in record:
             break
-        count += found.get("event") in CALLS
+        count += record.get("event") in CALLS
     return count
 
 
 def pending(root: str, now: float) -> list[Raw]:
-    """The requests that nobody has answered, oldest first."""
+    """Return the requests that nobody has answered, oldest first."""
     try:
         fd = files.open_plain(f"{root}/{NAME}")
     except FileNotFoundError:
         return []
     answered: set[str] = set()
-    found = []
+    requests = []
     try:
         for _, line in backwards.lines(fd):
             if b'"ask"' not in line and b'"answers"' not in line:
                 continue
             record = decode(line) or {}
             answers = record.get("answers")
-            answered.update(one for one in answers if isinstance(one, str)) if isinstance(answers, list) else None
+            answered.update(request_id for request_id in answers if isinstance(request_id, str)) if isinstance(
+                answers, list
+            ) else None
             if now - times.epoch(str(record.get("at"))) > GIVEN_UP:
                 break
             if "ask" in record and record.get("id") not in answered:
-                found.append(record)
+                requests.append(record)
     finally:
         os.close(fd)
-    return found[::-1]
+    return requests[::-1]
 
 
 def link(root: str, cwd: str, by: str, named: str) -> tuple[str, str]:
-    """The open work session that a hook belongs to, and its work unit; two empty texts where there is none.
+    """Return the open work session that a hook belongs to, and its work unit; two empty texts where there is none.
 
-    The one that is `named`, else the one that began in the folder closest above `cwd`, else one below it, else
-    one of the same agent that knows no folder; of several one of the same agent, and then the one started last.
+    It is the one that is `named`, else the one that began in the folder closest above `cwd`, else one below it, else
+    one of the same agent without a folder; of several one of the same agent, and then the one started last.
     """
     best: tuple[int, bool, str, str, str] | None = None
     for name in _newest_sessions(f"{root}/sessions"):
-        found = raw_json.read(f"{root}/sessions/{name}") or {}
-        ses, wu_id, started = (str(found.get(key) or "") for key in ("session_id", "active_wu", "started_at"))
-        if found.get("ended_at") or f"{ses}.json" != name or not wu_id:
+        session = raw_json.read(f"{root}/sessions/{name}") or {}
+        session_id, wu_id, started = (str(session.get(key) or "") for key in ("session_id", "active_wu", "started_at"))
+        if session.get("ended_at") or f"{session_id}.json" != name or not wu_id:
             continue
-        if ses == named:
-            return ses, wu_id
-        mine = found.get("agent") == by
-        rank = _rank(str(found.get("folder") or ""), cwd, mine)
-        if rank >= 0 and (best is None or (rank, mine, started) > best[:3]):
-            best = (rank, mine, started, ses, wu_id)
+        if session_id == named:
+            return session_id, wu_id
+        same_agent = session.get("agent") == by
+        rank = _rank(str(session.get("folder") or ""), cwd, same_agent)
+        if rank >= 0 and (best is None or (rank, same_agent, started) > best[:3]):
+            best = (rank, same_agent, started, session_id, wu_id)
     return best[3:] if best else ("", "")
 
 
@@ -123,11 +125,11 @@ def _rank(folder: str, cwd: str, same_agent: bool) -> int:
 
 def _newest_sessions(folder: str) -> list[str]:
     dated = []
-    with os.scandir(folder) as found:
-        for one in found:
-            if one.name.endswith(".json") and one.name[0] != "." and one.name != "current.json":
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".json") and entry.name[0] != "." and entry.name != "current.json":
                 try:
-                    dated.append((one.stat(follow_symlinks=False).st_mtime_ns, one.name))
+                    dated.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.name))
                 except FileNotFoundError:
                     continue  # it has just ended
     return [name for _, name in sorted(dated, reverse=True)[:_SESSIONS]]

@@ -1,4 +1,4 @@
-"""The settings that hooks and checkpoints follow, as `rule` remembered them; read in full only after a change."""
+"""The settings for hooks and checkpoints, from a small cache file; settings are read in full only after a change."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NUMBERS = ("every", "max_checkpoints", "frequency", "on_tests_pass", "on_milest
 
 
 def rule(root: str) -> dict[str, Any]:
-    """What is in force in this state folder."""
-    wanted = f"{__version__} {hook_journal.stamp(root)}"
-    found = raw_json.read(f"{root}/{hook_journal.RULE}") or {}
-    if found.get("stamp") == wanted and all(isinstance(found.get(name), int) for name in _NUMBERS):
-        return found
+    """Return the settings in force in this state folder."""
+    expected_stamp = f"{__version__} {hook_journal.stamp(root)}"
+    remembered = raw_json.read(f"{root}/{hook_journal.RULE}") or {}
+    if remembered.get("stamp") == expected_stamp and all(isinstance(remembered.get(name), int) for name in _NUMBERS):
+        return remembered
     from lumen_tui.store.sessions import hook_settings_cache
 
-    return hook_settings_cache.remember(root, wanted)
+    return hook_settings_cache.remember(root, expected_stamp)

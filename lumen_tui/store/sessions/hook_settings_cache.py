@@ -1,4 +1,4 @@
-"""The settings that a hook needs, kept in a small file beside the index so that it reads no TOML."""
+"""Writes the settings that a hook needs to a small file beside the index, so that hooks read no TOML."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lumen_tui.store.settings.config import load_config
 
 
 def remember(root: str, stamp: str) -> dict[str, Any]:
-    """Read the settings and keep what counts under this stamp; fine where it cannot be kept."""
+    """Read the settings and cache what hooks need under this stamp; a failure to write is ignored."""
     memory = load_config(Layout(Path(root)))[0].memory
     rule = memory.enforcement.auto_checkpoint
     signals = memory.progress_signals
-    found = {
+    fields = {
         "stamp": stamp,
         "enabled": rule.enabled,
         "every": rule.interval_tool_calls,
@@ -30,7 +30,7 @@ def remember(root: str, stamp: str) -> dict[str, Any]:
     }
     try:
         directories.make_folder(Path(root) / "index")
-        files.replace(f"{root}/{hook_journal.RULE}", msgspec.json.encode(found))
+        files.replace(f"{root}/{hook_journal.RULE}", msgspec.json.encode(fields))
     except files.StoreError:
         pass  # the next hook tries again
-    return found
+    return fields

@@ -1,8 +1,8 @@
-"""Session files, ours and those of Claude Code, line by line: who said what, and how far that may be trusted.
+"""Session files, of this program and of Claude Code, line by line: who said what, and how far that may be trusted.
 
-Taken from the files themselves: one JSON object for each line; `type` user, assistant, or something that holds no
-conversation; `message.content` a string or a list of blocks. What a person typed is a `user` line that is not marked
-as a side chain, as added by the program (`isMeta`, `isCompactSummary`) or as output of a command.
+The format, learnt from the files themselves: one JSON object for each line; `type` user, assistant, or something that
+holds no conversation; `message.content` a string or a list of blocks. What a person typed is a `user` line that is not
+marked as a side chain, as added by the program (`isMeta`, `isCompactSummary`) or as output of a command.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ _SILENT = frozenset({
     "worktree-state", "content-replacement", "started", "result", "stream_event", "atis-latch", "api-request",
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
-_KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # of later ones nobody knows whose words stand where
+_KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # in later versions the author of a text is unknown
 _TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop)-[0-9a-z]+)(?:/|$)")
 _ADDED = re.compile(
-    r"<(system-reminder|context|material|ide_\w+|command-\w+|local-command-\w+|bash-\w+|task-notification|user-prompt-"
-    r"submit-hook|persisted-output)\b[^>]*>.*?(?:</\1[^>]*>|\Z)",
-    re.S,
+    r"""
+    <(system-reminder | context | material | ide_\w+ | command-\w+ | local-command-\w+ | bash-\w+ | task-notification
+      | user-prompt-submit-hook | persisted-output)\b[^>]*>
+    .*?
+    (?:</\1[^>]*> | \Z)
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
 _EDITS = frozenset({"edit", "write", "multiedit", "notebookedit", "write_file", "edit_file", "apply_patch"})
@@ -40,7 +44,7 @@ _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and
 _ASKS = "askuserquestion"
 
 
-class _Line(Struct):
+class _TranscriptLine(Struct):
     type: str = ""
     message: Any = None
     uuid: Any = ""
@@ -56,133 +60,133 @@ class _Line(Struct):
     result: Any = msgspec.field(default=None, name="toolUseResult")
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode = msgspec.json.Decoder(_TranscriptLine).decode
 
 
 def task_in(cwd: str) -> str:
-    """The task or loop in whose folder a session ran; empty for none."""
-    found = _TASK_FOLDER.search(cwd)
-    return found.group(1) if found else ""
+    """Return the task or loop in whose folder a session ran; empty for none."""
+    match = _TASK_FOLDER.search(cwd)
+    return match.group(1) if match else ""
 
 
 class SessionParser:
-    """Makes entries of lines. `own` says that the engine's workers wrote the file: nobody in it is a person."""
+    """Parses lines into entries. `own` says that the engine's workers wrote the file: nobody in it is a person."""
 
     def __init__(self, session: str, report: Report, *, own: bool) -> None:
         self.session, self._report, self._own = session, report, own
         self._web: set[str] = set()  # ids of the calls whose answers come from the web
 
     def entries(self, number: int, line: bytes | None) -> list[Entry]:
-        """What one line holds; nothing, and a note in the report, for one that cannot be used."""
+        """Return the entries of one line; none, and a note in the report, for one that cannot be used."""
         if line is None:
             self._report.skip("longer than a reader takes", number)
             return []
         if not line.strip():
             return []
         try:
-            found = _decode(line)
+            record = _decode(line)
         except UNDECODABLE:
             self._report.skip("NUL bytes" if b"\0" in line else "no JSON object", number)
             return []
-        if found.type in _SILENT:
+        if record.type in _SILENT:
             return []
-        if found.type not in ("user", "assistant"):
-            self._report.skip(f"of unknown type “{found.type[:40]}”" if found.type else "without a type", number)
+        if record.type not in ("user", "assistant"):
+            self._report.skip(f"of unknown type “{record.type[:40]}”" if record.type else "without a type", number)
             return []
-        return self._message(number, found)
+        return self._message(number, record)
 
-    def _message(self, number: int, found: _Line) -> list[Entry]:
-        message = found.message
+    def _message(self, number: int, record: _TranscriptLine) -> list[Entry]:
+        message = record.message
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         if not isinstance(blocks, list):
             self._report.skip("without a message", number)
             return []
-        made = [self._block(number, found, block) for block in blocks if isinstance(block, dict)]
-        return [entry for entry in made if entry is not None]
+        entries = [self._block(number, record, block) for block in blocks if isinstance(block, dict)]
+        return [entry for entry in entries if entry is not None]
 
-    def _block(self, number: int, found: _Line, block: dict[str, Any]) -> Entry | None:
+    def _block(self, number: int, record: _TranscriptLine, block: dict[str, Any]) -> Entry | None:
         kind = block.get("type")
         if kind == "text" and isinstance(block.get("text"), str):
-            return self._said(number, found, block["text"])
+            return self._said(number, record, block["text"])
         if kind == "tool_use":
-            return self._call(number, found, block)
+            return self._call(number, record, block)
         if kind == "tool_result":
-            return self._result(number, found, block)
+            return self._result(number, record, block)
         return None
 
-    def _entry(self, number: int, found: _Line, trust: Trust, kind: str, text: str, **more: Any) -> Entry:
+    def _entry(self, number: int, record: _TranscriptLine, trust: Trust, kind: str, text: str, **more: Any) -> Entry:
         return Entry(
             self.session,
             number,
-            _text(found.uuid),
-            _text(found.timestamp),
-            _text(found.cwd),
+            _text(record.uuid),
+            _text(record.timestamp),
+            _text(record.cwd),
             trust,
             kind,
             _shorter(text),
             **more,
         )
 
-    def _agent(self, found: _Line) -> Trust:
-        """How far the words of a model are trusted: less where nobody drives it."""
-        if found.side is True:
+    def _agent(self, record: _TranscriptLine) -> Trust:
+        """Return how far the words of a model are trusted: less where no person drives it."""
+        if record.side is True:
             return Trust.WORKER
-        folder = _TASK_FOLDER.search(_text(found.cwd))
-        if self._own or folder or self._unsure(found):
+        folder = _TASK_FOLDER.search(_text(record.cwd))
+        if self._own or folder or self._unsure(record):
             return Trust.AGENT if folder and "/loop-" in folder.group() else Trust.WORKER
         return Trust.AGENT
 
-    def _alone(self, found: _Line) -> bool:
-        """Whether nobody sat there: a side chain, a session of a worker, or one that a program drove (`claude -p`)."""
-        driven = _text(found.entry).startswith("sdk") or _TASK_FOLDER.search(_text(found.cwd)) is not None
-        return self._own or driven or found.side is True or self._unsure(found)
+    def _alone(self, record: _TranscriptLine) -> bool:
+        """Return whether no person took part: a side chain, a worker, or a program (`claude -p`)."""
+        driven = _text(record.entry).startswith("sdk") or _TASK_FOLDER.search(_text(record.cwd)) is not None
+        return self._own or driven or record.side is True or self._unsure(record)
 
-    def _unsure(self, found: _Line) -> bool:
-        """Whether the program that wrote the line is of a version with rules of its own; the report says so."""
-        if _KNOWN_VERSION.match(_text(found.version)):
+    def _unsure(self, record: _TranscriptLine) -> bool:
+        """Return whether an unknown version of the program wrote the line; the report notes it."""
+        if _KNOWN_VERSION.match(_text(record.version)):
             return False
-        self._report.unsure = self._report.unsure or one_line(_text(found.version), 40)
+        self._report.unsure = self._report.unsure or one_line(_text(record.version), 40)
         return True
 
-    def _said(self, number: int, found: _Line, text: str) -> Entry | None:
-        if found.type == "assistant":
-            return self._entry(number, found, self._agent(found), "said", text)
-        if found.meta is True or found.compact is True or found.only_shown is True or _NO_PERSON.match(text):
+    def _said(self, number: int, record: _TranscriptLine, text: str) -> Entry | None:
+        if record.type == "assistant":
+            return self._entry(number, record, self._agent(record), "said", text)
+        if record.meta is True or record.compact is True or record.only_shown is True or _NO_PERSON.match(text):
             return None
         words = _ADDED.sub("", text)
         if not words.strip():
             return None
-        if self._alone(found):
-            return self._entry(number, found, Trust.WORKER, "said", words)
-        return self._entry(number, found, Trust.PERSON, "said", words, person=True)
+        if self._alone(record):
+            return self._entry(number, record, Trust.WORKER, "said", words)
+        return self._entry(number, record, Trust.PERSON, "said", words, person=True)
 
-    def _call(self, number: int, found: _Line, block: dict[str, Any]) -> Entry | None:
-        given = block.get("input")
+    def _call(self, number: int, record: _TranscriptLine, block: dict[str, Any]) -> Entry | None:
+        arguments = block.get("input")
         tool, call_id = _text(block.get("name")), _text(block.get("id"))
-        if not isinstance(given, dict) or found.type != "assistant":
+        if not isinstance(arguments, dict) or record.type != "assistant":
             return None
         name = tool.lower().rpartition("__")[2]
-        command = given.get("command") if name in _SHELLS else ""
-        path = given.get("file_path") or given.get("path") if name in _EDITS else ""
+        command = arguments.get("command") if name in _SHELLS else ""
+        path = arguments.get("file_path") or arguments.get("path") if name in _EDITS else ""
         if name in _WEB:
             self._web.add(call_id)
         text = " ".join(command) if isinstance(command, list) and all(isinstance(c, str) for c in command) else command
         return self._entry(
-            number, found, self._agent(found), "call", _text(text), tool=name, call_id=call_id, path=_text(path)
+            number, record, self._agent(record), "call", _text(text), tool=name, call_id=call_id, path=_text(path)
         )
 
-    def _result(self, number: int, found: _Line, block: dict[str, Any]) -> Entry | None:
-        if found.type != "user":
+    def _result(self, number: int, record: _TranscriptLine, block: dict[str, Any]) -> Entry | None:
+        if record.type != "user":
             return None
         text, call_id = _content(block.get("content")), _text(block.get("tool_use_id"))
         ok = block.get("is_error") is not True
-        refused = found.result == "User rejected tool use" and not self._alone(found)
-        if refused and (said := _REJECTED.search(text)):
-            return self._entry(number, found, Trust.PERSON, "said", said[1], person=True)
+        refused = record.result == "User rejected tool use" and not self._alone(record)
+        if refused and (match := _REJECTED.search(text)):
+            return self._entry(number, record, Trust.PERSON, "said", match[1], person=True)
         trust = Trust.WEB if call_id in self._web else Trust.TOOL
         self._web.discard(call_id)
-        return self._entry(number, found, trust, "result", text, call_id=call_id, ok=ok)
+        return self._entry(number, record, trust, "result", text, call_id=call_id, ok=ok)
 
 
 def _text(value: Any) -> str:
@@ -204,5 +208,5 @@ def _shorter(text: str) -> str:
 
 
 def is_question(tool: str) -> bool:
-    """Whether a tool asks the person, so that its result holds their answer."""
+    """Return whether a tool asks the person, so that its result holds their answer."""
     return tool == _ASKS

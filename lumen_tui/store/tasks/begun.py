@@ -1,7 +1,7 @@
-"""Whether a task has begun a call that must not be made twice by itself: a change, or what a person allowed once.
+"""Whether a task has begun a call that must not be repeated automatically: a change, or what a person allowed once.
 
-Its worker notes it right before the first such call. So a task without that note can be taken up again whatever its
-role may do. Where a worker did not keep such notes nobody knows, and that counts as begun.
+Its worker notes it right before the first such call. So a task without that note can be retried whatever its role may
+do. Where a worker did not keep such notes it is unknown, and counts as begun.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from lumen_tui.store.tasks.task_records import read_json
 _NAME = "begun.json"
 
 
-class Begun(Struct, frozen=True):
-    """tasks/<id>/begun.json: the first call that cannot be made as if nothing had been."""
+class FirstUnrepeatableCall(Struct, frozen=True):
+    """tasks/<id>/begun.json: the first call that must not be repeated."""
 
     at: str
     attempt: int
@@ -29,13 +29,13 @@ class Begun(Struct, frozen=True):
 
 
 def note(folder: Path, attempt: int, tool: str, now: float) -> None:
-    """Note that such a call begins now. StoreError where it cannot be: make no call then."""
+    """Note that such a call begins now. StoreError where that cannot be written: make no call then."""
     if not os.path.lexists(folder / _NAME):
-        files.replace(folder / _NAME, msgspec.json.encode(Begun(iso(now), attempt, tool)))
+        files.replace(folder / _NAME, msgspec.json.encode(FirstUnrepeatableCall(iso(now), attempt, tool)))
 
 
 def nothing_begun(folder: Path, attempt: int) -> bool:
-    """Whether no attempt up to this one began such a call."""
+    """Return whether no attempt up to this one began such a call."""
     if os.path.lexists(folder / _NAME):
         return False
     runs = (_run(folder, number) for number in range(1, attempt + 1))
@@ -43,7 +43,7 @@ def nothing_begun(folder: Path, attempt: int) -> bool:
 
 
 def _run(folder: Path, attempt: int) -> Run | None:
-    """The record of an attempt: the present one's, or that of one that was put aside."""
+    """Return the record of an attempt: the present one's, or that of an earlier one."""
     present = read_json(folder / "run.json", Run)
     if present is not None and present.attempt == attempt:
         return present

@@ -1,4 +1,4 @@
-"""kill.json: while it is there every worker is ended and nothing starts. Anybody may put it there, also by hand."""
+"""The kill switch, kill.json: while it exists every worker is ended and nothing starts. It may be put there by hand."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Kill(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def words(self) -> str:
-        """`killed by ann: it ran wild`."""
+        """The sentence for people: `killed by ann: it ran wild`."""
         who = f" by {one_line(self.by, 60)}" if self.by else ""
         return f"killed{who}" + (f": {one_line(self.reason, 200)}" if self.reason else "")
 
 
 def is_thrown(layout: Layout) -> bool:
-    """Whether the file is there, whatever it holds: one look."""
+    """Return whether the file exists, whatever it holds."""
     try:
         layout.kill.lstat()
     except OSError:
@@ -35,7 +35,7 @@ def is_thrown(layout: Layout) -> bool:
 
 
 def read_kill(layout: Layout) -> Kill | None:
-    """Who killed the agent; None where nobody did. A file that cannot be read kills as well."""
+    """Return who killed the agent; None where nobody did. A file that cannot be read kills as well."""
     if not is_thrown(layout):
         return None
     try:
@@ -50,5 +50,5 @@ def throw(layout: Layout, kill: Kill) -> None:
 
 
 def lift(layout: Layout) -> None:
-    """Take the switch back."""
+    """Remove the switch."""
     directories.remove(layout.kill)

@@ -1,4 +1,4 @@
-"""One look at a live task: what changed in its folder, and what the evidence says of its worker now."""
+"""Polling of a live task: what changed in its folder, and what the evidence says about its worker now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TICK = 0.1  # seconds within which a file system may give two changes the same s
 
 
 def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> bool:
-    """Take in what changed; True where the task is seen differently now.
+    """Read what changed; return whether the view of the task is another now.
 
     `now` is wall time, `running` the time by which silence is measured; `stall_after` is in seconds.
     """
@@ -33,16 +33,16 @@ def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
     ran = task.exit is None and task.run is not None
     held = ran and has_worker(task.folder)
     if ran and not held:
-        task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two looks
+        task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two checks
     ended = task.exit.status if task.exit else ""
     status = derive_status(exit_status=ended, ran=task.run is not None, lock_held=held)
-    why = ""
+    reason = ""
     if status is Status.RUNNING:
         evidence = _evidence(task, now, running, stall_after)
         if evidence.gone and not has_worker(task.folder):
-            return poll(task, now, running, stall_after)  # it ended between the two looks
-        status, why = derive_worker(evidence)
-    view = make_view(task, status, why=safe(why))
+            return poll(task, now, running, stall_after)  # it ended between the two checks
+        status, reason = derive_worker(evidence)
+    view = make_view(task, status, reason=safe(reason))
     if view == task.view:
         return False
     task.view = view
@@ -68,7 +68,7 @@ def _evidence(task: TaskFiles, now: float, running: float, stall_after: float) -
 
 
 def _read_changes(task: TaskFiles, now: float, running: float) -> None:
-    """Folder stamps tell of new files, the size of events.jsonl of new events: no read without a change."""
+    """Read new files by the folder's stamp, new events by the size of events.jsonl; nothing without a change."""
     try:
         stamp = (os.stat(task.folder).st_mtime_ns, os.stat(task.folder / "spec.json").st_mtime_ns)
     except OSError:
@@ -90,14 +90,14 @@ def _read_changes(task: TaskFiles, now: float, running: float) -> None:
 
 
 def _take_run(task: TaskFiles, run: Run | None, now: float, running: float) -> None:
-    anew = run is not None and (task.run is None or task.run.attempt != run.attempt)
+    is_new = run is not None and (task.run is None or task.run.attempt != run.attempt)
     task.run = run
-    if anew:
+    if is_new:
         task.heard = _heard(task, now, running)
 
 
 def _heard(task: TaskFiles, now: float, running: float) -> float:
-    """When a task that is met now was last heard of, in running time: for this once the wall clock has to do."""
+    """Return when a task that is first seen now was last heard of, in running time, estimated by the wall clock."""
     return running - max(0.0, now - max(task.last_event, task.started))
 
 
@@ -105,7 +105,7 @@ def _reread(task: TaskFiles) -> None:
     try:
         task.spec = read_spec(task.folder)
     except (DamagedTask, files.StoreError, OSError):
-        pass  # the last readable spec stands
+        pass  # the last readable spec stays in force
 
 
 def _size(path: Path) -> int:

@@ -1,6 +1,6 @@
 """Who paused what, and until when: pause.json for all, pauses.json for the loop and single roles, hold.json for a task.
 
-A pause ends by a word of a person or at its own time. Whoever reads a pause whose time is over takes it as none.
+A pause ends when a person resumes or at its own time. Readers treat a pause whose time is over as none.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _UNREADABLE = "the file cannot be read; remove it to go on"
 
 
 def paused(layout: Layout) -> Pause | None:
-    """The pause of everything, over or not; None where there is none.
+    """Return the pause of everything, over or not; None where there is none.
 
-    Where nobody can read which parts are paused, each of them may be, and nothing starts.
+    Where the paused parts cannot be read, each of them may be paused, and nothing starts.
     """
     if (everything := _read(layout.pause)) is not None:
         return everything
@@ -33,7 +33,7 @@ def paused(layout: Layout) -> Pause | None:
 
 
 def pause_all(layout: Layout, pause: Pause | None) -> None:
-    """Pause everything, or let it go on."""
+    """Pause everything, or resume with None."""
     if pause is None:
         directories.remove(layout.pause)
     else:
@@ -41,7 +41,7 @@ def pause_all(layout: Layout, pause: Pause | None) -> None:
 
 
 def held(folder: Path) -> Pause | None:
-    """The hold of one task; None where there is none."""
+    """Return the hold of one task; None where there is none."""
     return _read(folder / HOLD_FILE)
 
 
@@ -58,13 +58,13 @@ def _unknown(path: Path) -> Pause:
 
 
 def parts(layout: Layout) -> Pauses:
-    """What is paused of the loop and the roles, over or not."""
+    """Return what is paused of the loop and the roles, over or not."""
     known = _read_parts(layout)
     return Pauses(loop=_unknown(layout.pauses)) if known is None else known
 
 
 def _read_parts(layout: Layout) -> Pauses | None:
-    """The same; None where it cannot be read."""
+    """Return the same as `parts`; None where it cannot be read."""
     try:
         return msgspec.json.decode(files.read(layout.pauses) or b"{}", type=Pauses)
     except (*UNDECODABLE, files.StoreError, OSError):
@@ -72,24 +72,28 @@ def _read_parts(layout: Layout) -> Pauses | None:
 
 
 def in_force(layout: Layout, now: float) -> dict[str, str]:
-    """What is paused now, and by whom and why, as `words` names it."""
+    """Return what is paused now, by whom and why, as `words` names it."""
     return words(paused(layout), parts(layout), now)
 
 
-def words(everything: Pause | None, found: Pauses, now: float) -> dict[str, str]:
-    """`{"the loop": "paused by ann: a drill"}`; the names are EVERYTHING, LOOP and `role NAME`."""
-    named = [(EVERYTHING, everything), (LOOP, found.loop)]
-    named += [(role_words(name), one) for name, one in found.roles.items()]
-    return {one_line(name, 80): one_line(one.words, 300) for name, one in named if one and not one.over(now)}
+def words(everything: Pause | None, paused_parts: Pauses, now: float) -> dict[str, str]:
+    """Return the pauses in words: `{"the loop": "paused by ann: a drill"}`; names: EVERYTHING, LOOP, `role NAME`."""
+    named = [(EVERYTHING, everything), (LOOP, paused_parts.loop)]
+    named += [(role_words(name), part_pause) for name, part_pause in paused_parts.roles.items()]
+    return {
+        one_line(name, 80): one_line(part_pause.words, 300)
+        for name, part_pause in named
+        if part_pause and not part_pause.over(now)
+    }
 
 
 def role_words(role: str) -> str:
-    """How `words` names a role."""
+    """Return how `words` names a role."""
     return f"role {role}"
 
 
 def change(layout: Layout, name: str, pause: Pause | None) -> bool:
-    """Pause the `loop` or `role:NAME`, or let it go on; True where that changed anything."""
+    """Pause the `loop` or `role:NAME`, or resume it with None; return whether that changed anything."""
     with locks.waiting_lock(layout.lock("pauses")):
         before = parts(layout)
         after = _with(before, name, pause)
@@ -108,19 +112,23 @@ def _with(before: Pauses, name: str, pause: Pause | None) -> Pauses:
 
 
 def hold(folder: Path, pause: Pause) -> None:
-    """Ask the worker of a task to rest."""
+    """Ask the worker of a task to pause."""
     files.replace(folder / HOLD_FILE, msgspec.json.encode(pause))
 
 
 def let_go(folder: Path) -> None:
-    """Let the worker go on."""
+    """Let the worker of a task go on."""
     directories.remove(folder / HOLD_FILE)
 
 
-def stopped_roles(found: Pauses) -> list[Problem]:
-    """The roles that the engine stopped because their workers kept dying: a person must look."""
+def stopped_roles(paused_parts: Pauses) -> list[Problem]:
+    """Return problems for the roles that the engine paused because their workers kept dying."""
     return [
-        Problem(where=f"role {name}", what=f"nothing of it starts: {one.reason}", hint=f"lumen-tui resume role {name}")
-        for name, one in found.roles.items()
-        if one.by == ENGINE
+        Problem(
+            where=f"role {name}",
+            what=f"nothing of it starts: {role_pause.reason}",
+            hint=f"lumen-tui resume role {name}",
+        )
+        for name, role_pause in paused_parts.roles.items()
+        if role_pause.by == ENGINE
     ]

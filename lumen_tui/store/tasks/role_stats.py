@@ -1,8 +1,8 @@
-"""What every ended task says of its role and model: an index that may be thrown away at any time.
+"""Statistics of ended tasks by role and model: an index that may be deleted at any time.
 
 index/rolestats.db holds a row for each task that ended. A month of the archive is listed again only when its folder
-changed, and of what is listed only the tasks that are not known yet are read. Where the file cannot be used the index
-is made in memory. Who made which task, and which one repeats another, is there for tracing causes.
+changed, and only unknown tasks are read. Where the file cannot be used the index is built in memory. Who made which
+task, and which one repeats another, is recorded for tracing causes.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _VERSION = 1
 _LIVE = "live"
-_BUSY = 5.0  # seconds for another look to end
-_PORTION = 400  # tasks that one look of a Follower reads
+_BUSY = 5.0  # seconds to wait for another process
+_PORTION = 400  # tasks that one refresh of `Proposals` reads
 _TABLES = """
 DROP TABLE IF EXISTS tasks; DROP TABLE IF EXISTS months;
 CREATE TABLE tasks (id TEXT PRIMARY KEY, place TEXT, stamp INTEGER, role TEXT, model TEXT, status TEXT, finished REAL,
@@ -48,17 +48,17 @@ CREATE INDEX by_retry ON tasks (retry_of)
 
 
 def path(layout: Layout) -> Path:
-    """The index file."""
+    """Return the path of the index."""
     return layout.index / "rolestats.db"
 
 
 class RoleIndex:
-    """One look at the tasks that ended. `most` bounds how many are read; `behind` says that there are more."""
+    """The index of ended tasks, brought up to date. `most` bounds how many are read; `behind`: there are more."""
 
     def __init__(self, layout: Layout, now: float, most: int = 0) -> None:
         self._layout, self._now, self._most = layout, now, most
         self.behind = False
-        self.lasting = True  # whether the next look finds what this one took in; a bounded look takes nothing in else
+        self.lasting = True  # whether the index is on disk; without that, a bounded one stays empty
         self.db = self._open()
 
     def __enter__(self) -> RoleIndex:
@@ -68,7 +68,7 @@ class RoleIndex:
         self.db.close()
 
     def _open(self) -> sqlite3.Connection:
-        import sqlite3  # here, so that commands that never look are not slower for it
+        import sqlite3  # here, so that other commands do not load it
 
         for _ in range(2):
             try:
@@ -84,12 +84,12 @@ class RoleIndex:
         return self._level(":memory:")
 
     def _level(self, where: str) -> sqlite3.Connection:
-        """A database that knows what stands in the folders now, as far as `most` goes."""
+        """Open a database and bring it up to date with the folders, as far as `most` allows."""
         import sqlite3
 
         db = sqlite3.connect(where, timeout=_BUSY, isolation_level=None)
         try:
-            db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made anew
+            db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is built again
             if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
                 _make(db)
             self._take_in(db)
@@ -99,7 +99,7 @@ class RoleIndex:
         return db
 
     def _take_in(self, db: sqlite3.Connection) -> None:
-        left = self._most or 1 << 60
+        room = self._most or 1 << 60
         changed = [(_LIVE, self._layout.tasks, 0), *self._changed_months(db)]
         for place, folder, stamp in changed:
             gone, new = _difference(db, place, folder)
@@ -108,35 +108,35 @@ class RoleIndex:
                 continue
             db.execute("BEGIN IMMEDIATE")
             db.executemany("DELETE FROM tasks WHERE id = ? AND place = ?", [(name, place) for name in gone])
-            _add(db, place, folder, dict(list(new.items())[:left]))
-            if len(new) <= left:
+            _add(db, place, folder, dict(list(new.items())[:room]))
+            if len(new) <= room:
                 _remember(db, place, stamp)
             db.execute("COMMIT")
-            left -= len(new)
-            if left < 0:
+            room -= len(new)
+            if room < 0:
                 self.behind = True
                 return
 
     def _changed_months(self, db: sqlite3.Connection) -> Iterator[tuple[str, Path, int]]:
         known = dict(db.execute("SELECT name, stamp FROM months").fetchall())
-        found = archive_months(self._layout.archive)
-        for name in known.keys() - {name for name, _, _ in found}:
+        on_disk = archive_months(self._layout.archive)
+        for name in known.keys() - {name for name, _, _ in on_disk}:
             db.execute("DELETE FROM tasks WHERE place = ?", (name,))
             db.execute("DELETE FROM months WHERE name = ?", (name,))
-        for name, month, stamp in found:
+        for name, month, stamp in on_disk:
             if known.get(name) != stamp:
                 yield name, month, settled(stamp, self._now)
 
-    # What is asked of it.
+    # Queries.
 
     def samples(self) -> list[Sample]:
-        """Every ended task."""
+        """Return every ended task."""
         columns = "role, model, status, finished, seconds, tokens, usd, attempts, retry_of != ''"
         rows = self.db.execute(f"SELECT {columns} FROM tasks")  # noqa: S608 - a constant
         return [Sample(*row) for row in rows]
 
     def tallies(self) -> dict[str, tuple[Tally, float]]:
-        """For each role its tasks that count, and what they cost."""
+        """Return for each role its tasks that count, and what they cost in USD."""
         query = (
             "SELECT role, sum(status = 'done'), count(*), total(usd) FROM tasks "
             "WHERE status IN ('done', 'failed', 'lost') GROUP BY role"
@@ -144,11 +144,11 @@ class RoleIndex:
         return {role: (Tally(done, tried), usd) for role, done, tried, usd in self.db.execute(query)}
 
     def made_by(self, maker: str) -> list[str]:
-        """Ids of the ended tasks that an agent's task or loop made, in the order of their ends."""
+        """Return the ids of the ended tasks that an agent's task or loop made, in the order of their ends."""
         return self._ids("made_by = ?", maker)
 
     def retries_of(self, task_id: str) -> list[str]:
-        """Ids of the ended tasks that repeat another one."""
+        """Return the ids of the ended tasks that repeat another one."""
         return self._ids("retry_of = ?", task_id)
 
     def _ids(self, where: str, value: str) -> list[str]:
@@ -166,7 +166,7 @@ def _empty() -> sqlite3.Connection:
 
 def _make(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
-    if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # another look may have made them
+    if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # another process may have made them
         for statement in _TABLES.split(";"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version={_VERSION}")
@@ -179,14 +179,16 @@ def _remember(db: sqlite3.Connection, place: str, stamp: int) -> None:
 
 
 def _difference(db: sqlite3.Connection, place: str, folder: Path) -> tuple[set[str], dict[str, int]]:
-    """Ids that are not there any more, and those to be read with the stamp of what is read. A live task counts from
-    its exit.json on, which may be taken away again; an archived one never changes."""
+    """Return the ids that are gone, and those to be read with their stamps.
+
+    A live task counts from its exit.json on, which may be removed again; an archived one never changes.
+    """
     known = dict(db.execute("SELECT id, stamp FROM tasks WHERE place = ?", (place,)).fetchall())
     names = task_names(folder)
     if place != _LIVE:
         return known.keys() - names, dict.fromkeys(sorted(names - known.keys()), 0)
-    found = {name: stamp for name in sorted(names) if (stamp := exit_stamp(folder / name))}
-    return known.keys() - found.keys(), {name: stamp for name, stamp in found.items() if known.get(name) != stamp}
+    ended = {name: stamp for name in sorted(names) if (stamp := exit_stamp(folder / name))}
+    return known.keys() - ended.keys(), {name: stamp for name, stamp in ended.items() if known.get(name) != stamp}
 
 
 def _add(db: sqlite3.Connection, place: str, folder: Path, new: dict[str, int]) -> None:
@@ -195,7 +197,7 @@ def _add(db: sqlite3.Connection, place: str, folder: Path, new: dict[str, int]) 
 
 
 def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
-    """One task. What cannot be read is there without a role, so that it is not read at each look."""
+    """Return the row of a task. One that cannot be read has no role, so that it is not read again each time."""
     try:
         spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
     except (DamagedTask, files.StoreError, OSError):
@@ -220,12 +222,12 @@ def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
 
 
 def _model(brain: str) -> str:
-    """The model of an exit's `brain`: `offline: largest-files` is one with every other playbook."""
+    """Return the model of an exit's `brain`; all playbooks (`offline: largest-files`) are one model."""
     return "offline" if brain.partition(":")[0] == "offline" else brain
 
 
 def ask(layout: Layout, now: float, question: Callable[[RoleIndex], _T], most: int = 0) -> _T:
-    """The answer of the index; where it turns out to be damaged, of one that is made anew."""
+    """Answer a question from the index; a damaged one is built again."""
     import sqlite3
 
     try:
@@ -240,13 +242,13 @@ def ask(layout: Layout, now: float, question: Callable[[RoleIndex], _T], most: i
 
 
 def book(layout: Layout, now: float) -> Book:
-    """The figures of all roles and models."""
+    """Return the figures of all roles and models."""
     samples = ask(layout, now, lambda index: index.samples())
-    return analytics.book((one for one in samples if one.role), now)
+    return analytics.book((sample for sample in samples if sample.role), now)
 
 
 class Proposals:
-    """Follows which roles should be retired; a long archive that nobody looked at before is taken in by portions."""
+    """Follows which roles should be retired; a long archive that was never read is indexed in portions."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -256,7 +258,7 @@ class Proposals:
         self.revision = 0
 
     def refresh(self, tasks: TaskIndex, now: float) -> bool:
-        """Look where tasks ended since the last time; True while there is more to take in."""
+        """Update after tasks ended; return whether there is more to read."""
         if tasks.revision == self._looked:
             return False
         mark = self._mark(tasks)
@@ -266,7 +268,7 @@ class Proposals:
         return behind
 
     def _mark(self, tasks: TaskIndex) -> object:
-        """Differs from an earlier one where a task ended or went to the archive; None while nothing can follow."""
+        """Return a value that changes when a task ended or was archived; None while there are too few."""
         ended = [view.finished for view in tasks.begun() if view.finished]
         months = archive_months(self._layout.archive)
         few = not months and len(ended) < 2 * analytics.LEAST
@@ -274,8 +276,8 @@ class Proposals:
 
     def _look(self, now: float) -> bool:
         tallies, behind = ask(self._layout, now, lambda index: (index.tallies(), index.behind), _PORTION)
-        found = () if behind else analytics.retirements({name: pair for name, pair in tallies.items() if name})
-        if found != self.found:
-            self.found = found
+        retirements = () if behind else analytics.retirements({name: pair for name, pair in tallies.items() if name})
+        if retirements != self.found:
+            self.found = retirements
             self.revision += 1
         return behind

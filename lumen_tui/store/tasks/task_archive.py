@@ -1,4 +1,4 @@
-"""Ended tasks: tasks/archive/YYYY/MM/<id>/, names in memory, records read when they are shown."""
+"""Archived tasks, tasks/archive/YYYY/MM/<id>/: names are in memory, records are read when shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lumen_tui.store.tasks.task_records import (
 
 
 class ArchiveIndex:
-    """tasks/archive/YYYY/MM/<id>: months looked at, names listed when asked for, records read when shown."""
+    """The archive: months are checked for changes, names listed on demand, records read when shown."""
 
     def __init__(self, layout: Layout) -> None:
         self._root = layout.archive
@@ -34,7 +34,7 @@ class ArchiveIndex:
         self._cache: dict[Path, TaskView] = {}
 
     def refresh(self) -> bool:
-        """Look for changes; True where there are some. Lists nothing."""
+        """Check for changes; return whether there are any. Lists nothing."""
         changed = False
         for _, month, stamp in archive_months(self._root):
             if self._stamps.get(month) != stamp:
@@ -44,27 +44,27 @@ class ArchiveIndex:
         return changed
 
     def _list(self, month: Path) -> None:
-        """The names of one month; only those that were not known before cost anything."""
+        """List one month; only unknown names cost anything."""
         known = self._found.get(month, {})
         names = task_names(month)
-        kept = {name: known[name] for name in names & known.keys()}
+        paths = {name: known[name] for name in names & known.keys()}
         for name in names - known.keys():
             path = month / name
-            kept[name] = (os.stat(path).st_mtime_ns, path)
-        self._found[month] = kept
+            paths[name] = (os.stat(path).st_mtime_ns, path)
+        self._found[month] = paths
 
     def rows(self) -> tuple[Path, ...]:
-        """Folders of archived tasks, newest first."""
+        """Return the folders of archived tasks, newest first."""
         if self._stale:
             for month in self._stale:
                 self._list(month)
             self._stale = set()
             months = [sorted(self._found[month].values(), reverse=True) for month in sorted(self._found, reverse=True)]
-            self._order = tuple(path for found in months for _, path in found)
+            self._order = tuple(path for month_paths in months for _, path in month_paths)
         return self._order
 
     def view(self, folder: Path) -> TaskView | None:
-        """One archived task; None where its files cannot be read."""
+        """Return one archived task; None where its files cannot be read."""
         if folder not in self._cache:
             try:
                 task = TaskFiles(folder, read_spec(folder))
@@ -78,7 +78,7 @@ class ArchiveIndex:
         return self._cache[folder]
 
     def folder(self, task_id: str) -> Path | None:
-        """Where the task stands; None where it is not archived."""
+        """Return the folder of a task; None where it is not archived."""
         return archived_folder(self._root, task_id)
 
     def find(self, task_id: str) -> TaskView | None:
@@ -87,7 +87,7 @@ class ArchiveIndex:
 
 
 class TaskList(Sequence[TaskView]):
-    """Live tasks, then the archive, newest first; archived ones are read when they are asked for."""
+    """Live tasks, then the archive, newest first; archived ones are read when shown."""
 
     def __init__(self, live: list[TaskView], archive: ArchiveIndex) -> None:
         self._live, self._archive, self._folders = live, archive, archive.rows()

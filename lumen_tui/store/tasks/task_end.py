@@ -1,4 +1,4 @@
-"""How a task is ended from outside: the request to its worker, and the exit where no worker is there to write it."""
+"""Ending a task from outside: the request to its worker, and the exit record where no worker can write it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumen_tui.storage.process import ProcessId
 
 
 def identity(run: Run) -> ProcessId:
-    """The process that a run names."""
+    """Return the process that a run names."""
     return ProcessId(pid=run.pid, start_ticks=run.start_ticks, boot_id=run.boot_id)
 
 
@@ -24,5 +24,5 @@ def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt:
 
 
 def ask_to_stop(folder: Path, status: str, reason: str, after: str = "now") -> None:
-    """Ask a worker to end: `now`, or after its `step`. How the task counts then goes along."""
+    """Ask a worker to end, `now` or after its `step`; `status` is what the task counts as then."""
     files.replace(folder / "stop.json", msgspec.json.encode({"status": status, "reason": reason, "after": after}))

@@ -1,4 +1,4 @@
-"""Task folders as an operator touches them: made whole or not at all, read, edited while they wait."""
+"""Task folders as operators change them: created whole or not at all, read, edited while they wait."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class NotQueued(Exception):
 
 
 def id_for_key(key: str) -> str:
-    """The id that a creator's idempotency key leads to: the same key, the same task."""
+    """Return the task id for a creator's idempotency key: the same key gives the same task."""
     return f"tsk-{ids.short_hash(key)}"
 
 
 def folder_of(layout: Layout, task_id: str) -> Path | None:
-    """Where the task stands, live or archived."""
+    """Return the folder of a task, live or archived; None where there is none."""
     live = layout.task(task_id)
     if live.is_dir():
         return live
@@ -42,14 +42,14 @@ def folder_of(layout: Layout, task_id: str) -> Path | None:
 
 
 def all_ids(layout: Layout) -> Iterator[str]:
-    """The ids of all tasks, the live ones first."""
+    """Yield the ids of all tasks, the live ones first."""
     for path in [*layout.tasks.glob("*"), *layout.archive.glob("*/*/*")]:
         if path.name[0] != "." and path != layout.archive and path.is_dir():
             yield path.name
 
 
 def add(layout: Layout, spec: Spec) -> Spec:
-    """Make tasks/<id>/spec.json: the folder appears with the spec in it, durably, or not at all.
+    """Create tasks/<id>/spec.json: the folder appears with the spec in it, durably, or not at all.
 
     Taken where the id is in use, by an archived task too.
     """
@@ -69,7 +69,7 @@ def add(layout: Layout, spec: Spec) -> Spec:
 
 
 def must_be_free(layout: Layout, task_id: str) -> None:
-    """Taken where the id is in use, by an archived task too."""
+    """Raise Taken where the id is in use, by an archived task too."""
     if folder_of(layout, task_id):
         raise Taken(task_id)
 
@@ -87,14 +87,14 @@ def _discard(temporary: Path) -> None:
 
 
 def read_spec(layout: Layout, task_id: str) -> Spec | None:
-    """The spec of a live or archived task, None where there is no such task. BadFile where it is broken."""
+    """Return the spec of a live or archived task; None where there is no such task. BadFile where it is broken."""
     folder = folder_of(layout, task_id)
     data = files.read(folder / "spec.json") if folder else None
     return None if data is None else parse_spec(data)
 
 
 def parse_spec(data: bytes) -> Spec:
-    """A spec from its JSON; BadFile says what is wrong."""
+    """Return a spec from its JSON; BadFile says what is wrong."""
     try:
         return msgspec.json.decode(data, type=Spec)
     except msgspec.ValidationError as error:
@@ -104,18 +104,18 @@ def parse_spec(data: bytes) -> Spec:
 
 
 def parse_spec_fields(data: bytes) -> dict[str, Any]:
-    """The fields of a spec that somebody wrote; BadFile where it is not one JSON object."""
+    """Return the fields of a hand-written spec; BadFile where it is not one JSON object."""
     try:
-        found = msgspec.json.decode(data)
+        fields = msgspec.json.decode(data)
     except UNDECODABLE as error:
         raise BadFile(f"the spec is not JSON: {error}", 1) from error
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise BadFile("the spec must be one JSON object", 1)
-    return found
+    return fields
 
 
 def read_exit(folder: Path) -> Exit | None:
-    """How the task in `folder` ended; None where it has not, or where that cannot be read."""
+    """Return how the task in `folder` ended; None where it has not, or where that cannot be read."""
     try:
         return msgspec.json.decode(files.read(folder / "exit.json") or b"", type=Exit)
     except UNDECODABLE:
@@ -123,7 +123,7 @@ def read_exit(folder: Path) -> Exit | None:
 
 
 def status_of(folder: Path) -> Status:
-    """The status that the evidence in the folder gives now; silence is not looked at."""
+    """Return the status by the evidence in the folder; silence is not considered."""
     ended = read_exit(folder)
     return derive_status(
         exit_status=ended.status if ended else "",
@@ -137,9 +137,9 @@ def _withdrawn(layout: Layout, task_id: str) -> Path:
 
 
 def withdraw(layout: Layout, task_id: str) -> bool:
-    """Take a task out of every list while it still waits; whether that was so. Its folder is kept.
+    """Withdraw a task that still waits from every list; return whether it did. Its folder is kept.
 
-    The worker's own lock is held for that moment, so that no worker starts meanwhile.
+    The worker's own lock is held meanwhile, so that no worker starts.
     """
     folder = layout.task(ids.check_name(task_id, "task id"))
     lock = locks.try_lock(folder / "run.lock") if folder.is_dir() else None
@@ -156,7 +156,7 @@ def withdraw(layout: Layout, task_id: str) -> bool:
 
 
 def bring_back(layout: Layout, task_id: str) -> bool:
-    """Put a withdrawn task back; False where there is none."""
+    """Restore a withdrawn task; return False where there is none."""
     folder = _withdrawn(layout, task_id)
     if not folder.is_dir():
         return False
@@ -165,7 +165,7 @@ def bring_back(layout: Layout, task_id: str) -> bool:
 
 
 def unarchive(layout: Layout, target: str) -> None:
-    """Put a failed or lost task, archived as somebody had dealt with it, where it is seen; fine where it is not there.
+    """Move a failed or lost task, archived because somebody had dealt with it, back to the live ones, if it is there.
 
     `target` may name anything that needs a person.
     """
@@ -183,9 +183,9 @@ def unarchive(layout: Layout, target: str) -> None:
 
 
 def edit_queued(layout: Layout, spec: Spec, before: Spec) -> None:
-    """Put `spec` in place of `before` while the task still waits. NotQueued where it began or changed meanwhile.
+    """Replace the spec `before` by `spec` while the task still waits. NotQueued where it began or changed meanwhile.
 
-    The worker's own lock is held for that moment, so that no worker starts on half a change.
+    The worker's own lock is held meanwhile, so that no worker starts on half a change.
     """
     folder = layout.task(ids.check_name(spec.id, "task id"))
     lock = locks.try_lock(folder / "run.lock")

@@ -1,4 +1,4 @@
-"""All tasks from evidence: spec, run, exit, the worker's lock and its last word."""
+"""All tasks, with a status derived from evidence: spec, run, exit, the worker's lock and its last event."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class TaskIndex:
     def refresh(
         self, now: float, stall_after: dict[str, float], only: set[str] | None = None, *, running: float | None = None
     ) -> bool:
-        """Look for changes; True where something changed.
+        """Check for changes; return whether there were any.
 
         `stall_after` gives the silence in seconds after which a role's worker counts as stalled.
-        `only` names the tasks that may have changed (from the watcher); None looks at all.
-        `running` is running time, by which silence is measured; without it the wall clock has to do.
+        `only` names the tasks that may have changed (from the watcher); None checks all.
+        `running` is running time, by which silence is measured; without it the wall clock is used.
         """
         self._running = now if running is None else running
         before = self.loading
@@ -74,45 +74,45 @@ class TaskIndex:
         except OSError:
             stamp = 0
         if stamp == self._folder_stamp and now - stamp / 1e9 > TICK:
-            mended = [self._meet(name) for name in list(self.problems)]
-            return any(mended)
+            repaired = [self._add(name) for name in list(self.problems)]
+            return any(repaired)
         self._folder_stamp = stamp
         names = task_names(self._layout.tasks)
-        for gone in self._live.keys() - names:
-            del self._live[gone]
-            self._moving.discard(gone)
-            self._expected.discard(gone)
-        for gone in self.problems.keys() - names:
-            del self.problems[gone]
-        for gone in self._unread.keys() - names:
-            del self._unread[gone]
+        for removed in self._live.keys() - names:
+            del self._live[removed]
+            self._moving.discard(removed)
+            self._expected.discard(removed)
+        for removed in self.problems.keys() - names:
+            del self.problems[removed]
+        for removed in self._unread.keys() - names:
+            del self._unread[removed]
         new = names - self._live.keys() - self._unread.keys()
         many = 0 < self._at_once < len(new)
         for name in new:
             if many and not self._may_live(name):
                 self._unread[name] = None
             else:
-                self._meet(name)
+                self._add(name)
         return True
 
     def _may_live(self, name: str) -> bool:
-        """Whether a worker may be at the task: two cheap looks, no read."""
+        """Return whether a worker may be at the task: two cheap checks, no read."""
         folder = f"{self._layout.tasks}/{name}"
         return os.access(f"{folder}/run.json", os.F_OK) and not os.access(f"{folder}/exit.json", os.F_OK)
 
     def _take_some(self) -> None:
-        """The next few of those that were put off."""
+        """Read the next few of the tasks that were put off."""
         for name in list(self._unread)[: self._at_once]:
             del self._unread[name]
-            self._meet(name)
+            self._add(name)
 
     @property
     def loading(self) -> bool:
-        """Whether there are tasks that were not read yet; none of them can be alive."""
+        """Whether some tasks were not read yet; none of them can be alive."""
         return bool(self._unread)
 
-    def _meet(self, name: str) -> bool:
-        """Take in a task folder; False where its spec cannot be used (it is tried again at each look)."""
+    def _add(self, name: str) -> bool:
+        """Add a task folder; return False where its spec cannot be used (it is tried again at each refresh)."""
         folder = self._layout.tasks / name
         try:
             self._live[name] = TaskFiles(folder, read_spec(folder))
@@ -120,70 +120,79 @@ class TaskIndex:
             self._moving.add(name)
             return True
         except (DamagedTask, files.StoreError, OSError) as error:
-            hint = "mend spec.json or move the folder away; no other task is affected"
+            hint = "fix spec.json or move the folder away; no other task is affected"
             self.problems[name] = Problem(where=f"tasks/{name}/spec.json", what=str(error), hint=hint)
             return False
 
     def expect(self, task_id: str) -> None:
-        """Look at this task in the next refresh, whatever it was."""
+        """Check this task in the next refresh."""
         self._expected.add(task_id)
 
     def live(self) -> list[TaskView]:
-        """Tasks that are not archived: who waits, who runs, who is next, what failed; older first among queued."""
+        """Return the tasks that are not archived: waiting, running, queued (older first), failed, done."""
         if self._sorted[0] != self.revision:
             self._sorted = (self.revision, self._in_order([task for task in self._live.values() if task.view]))
         return self._sorted[1]
 
     def queued(self) -> list[TaskView]:
-        """Tasks that wait for a worker, the next one first."""
+        """Return the tasks that wait for a worker, the next one first."""
         if self._next[0] != self.revision:
             waiting = [task for task in self._live.values() if task.view and task.view.status is Status.QUEUED]
             self._next = (self.revision, self._in_order(waiting))
         return self._next[1]
 
     def begun(self) -> list[TaskView]:
-        """Tasks that have or had a worker, or ended without one, in no order."""
+        """Return the tasks that have or had a worker, or ended without one, in no order."""
         if self._past[0] != self.revision:
             views = (task.view for task in self._live.values())
             self._past = (self.revision, [view for view in views if view and view.status is not Status.QUEUED])
         return self._past[1]
 
     def running(self) -> dict[str, Run]:
-        """The attempts behind which a worker stands."""
+        """Return the attempts that have a live worker, by task id."""
         tasks = (self._live[name] for name in self._moving)
         return {task.spec.id: task.run for task in tasks if task.run and task.view and task.view.status.alive}
 
     def unsettled(self) -> set[str]:
-        """The tasks with which something may be going on."""
+        """Return the ids of the tasks that may be changing."""
         return (self._moving | self._expected) & self._live.keys()
 
     def is_leaderless(self, task_id: str) -> bool:
-        """Whether the task's lock is held although the worker that took it is gone."""
+        """Return whether the task's lock is held although the worker that took it is gone."""
         task = self._live[task_id]
         return task.leader.pid > 0 and task.exit is None and not process.is_same(task.leader)
 
     def busy(self) -> bool:
-        """Whether a worker lives or something else moves without a file being written."""
+        """Return whether a worker lives or something else changes without a file being written."""
         return bool(self._moving)
 
     def _in_order(self, tasks: list[TaskFiles]) -> list[TaskView]:
-        unfinished = {name for name, one in self._live.items() if one.view and _unfinished(one.view)}
+        unfinished = {
+            name for name, task_files in self._live.items() if task_files.view and _unfinished(task_files.view)
+        }
         pairs = sorted(((task, task.view) for task in tasks if task.view), key=_order)
         return [_with_waits(view, unfinished) for _, view in pairs]
 
     def find(self, task_id: str) -> TaskView | None:
-        """A task by its whole id, live or archived."""
-        if task_id in self._unread and self._meet(task_id):
+        """Return a task by its whole id, live or archived; None where there is none."""
+        if task_id in self._unread and self._add(task_id):
             del self._unread[task_id]
             poll(self._live[task_id], self._running, self._running, 0.0)
         task = self._live.get(task_id)
         if task is None or task.view is None:
             return self.archive.find(task_id)
         needed = (self._live.get(name) for name in task.spec.depends_on)
-        return _with_waits(task.view, {one.spec.id for one in needed if one and one.view and _unfinished(one.view)})
+        return _with_waits(
+            task.view,
+            {
+                needed_task.spec.id
+                for needed_task in needed
+                if needed_task and needed_task.view and _unfinished(needed_task.view)
+            },
+        )
 
     def folder(self, task_id: str) -> Path | None:
-        """Where a task's files stand now."""
+        """Return the folder of a task; None where there is none."""
         if task_id in self._unread:
             return self._layout.tasks / task_id
         if task_id in self._live:

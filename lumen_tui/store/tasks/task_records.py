@@ -21,20 +21,20 @@ from lumen_tui.storage.process import ProcessId
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
 _MAX_SPEC = 1024 * 1024
-_YOUNG = 2.0  # seconds within which a folder's stamp may stand for two changes
+_YOUNG = 2.0  # seconds within which two changes may give a folder the same stamp
 _ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
 _event = msgspec.json.Decoder(TaskEvent)
 
 
 class DamagedTask(Exception):
-    """A task folder whose spec cannot be used."""
+    """A task folder has a spec that cannot be used."""
 
 
 def decode_safe(data: bytes, kind: type[_T]) -> _T:
-    """One JSON record with every text in it made safe. MsgspecError where it is none.
+    """Decode one JSON record with every text in it made safe. MsgspecError where it is none.
 
-    Plain ASCII without an escape cannot hold anything hostile: such a record is decoded in one go.
+    Plain ASCII without an escape cannot hold anything hostile: such a record is decoded directly.
     """
     if data.isascii() and b"\\" not in data and b"\x7f" not in data:
         return msgspec.json.decode(data, type=kind)
@@ -42,9 +42,9 @@ def decode_safe(data: bytes, kind: type[_T]) -> _T:
 
 
 def read_json(path: Path, kind: type[_T]) -> _T | None:
-    """One record of a JSON file, every text in it made safe; None where it is missing, damaged, or closed to us.
+    """Read the record in a JSON file, every text in it made safe; None where it is missing, damaged, or not readable.
 
-    OSError where the system failed: that must not be taken for a file that is not there.
+    OSError where the system failed: that must not be taken for a missing file.
     """
     try:
         data = files.read(path, _MAX_SPEC)
@@ -54,7 +54,7 @@ def read_json(path: Path, kind: type[_T]) -> _T | None:
 
 
 def read_spec(folder: Path) -> Spec:
-    """The spec of a task folder. DamagedTask says what is wrong with it."""
+    """Return the spec of a task folder. DamagedTask says what is wrong with it."""
     data = files.read(folder / "spec.json", _MAX_SPEC)
     if data is None:
         raise DamagedTask("spec.json is missing")
@@ -74,33 +74,33 @@ def _error_position(error: Exception) -> int:
 
 
 def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES) -> tuple[TaskEvent, ...]:
-    """The last events of a task, made safe; damaged lines are passed over. None where they are closed to us."""
+    """Return the last events of a task, made safe; damaged lines are skipped, and unreadable files are empty."""
     try:
         data = backwards.read_tail(folder / "events.jsonl", size)
     except (files.Refused, PermissionError):
         return ()
-    found = []
+    events = []
     for _, line in split_lines(data, 0):
         try:
-            found.append(clean_event(_event.decode(line)))
+            events.append(clean_event(_event.decode(line)))
         except UNDECODABLE:
             continue
-    return tuple(found[-count:])
+    return tuple(events[-count:])
 
 
 def clean_event(event: TaskEvent) -> TaskEvent:
-    """The event with every text made safe."""
+    """Return the event with every text made safe."""
     fields: dict[str, Any] = safe_all(msgspec.structs.asdict(event))
     return TaskEvent(**fields)
 
 
 class TaskFiles:
-    """What is remembered of one live task, and the evidence it was read from."""
+    """What is known of one live task, and the evidence it was read from."""
 
     def __init__(self, folder: Path, spec: Spec) -> None:
         self.folder, self.spec = folder, spec
         self.stamp: tuple[int, int] = (0, 0)  # of the folder and of spec.json
-        self.fresh = True  # whether the stamp is too young to tell two changes apart
+        self.fresh = True  # whether the stamp is too recent to tell two changes apart
         self.events_size = -1
         self.run: Run | None = None
         self.exit: Exit | None = None
@@ -130,8 +130,8 @@ class TaskFiles:
         return ProcessId(run.pid, run.start_ticks, run.boot_id) if run else ProcessId(0, 0, "")
 
 
-def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: str = "") -> TaskView:
-    """The task as the operator sees it; `why` is the reason for the status of one that has not ended."""
+def make_view(task: TaskFiles, status: Status, *, archived: bool = False, reason: str = "") -> TaskView:
+    """Return the task as the operator sees it; `reason` explains the status of one that has not ended."""
     ended, run = task.exit, task.run
     return TaskView(
         spec=task.spec,
@@ -141,7 +141,7 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: s
         finished=times.epoch(ended.finished_at) if ended else 0.0,
         last_event=task.last_event,
         pid=run.pid if run and status.alive else 0,
-        reason=safe(ended.reason) if ended else why,
+        reason=safe(ended.reason) if ended else reason,
         usage=ended.usage if ended else Usage(),
         brain=safe(ended.brain) if ended else "",
         tail=task.tail,
@@ -150,7 +150,7 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: s
 
 
 def task_names(folder: Path) -> set[str]:
-    """The names below `folder` that are task ids; links and files are not followed. PermissionError."""
+    """Return the task ids among the folders in `folder`; links are not followed. May raise PermissionError."""
     try:
         with os.scandir(folder) as entries:
             named = [entry for entry in entries if _ID(entry.name) and entry.name != "archive"]
@@ -160,40 +160,40 @@ def task_names(folder: Path) -> set[str]:
 
 
 def archive_months(archive: Path) -> list[tuple[str, Path, int]]:
-    """(YYYY/MM, its folder, what differs when a task came or went), oldest first; links and files are not followed."""
-    found = []
+    """Return (YYYY/MM, its folder, its stamp) of each month, oldest first; links and files are not followed."""
+    months = []
     for year, _ in _numbered(str(archive), 4):
         for month, stamp in _numbered(year, 2):
-            found.append((month[len(year) - 4 :], Path(month), stamp))
-    return sorted(found)
+            months.append((month[len(year) - 4 :], Path(month), stamp))
+    return sorted(months)
 
 
 def _numbered(parent: str, digits: int) -> list[tuple[str, int]]:
-    """The folders in `parent` whose names are numbers of so many digits, with their stamps."""
+    """Return the folders in `parent` whose names are numbers of so many digits, with their stamps."""
     try:
         with os.scandir(parent) as entries:
-            named = [one for one in entries if len(one.name) == digits and one.name.isdigit()]
-            return [(one.path, one.stat().st_mtime_ns) for one in named if one.is_dir(follow_symlinks=False)]
+            named = [entry for entry in entries if len(entry.name) == digits and entry.name.isdigit()]
+            return [(entry.path, entry.stat().st_mtime_ns) for entry in named if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
 
 
 def archived_folder(archive: Path, task_id: str) -> Path | None:
-    """Where an archived task stands; None where it is not archived.
+    """Return the folder of an archived task; None where it is not archived.
 
-    Asked by name in each month: pathlib keeps what it makes of every pattern, and of each id in it.
+    Looked up by name in each month, as pathlib caches every pattern, and so each id in it.
     """
     paths = (month / task_id for _, month, _ in reversed(archive_months(archive)))
     return next((path for path in paths if os.path.isdir(path)), None)
 
 
 def settled(stamp: int, now: float) -> int:
-    """The stamp of a folder; 0 where it is so young that it may stand for two changes."""
+    """Return the stamp of a folder; 0 where it is so recent that another change may have the same."""
     return 0 if 0 <= now - stamp / 1e9 < _YOUNG else stamp
 
 
 def exit_stamp(folder: Path) -> int:
-    """What changes when a task ends; 0 while it has not."""
+    """Return a stamp that changes when a task ends; 0 while it has not."""
     try:
         return os.stat(folder / "exit.json").st_mtime_ns
     except OSError:
@@ -201,5 +201,5 @@ def exit_stamp(folder: Path) -> int:
 
 
 def has_worker(folder: Path) -> bool:
-    """Whether a worker is at the task: it holds the lock for as long as it lives."""
+    """Return whether a worker is at the task: it holds the lock for as long as it lives."""
     return locks.is_locked(folder / "run.lock")

@@ -1,4 +1,4 @@
-"""The lanes of all work units: kept beside the index, as long as nothing in the folder of the work units changed."""
+"""The lanes of all work units, cached beside the index until something changes in the folder of work units."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ _NAME = "index/lanes.json"
 
 
 def known(root: files.StrPath) -> list[str]:
-    """Each lane once, in order. Units that cannot be read have none."""
-    kept = _kept(root, _stamp(f"{root}/work"))
-    return _read(root) if kept is None else kept
+    """Return each lane once, sorted. Units that cannot be read have none."""
+    stored = _kept(root, _stamp(f"{root}/work"))
+    return _read(root) if stored is None else stored
 
 
 def knows(root: files.StrPath, name: str) -> bool:
-    """Whether a work unit is in this lane. If so, the lanes are kept for the next look; a wrong name writes nothing."""
+    """Return whether a work unit is in this lane. If so, the lanes are cached; an unknown name writes nothing."""
     stamp = _stamp(f"{root}/work")
-    kept = _kept(root, stamp)
-    if kept is not None:
-        return name in kept
+    stored = _kept(root, stamp)
+    if stored is not None:
+        return name in stored
     lanes = _read(root)
     if name in lanes:
         try:
             files.replace(f"{root}/{_NAME}", dumps({"stamp": stamp, "lanes": lanes}).encode())
         except (files.StoreError, OSError):
-            pass  # the next look tries again
+            pass  # the next call tries again
     return name in lanes
 
 
 def _kept(root: files.StrPath, stamp: str) -> list[str] | None:
-    kept = raw_json.read(f"{root}/{_NAME}") or {}
-    lanes = kept.get("lanes")
-    if not stamp or kept.get("stamp") != stamp or not isinstance(lanes, list):
+    stored = raw_json.read(f"{root}/{_NAME}") or {}
+    lanes = stored.get("lanes")
+    if not stamp or stored.get("stamp") != stamp or not isinstance(lanes, list):
         return None
-    return [one for one in lanes if isinstance(one, str)]
+    return [lane for lane in lanes if isinstance(lane, str)]
 
 
 def _read(root: files.StrPath) -> list[str]:
@@ -45,12 +45,12 @@ def _read(root: files.StrPath) -> list[str]:
 
 
 def _stamp(folder: str) -> str:
-    """What changes when a work unit is written, which is always by a new name in its folder."""
+    """Return a stamp that changes when a work unit is written, which always creates a name in its folder."""
     try:
-        found = os.stat(folder)
+        stat = os.stat(folder)
     except OSError:
         return ""
-    return f"{found.st_dev}:{found.st_ino}:{found.st_mtime_ns}"
+    return f"{stat.st_dev}:{stat.st_ino}:{stat.st_mtime_ns}"
 
 
 def _units(folder: str) -> list[str]:

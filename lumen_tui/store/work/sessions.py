@@ -1,8 +1,8 @@
-"""Sessions on disk: sessions/<id>.json for each, ended ones in sessions/ended, and current.json.
+"""Work sessions on disk: sessions/<id>.json for each, ended ones in sessions/ended, and current.json.
 
-current.json is a copy of the session that was started last of those that are open, in the documented shape. Parallel
-sessions are told apart by their id and, where none is given, by the agent that started them. `opensessions` reads
-and changes the files; here they are records.
+current.json is a copy of the open session that was started last, in the documented shape. Parallel sessions are told
+apart by their id and, where none is given, by the agent that started them. `open_sessions` reads and changes the
+files; here they are records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TEXT = "text as it stands"  # of a current.json that came from elsewhere
 
 
 def current_path(layout: Layout) -> Path:
-    """The documented file."""
+    """Return the path of current.json."""
     return layout.current_session
 
 
@@ -41,17 +41,17 @@ def start(layout: Layout, session: WorkSession) -> None:
 
 
 def write(layout: Layout, session: WorkSession) -> None:
-    """Write a session that is not there."""
+    """Write the file of a session."""
     files.replace(path(layout, session.session_id), open_sessions.encode(msgspec.to_builtins(session)))
 
 
 def path(layout: Layout, session_id: str) -> str:
-    """Where an open session stands."""
+    """Return the path of an open session's file."""
     return open_sessions.path(layout.root, session_id)
 
 
 def current(layout: Layout) -> dict[str, Any] | None:
-    """What current.json is a copy of: `{"session_id": …}`; where it names none of ours, its text as it stands."""
+    """Return what current.json is a copy of: `{"session_id": …}`; where it names none, its text."""
     raw = raw_json.read(current_path(layout))
     name = raw.get("session_id") if raw else None
     if isinstance(name, str):
@@ -60,16 +60,16 @@ def current(layout: Layout) -> dict[str, Any] | None:
     return None if data is None else {_TEXT: data.decode(errors="replace")}
 
 
-def put_current(layout: Layout, wanted: dict[str, Any] | None) -> None:
-    """Make current.json what `current` gave."""
-    if wanted is None:
+def put_current(layout: Layout, current_file: dict[str, Any] | None) -> None:
+    """Restore current.json to what `current` returned."""
+    if current_file is None:
         directories.remove(current_path(layout))
         return
-    if wanted.keys() == {_TEXT}:
-        files.replace(current_path(layout), wanted[_TEXT].encode())
+    if current_file.keys() == {_TEXT}:
+        files.replace(current_path(layout), current_file[_TEXT].encode())
         return
-    session = open_sessions.read(layout.root, wanted["session_id"]) if "session_id" in wanted else None
-    raw = open_sessions.raw(layout.root, wanted["session_id"]) if session else wanted
+    session = open_sessions.read(layout.root, current_file["session_id"]) if "session_id" in current_file else None
+    raw = open_sessions.raw(layout.root, current_file["session_id"]) if session else current_file
     files.replace(current_path(layout), open_sessions.encode(raw))
 
 
@@ -79,7 +79,7 @@ def set_fields(layout: Layout, session_id: str, fields: dict[str, Any]) -> WorkS
 
 
 def read(layout: Layout, session_id: str) -> WorkSession | None:
-    """One session, open or ended."""
+    """Return one session, open or ended; None where there is none."""
     return _record(open_sessions.read(layout.root, session_id))
 
 
@@ -93,20 +93,20 @@ def change(layout: Layout, session_id: str, edit: Callable[[WorkSession], WorkSe
 
 
 def live(layout: Layout) -> Iterator[WorkSession]:
-    """Open sessions, the one that was active last first; each file is read when it is asked for."""
+    """Return the open sessions, the last active first; each file is read when it is reached."""
     return (session for view in open_sessions.live(layout.root) if (session := _record(view)))
 
 
 def ended(layout: Layout) -> Iterator[WorkSession]:
-    """Ended sessions, the last one first."""
+    """Return the ended sessions, the last one first."""
     return (session for view in open_sessions.ended(layout.root) if (session := _record(view)))
 
 
 def resolve(layout: Layout, text: str) -> str:
-    """The id that `text` means: itself or the one it is the beginning of. LookupError, or Ambiguous for several."""
+    """Return the id that `text` is or begins. LookupError for none, Ambiguous for several."""
     return open_sessions.resolve(layout.root, text)
 
 
 def newest(layout: Layout, agent: str, wu_id: str = "") -> WorkSession | None:
-    """The open session of this agent that was started last, on `wu_id` where that is given."""
+    """Return the open session of this agent, on `wu_id` where that is given; see `open_sessions.newest`."""
     return _record(open_sessions.newest(layout.root, agent, wu_id))

@@ -1,4 +1,4 @@
-"""Work units as their files say, the usual ones read without a library: for commands that must start fast.
+"""Work units read from their files, usually without a library, for commands that must start fast.
 
 The front matter that this program writes is lines of `name = "text"` and lists of such texts. Whatever is written in
 another way, or is wrong, goes to the full reader, which says what is wrong with it.
@@ -19,26 +19,26 @@ _FENCE = "+++"
 
 
 def present(fields: dict[str, Any]) -> dict[str, Any]:
-    """Front matter with what came of which discovery under today's names.
+    """Return the front matter with the fields about a discovery under their present names.
 
     Earlier files have the node's id under `discovered_in` and the work unit under `found_during`.
     """
-    found = dict(fields)
-    during, named = found.pop("found_during", None), found.get("discovered_in")
-    if isinstance(named, str) and named and not ids.is_wu(named):
-        found.setdefault("discovery", found.pop("discovered_in"))
-    if during is not None:
-        found.setdefault("discovered_in", during)
-    return found
+    renamed = dict(fields)
+    found_during, discovered_in = renamed.pop("found_during", None), renamed.get("discovered_in")
+    if isinstance(discovered_in, str) and discovered_in and not ids.is_wu(discovered_in):
+        renamed.setdefault("discovery", renamed.pop("discovered_in"))
+    if found_during is not None:
+        renamed.setdefault("discovered_in", found_during)
+    return renamed
 
 
 def read(root: files.StrPath, wu_id: str) -> UnitView | None:
-    """One work unit, None where there is none. A ValueError (BadFile) where a person must mend it."""
+    """Return one work unit; None where there is none. A ValueError (BadFile) where a person must fix it."""
     data = files.read(f"{root}/work/{ids.check_wu(wu_id)}.md")
     if data is None:
         return None
-    found = _usual(data.decode(errors="replace"))
-    fields = fields_of(UnitView, {**present(found), "id": wu_id}) if found is not None else None
+    fields_read = _usual(data.decode(errors="replace"))
+    fields = fields_of(UnitView, {**present(fields_read), "id": wu_id}) if fields_read is not None else None
     return UnitView(**fields) if fields else _in_full(root, wu_id)
 
 
@@ -55,37 +55,37 @@ def _in_full(root: files.StrPath, wu_id: str) -> UnitView | None:
 
 
 def _usual(text: str) -> dict[str, Any] | None:
-    """The fields and the body where everything is written in the usual way; None otherwise."""
+    """Return the fields and the body where everything is written in the usual way; None otherwise."""
     lines = text.split("\n")
     if lines[0] != _FENCE or _FENCE not in lines[1:]:
         return None
     end = lines.index(_FENCE, 1)
-    found: dict[str, Any] = {"body": "\n".join(lines[end + 1 :]).strip("\n")}
-    rest = iter(lines[1:end])
-    for line in rest:
+    fields: dict[str, Any] = {"body": "\n".join(lines[end + 1 :]).strip("\n")}
+    numbered_lines = iter(lines[1:end])
+    for line in numbered_lines:
         name, equals, value = line.partition(" = ")
-        word = _list(rest) if value == "[" else _text(value)
-        if not equals or not name.isidentifier() or name in found or word is None:
+        field_value = _list(numbered_lines) if value == "[" else _text(value)
+        if not equals or not name.isidentifier() or name in fields or field_value is None:
             return None
-        found[name] = word
-    return found
+        fields[name] = field_value
+    return fields
 
 
 def _text(value: str) -> str | None:
-    """The text between two quotes that has nothing escaped in it."""
+    """Return the text between two quotes; None where anything is escaped in it."""
     inner = value[1:-1]
     plain = len(value) > 1 and value[0] == value[-1] == '"' and inner.isprintable()
     return inner if plain and "\\" not in inner and '"' not in inner else None
 
 
 def _list(lines: Iterator[str]) -> list[str] | None:
-    """The texts up to the line that closes the list."""
-    found: list[str] = []
+    """Return the texts up to the line that closes the list."""
+    texts: list[str] = []
     for line in lines:
         if line == "]":
-            return found
-        word = _text(line.strip().removesuffix(","))
-        if word is None or not line.endswith(","):
+            return texts
+        item = _text(line.strip().removesuffix(","))
+        if item is None or not line.endswith(","):
             return None
-        found.append(word)
+        texts.append(item)
     return None

@@ -19,7 +19,7 @@ from lumen_tui.store.work import unit_views
 
 
 def parse_unit(wu_id: str, text: str) -> WorkUnit:
-    """The work unit in `text`. BadFile says what is wrong and on which line."""
+    """Return the work unit in `text`. BadFile says what is wrong and on which line."""
     fields, body = frontmatter.split(text)
     try:
         return msgspec.convert({"title": "", **unit_views.present(fields), "id": wu_id, "body": body}, WorkUnit)
@@ -29,32 +29,32 @@ def parse_unit(wu_id: str, text: str) -> WorkUnit:
 
 
 def render_unit(unit: WorkUnit) -> str:
-    """The file of a work unit."""
+    """Return the text of a work unit's file."""
     fields: dict[str, Any] = msgspec.to_builtins(unit)
     fields.pop("body", None)
     return frontmatter.join(fields, unit.body or f"# {unit.title}")
 
 
 def read_unit(layout: Layout, wu_id: str) -> WorkUnit | None:
-    """One work unit, None where there is none. BadFile where a person must mend it."""
+    """Return one work unit; None where there is none. BadFile where a person must fix it."""
     data = files.read(layout.work_unit(wu_id))
     return None if data is None else parse_unit(wu_id, data.decode(errors="replace"))
 
 
 def unit_files(layout: Layout) -> list[Path]:
-    """What changes when a work unit does: the folder, and the file of each."""
+    """Return the paths that change when a work unit does: the folder, and the file of each."""
     return [layout.work, *layout.work.glob("WU-*.md")]
 
 
 def list_units(layout: Layout) -> tuple[list[WorkUnit], list[Problem]]:
-    """All work units by number, and the files that could not be read."""
+    """Return all work units by number, and the problems of unreadable files."""
     units, problems = [], []
     for path in layout.work.glob("WU-*.md"):
         try:
             if unit := read_unit(layout, path.stem):
                 units.append(unit)
         except BadFile as error:
-            problems.append(Problem(where=f"work/{path.name}:{error.line}", what=str(error), hint="mend the file"))
+            problems.append(Problem(where=f"work/{path.name}:{error.line}", what=str(error), hint="fix the file"))
         except (ids.BadId, files.StoreError, OSError) as error:
             problems.append(Problem(where=f"work/{path.name}", what=str(error)))
     return sorted(units, key=lambda unit: _number(unit.id)), problems
@@ -65,12 +65,12 @@ def _number(wu_id: str) -> int:
 
 
 def write_unit(layout: Layout, unit: WorkUnit) -> None:
-    """Write a work unit as it stands."""
+    """Write a work unit's file."""
     files.replace(layout.work_unit(unit.id), render_unit(unit).encode())
 
 
 class KeyTaken(Exception):
-    """A work unit was made under this key before."""
+    """A work unit with this key exists already."""
 
     def __init__(self, wu_id: str) -> None:
         super().__init__(wu_id)
@@ -78,7 +78,7 @@ class KeyTaken(Exception):
 
 
 def _under_key(layout: Layout, key: str) -> str:
-    """The id of the unit with this key, retired ones counted in; empty where there is none."""
+    """Return the id of the unit with this key, retired ones included; empty where there is none."""
     for path in layout.work.rglob("WU-*.md"):
         try:
             fields, _ = frontmatter.split((files.read(path) or b"").decode(errors="replace"))
@@ -90,9 +90,9 @@ def _under_key(layout: Layout, key: str) -> str:
 
 
 def add_units(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]], None]) -> list[WorkUnit]:
-    """Write new work units; an empty id becomes the next free number, retired ones counted in.
+    """Write new work units; an empty id becomes the next free number, retired ones included.
 
-    `begin` is told of all of them, as they will stand, before the first is written; on an error none is left.
+    `begin` gets all of them, with their ids, before the first is written; on an error none is left.
     FileExistsError where an id is taken, KeyTaken where a key is.
     """
     with locks.waiting_lock(layout.lock("work")):
@@ -112,14 +112,14 @@ def add_units(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkU
 
 
 def discard_units(layout: Layout, units: list[WorkUnit]) -> None:
-    """Take the files of units away that were written a moment ago, where what belongs to them could not be."""
+    """Remove the files of units that were just written, where what belongs to them could not be written."""
     for unit in units:
         directories.remove(layout.work_unit(unit.id))
 
 
 def _named(layout: Layout, unit: WorkUnit, taken: set[str]) -> WorkUnit:
-    if unit.key and (there := _under_key(layout, unit.key)):
-        raise KeyTaken(there)
+    if unit.key and (existing := _under_key(layout, unit.key)):
+        raise KeyTaken(existing)
     if unit.id in taken:
         raise FileExistsError(f"{unit.id} exists already")
     highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)
@@ -127,6 +127,6 @@ def _named(layout: Layout, unit: WorkUnit, taken: set[str]) -> WorkUnit:
 
 
 def retire_unit(layout: Layout, wu_id: str) -> None:
-    """Take a work unit out of the list; its file moves to work/retired and its number is not used again."""
+    """Retire a work unit; its file moves to work/retired and its number is not used again."""
     directories.make_folder(layout.work / "retired")
     directories.move(layout.work_unit(wu_id), layout.work / "retired" / f"{ids.check_wu(wu_id)}.md")
