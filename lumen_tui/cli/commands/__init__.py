@@ -1,1 +1,1 @@
-"""One module for each noun of the command line: `declare` adds its commands to the parser."""
+"""The commands, one module for each noun: its function `declare` adds them to the parser."""

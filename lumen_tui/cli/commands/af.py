@@ -1,4 +1,4 @@
-"""`af`: Letta's agent files (`.af`), out and in."""
+"""`af`: export and import of Letta's agent files (`.af`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def declare(commands: Group) -> None:
 
 
 def _clean() -> Clean:
-    """Makes a text safe to show and takes keys out of it."""
+    """Return a function that makes a text safe to show and masks keys in it."""
     from lumen_tui.tools.policy.redaction import redactor
 
     redact = redactor(os.environ)
@@ -76,7 +76,7 @@ def run_import(session: Session, args: Namespace) -> int:
 
 
 def _read(name: str) -> bytes:
-    """The file, as far as one may be long. ActionError for what is no plain file."""
+    """Return the start of a file, one byte more than is allowed at most. Raise ActionError."""
     from lumen_tui.model.agentfile import MOST_BYTES
 
     path = Path(name).expanduser()
@@ -142,7 +142,7 @@ def run_export(session: Session, args: Namespace) -> int:
 
     if args.file != "-" and os.path.lexists(args.file) and not args.force:
         raise ActionError(f"{args.file} is there already: name another file, or use --force")
-    name, messages = _said(session, args.session)
+    name, messages = _transcript(session, args.session)
     agent = load_config(session.layout)[0].agent.name
     whole = agent_files.document(session.layout, agent, messages, _clean(), session.now)
     if args.file == "-":
@@ -159,8 +159,8 @@ def run_export(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _said(session: Session, session_id: str) -> tuple[str, list[AfMessage]]:
-    """The transcript that is meant, and its messages."""
+def _transcript(session: Session, session_id: str) -> tuple[str, list[AfMessage]]:
+    """Return the chosen transcript and its messages; nothing for `none`. Raise ActionError."""
     from lumen_tui.store.memory import agent_files
 
     name = "" if session_id == _NONE else session_id or agent_files.newest_session(session.layout)

@@ -78,7 +78,7 @@ def _find(session: Session, text: str) -> Approval:
 
 
 def state_of(session: Session, request: Approval) -> str:
-    """`waiting`, or what became of the question."""
+    """Return `waiting`, or what became of the request."""
     answer = approvals.decision(session.layout, request.id)
     if answer is not None:
         return answer.ended or ("allowed" if answer.allowed else "refused")
@@ -108,7 +108,7 @@ def _row(session: Session, request: Approval, state: str) -> tuple[str, ...]:
 
 
 def _call(request: Approval) -> str:
-    """The call on one line: its beginning and its end, and what lies between is told."""
+    """Return the call on one line: its beginning, its end and how many lines are between them."""
     text = whole_call(request)
     if text == canonical(request.tool, request.arguments).decode():
         return request.summary

@@ -88,11 +88,12 @@ def run_list(session: Session, args: Namespace) -> int:
         if len(passages) > len(shown):
             talk(f"… and {len(passages) - len(shown):,} more: --limit shows them")
     if not passages:
-        talk(_why_none(session, args))
+        talk(_empty_text(session, args))
     return 0 if passages else 3
 
 
-def _why_none(session: Session, args: Namespace) -> str:
+def _empty_text(session: Session, args: Namespace) -> str:
+    """Return why nothing is listed."""
     filters = [f"kind {args.kind}"] if args.kind else []
     filters += [f"tag {args.tag}"] if args.tag else []
     if filters and any(True for _ in archive.passages(session.layout)):

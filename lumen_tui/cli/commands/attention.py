@@ -1,4 +1,4 @@
-"""`attention`: what needs a person, from the shell; put off, put aside, and brought back."""
+"""`attention`: what needs a person, from the shell; snoozed, dismissed, and brought back."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _row(row: Attention, now: float) -> tuple[str, ...]:
 
 
 def _until(moment: str, now: float) -> str:
-    """`until 15:27 UTC`, with the date where that is another day; of a day only that."""
+    """Return `until 15:27 UTC`, with the date where that is another day."""
     day, _, clock = moment.partition("T")
     if not clock:
         return f"until {day}"
@@ -72,7 +72,7 @@ def run_snooze(session: Session, args: Namespace) -> int:
 
 
 def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tuple[str, float]:
-    """(name, seconds): a question comes back before it counts as no."""
+    """Return (name, seconds), so that an approval comes back before it expires. Raise ActionError."""
     longest, refusal = for_an_hour(row, snapshot.approvals, now)
     if refusal:
         raise ActionError(f"{row.target}: {refusal}")
@@ -96,11 +96,11 @@ def run_back(session: Session, args: Namespace) -> int:
 
 
 def _named(rows: tuple[Attention, ...], texts: list[str]) -> list[Attention]:
-    return list({row.target: row for text in texts for row in _meant(rows, text)}.values())
+    return list({row.target: row for text in texts for row in _matching(rows, text)}.values())
 
 
-def _meant(rows: tuple[Attention, ...], text: str) -> list[Attention]:
-    """The rows of one target: several where a file has several problems."""
+def _matching(rows: tuple[Attention, ...], text: str) -> list[Attention]:
+    """Return the rows of one target: several where a file has several problems. Raise ActionError."""
     matches = [row for row in rows if row.target == text] or [
         row for row in rows if text and (row.target.startswith(text) or row.target.partition("-")[2].startswith(text))
     ]

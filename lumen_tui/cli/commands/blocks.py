@@ -1,4 +1,4 @@
-"""`blocks`: the short texts that the main agent always has before it, and what became of them."""
+"""`blocks`: memory blocks, the short texts that are always in the main agent's context, and their history."""
 
 from __future__ import annotations
 
@@ -93,18 +93,18 @@ def _history(group: Group) -> list[Parser]:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    listed = _seen(session)
+    listed = _read_all(session)
     if args.json:
         document([described(block, session.now) for block in listed])
         return 0
     table([_row(block, session.now) for block in listed])
     for block in listed:
-        _tell(block)
+        _report_problems(block)
     return 0
 
 
-def _seen(session: Session) -> list[Block]:
-    """Every block; what was edited by hand is recorded first, where this folder can be written."""
+def _read_all(session: Session) -> list[Block]:
+    """Return every block; edits by hand are recorded first, where this folder is writable."""
     if os.access(session.root, os.W_OK):
         try:
             blocks.take_in(session.layout, session.now)
@@ -119,7 +119,7 @@ def _row(block: Block, now: float) -> tuple[str, ...]:
 
 
 def marks(block: Block) -> str:
-    """What holds a writer up, and what is wrong."""
+    """Return what keeps others from writing the block, and what is wrong with it."""
     words = [
         f"locked by {block.fields.locked}" if block.fields.locked else "",
         "read-only" if block.fields.read_only else "",
@@ -133,14 +133,14 @@ def _purpose(block: Block) -> str:
     return description(block.name, block.fields)
 
 
-def _tell(block: Block) -> None:
+def _report_problems(block: Block) -> None:
     for text in (block.problem, f"{block.name}: {block.note}" if block.note and block.how == "hand" else ""):
         if text:
             talk(text)
 
 
 def described(block: Block, now: float) -> dict[str, Any]:
-    """One block as JSON."""
+    """Return one block as JSON."""
     return {
         "name": block.name,
         "text": block.text,
@@ -168,13 +168,13 @@ def _name(args: Namespace) -> str:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    block = next((candidate for candidate in _seen(session) if candidate.name == args.name), None)
+    block = next((candidate for candidate in _read_all(session) if candidate.name == args.name), None)
     if block is None:
         raise ActionError(f"there is no block {_name(args)}: `blocks list` names them", missing=True)
     if args.json:
         document(described(block, session.now))
         return 0
-    _tell(block)
+    _report_problems(block)
     talk("  ".join(cell for cell in (*_row(block, session.now), f"step {block.step}" if block.step else "") if cell))
     say(block.text) if block.text else talk("(empty)")
     return 0
@@ -194,7 +194,7 @@ def run_new(session: Session, args: Namespace) -> int:
 
 
 def _text(args: Namespace) -> str:
-    """The text that was given, or the one in the file."""
+    """Return the text argument, or the text of --file. Raise ActionError for both."""
     if args.text and args.file:
         raise ActionError("give the text or --file, not both")
     return read_text(args.file) if args.file else str(args.text)
@@ -232,7 +232,7 @@ def run_rethink(session: Session, args: Namespace) -> int:
 
 
 def run_set(session: Session, args: Namespace) -> int:
-    _no_agent("changes who may write a block")
+    _require_person("changes who may write a block")
     return _perform(
         session, args, "block.adjust", limit=args.limit, description=args.description, read_only=args.read_only
     )
@@ -243,22 +243,22 @@ def run_lock(session: Session, args: Namespace) -> int:
 
 
 def run_unlock(session: Session, args: Namespace) -> int:
-    _no_agent("unlocks a block")
+    _require_person("unlocks a block")
     return _perform(session, args, "block.unlock")
 
 
-def _no_agent(action: str) -> None:
+def _require_person(action: str) -> None:
     if by_agent():
         raise ActionError(f"only a person {action}: ask the operator (${AGENT} is set here)")
 
 
 def run_restore(session: Session, args: Namespace) -> int:
-    _no_agent("puts an earlier text back")
+    _require_person("puts an earlier text back")
     return _perform(session, args, "block.restore", step=args.step, at=args.at)
 
 
 def run_history(session: Session, args: Namespace) -> int:
-    _seen(session)
+    _read_all(session)
     known = blocks.steps(session.layout, args.name)
     if not known:
         raise ActionError(f"{_name(args)} has no history: `blocks list` names the blocks", missing=True)

@@ -1,4 +1,4 @@
-"""`budget`, `kill`, `unkill`: what today costs, more room for it, and the switch that ends everything."""
+"""`budget`, `kill`, `unkill`: today's spend against its caps, raised caps, and the kill switch."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _page(report: SpendReport, now: float) -> None:
 
 
 def _grant(grant: Grant) -> str:
-    """Only what was added, and why: `40,000 tokens, $5.00 for role builder: a long night`."""
+    """Return what was added, and why: `40,000 tokens, $5.00 for role builder: a long night`."""
     role = f" for role {grant.role}" if grant.role else ""
     reason = f": {grant.reason}" if grant.reason else ""
     return own_words(Budget(grant.tokens, grant.usd, grant.seconds)) + role + reason

@@ -29,7 +29,7 @@ def run_capsule(session: Session, args: Namespace) -> int:
         raise ActionError(f"--budget needs at least {LEAST} tokens: the head and the report take that much")
     if args.loop and args.budget:
         raise ActionError("--budget is for the next loop: what an earlier one woke with is as it was")
-    capsule = _kept(session, args.loop) if args.loop else _next(session, args.budget)
+    capsule = _stored(session, args.loop) if args.loop else _next(session, args.budget)
     if args.json:
         document(described(capsule))
         return 0
@@ -43,7 +43,7 @@ def run_capsule(session: Session, args: Namespace) -> int:
 
 
 def described(capsule: Capsule) -> dict[str, Any]:
-    """A capsule as JSON: the record, its text, and the report of what was cut."""
+    """Return a capsule as JSON: the record, its text, and the report of what was cut."""
     import msgspec
 
     record: dict[str, Any] = msgspec.to_builtins(capsule)
@@ -58,7 +58,7 @@ def _next(session: Session, budget: int) -> Capsule:
     return build_capsule(session.layout, next_loop(session.layout), config, session.now, budget=budget)
 
 
-def _kept(session: Session, name: str) -> Capsule:
+def _stored(session: Session, name: str) -> Capsule:
     from lumen_tui.engine.loops.capsules import loop_named
     from lumen_tui.store.memory import capsules
 

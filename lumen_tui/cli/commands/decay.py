@@ -1,4 +1,4 @@
-"""`decay`, `summarize`, `cleanup`, `signal cleanup`: what leaves the active memory, looked at first or done."""
+"""`decay`, `summarize`, `cleanup`, `signal cleanup`: what leaves the active memory, as a dry run or done."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _common(command: Parser) -> None:
 
 
 def _days(text: str) -> float:
-    """Days from `45` or `45d`; 0 for nothing."""
+    """Return days from `45` or `45d`; 0 for an empty text. Raise ActionError."""
     if not text:
         return 0.0
     try:
@@ -93,7 +93,7 @@ def _duration(text: str) -> float:
 
 
 def _moment(text: str, now: float) -> float:
-    """Seconds since 1970 of a date, or of a time ahead such as 30d."""
+    """Return seconds since 1970 of a date, or of a time ahead such as 30d. Raise ActionError."""
     try:
         return times.parse_iso(text)
     except ValueError:
@@ -120,7 +120,7 @@ def run_decay(session: Session, args: Namespace) -> int:
         arguments = {"half_life_days": half_life, "threshold": args.threshold, "force": args.force}
         done = session.perform("decay.apply", **arguments)
     head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
-    return _tell(_shown(index, leaving, rule), done, args, head)
+    return _report(_shown(index, leaving, rule), done, args, head)
 
 
 def _rule(session: Session, half_life: float, threshold: float) -> DecayRule:
@@ -139,7 +139,7 @@ def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
 
 
 def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, Any]]:
-    """What is listed of each leaving node."""
+    """Return what is listed of each leaving node."""
     by_id = {node.node_id: node for node in leaving}
     rows = []
     for row, record in index.records(index.untouched_since(float("inf"))):
@@ -158,8 +158,8 @@ def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | N
     return rows
 
 
-def _tell(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head: dict[str, Any]) -> int:
-    """Show what would leave, or what left; returns the exit code."""
+def _report(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head: dict[str, Any]) -> int:
+    """Print what would leave, or what left; return the exit code."""
     nothing = done is not None and not done.action_id
     if args.json:
         document({**head, "dry_run": done is None, "nodes": rows, **_done_facts(done)})
@@ -223,11 +223,11 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     if not args.dry_run:
         arguments = {"ttl": args.ttl, "session_id": args.session_id, "decay": args.decay, "force": args.force}
         done = session.perform("cleanup.nodes", **arguments)
-    return _tell(_shown(index, leaving, rule), done, args, {"retention": options.retention})
+    return _report(_shown(index, leaving, rule), done, args, {"retention": options.retention})
 
 
 class Progress:
-    """The share that is done, as one line on a terminal; nothing for work that takes a few steps only."""
+    """A progress line on a terminal, in per cent; nothing for work of a few steps."""
 
     def __init__(self) -> None:
         self._shown = -1 if sys.stderr.isatty() else 100
@@ -240,7 +240,7 @@ class Progress:
         print(f"\r{percent} %" if percent < 100 else "\r     \r", end="", file=sys.stderr, flush=True)
 
 
-def _looked(session: Session, arguments: dict[str, Any]) -> CleanupCounts:
+def _planned(session: Session, arguments: dict[str, Any]) -> CleanupCounts:
     try:
         return cleanup.signal_plan(session.store, now=session.now, **arguments, watch=Progress())
     except ValueError as error:
@@ -251,7 +251,7 @@ def run_signals(session: Session, args: Namespace) -> int:
     arguments = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
     done = None
     if args.dry_run:
-        counts = _looked(session, arguments)
+        counts = _planned(session, arguments)
     else:
         done = session.perform("cleanup.signals", **arguments, force=args.force, watch=Progress())
         counts = done.counts if isinstance(done, cleanup.Cleaned) else CleanupCounts()

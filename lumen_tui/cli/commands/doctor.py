@@ -1,4 +1,4 @@
-"""`doctor`: what is wrong with the state folder, and what was done about it."""
+"""`doctor`: what is wrong with the state folder, and what was repaired."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def _verdict(report: DoctorReport, fixed: bool) -> str:
 
 
 def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
-    """The tier in force, a sentence on it, and the tests."""
+    """Return the sandbox tier in force, a sentence on it, and its tests."""
     from lumen_tui.engine.sandboxing import examined
 
     return examined(session.layout, now=now)
 
 
 def _tries(test: TierTest) -> Iterator[tuple[str, ...]]:
-    """A tier's test: the verdict, and each thing that was tried from inside."""
+    """Yield the rows of a tier's test: the verdict, and each attempt from inside."""
     yield test.tier, "holds" if test.holds else "does not hold", test.reason
     for name in test.tried:
         yield "", "got through" if name in test.through else "held", name

@@ -1,4 +1,4 @@
-"""`pause`, `resume`, `stop`, `beat`: what is asked of the engine."""
+"""`pause`, `resume`, `stop`, `beat`: commands to the engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _scope(command: Parser) -> None:
 
 
 def target_of(words: list[str]) -> str:
-    """The scope as the verbs take it. ValueError where the words make none."""
+    """Return the scope as the verbs take it. Raise ValueError where the words make none."""
     if not words or words == ["all"]:
         return ""
     if words == ["loop"]:

@@ -1,4 +1,4 @@
-"""`evolve`, `claude-md`: what is learnt from sessions, and what a person decides about it."""
+"""`evolve`, `claude-md`: what was learnt from sessions, and a person's decisions about it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _WATCH_SECONDS = 2.0
-_LARGE = 4 * 1024 * 1024  # bytes from which progress is told
+_LARGE = 4 * 1024 * 1024  # bytes from which progress is shown
 
 
 def declare(commands: Group) -> None:
@@ -120,14 +120,14 @@ def run(session: Session, args: Namespace) -> int:
 
 
 def _judge(session: Session, config: EvolutionConfig) -> ModelJudge | None:
-    """Where [evolution] judge says that a model looks at what the rules let pass."""
+    """Return the model's judge where `[evolution] judge` asks for one."""
     from lumen_tui.engine.evolution import modeljudge
 
     return modeljudge.ModelJudge(session.store, config, over=bool) if config.judge == modeljudge.MODEL else None
 
 
 def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
-    """What came of it since this was last asked, in words."""
+    """Return what the model judged since the last call, as a sentence, and reset its totals."""
     from lumen_tui.engine.evolution.modeljudge import NOT_ASKED, JudgingTotals
 
     if judge is None:
@@ -137,7 +137,7 @@ def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
 
 
 def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path], judge: ModelJudge | None) -> str:
-    """What a model made of the same sessions, where [evolution] extractor says that one reads along; in words."""
+    """Let a model read the same sessions, where `[evolution] extractor` asks for one; return its summary."""
     from lumen_tui.engine.evolution import evolve, modelread
 
     if config.extractor != modelread.MODEL:
@@ -154,7 +154,7 @@ def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]
 
 
 def _has_news(done: EvolutionOutcome, before: set[str]) -> bool:
-    """Whether a pass of --watch is worth telling; what cannot be read is told once, and dropped from the report."""
+    """Return whether a pass of --watch has news; an unreadable file is reported once, then dropped from the report."""
     done.reports = [
         report for report in done.reports if not report.problem or f"{report.file} {report.problem}" not in before
     ]
@@ -218,10 +218,10 @@ def _report(done: EvolutionOutcome, judging: CandidateGate, args: Namespace, jud
     say(f"{done.summary}{dry if args.dry_run else ''}")
     if judged and not args.dry_run:
         talk(judged)
-    _tell_refusals(done)
+    _report_refusals(done)
 
 
-def _tell_refusals(done: EvolutionOutcome) -> None:
+def _report_refusals(done: EvolutionOutcome) -> None:
     if done.written is None:
         return
     for target, reasons in done.written.refused.items():
@@ -267,7 +267,7 @@ def _cut(cut: Cut) -> str:
 
 
 def _review(session: Session, args: Namespace) -> int | None:
-    """Carry out what the options ask for; None where sessions are to be read."""
+    """Carry out an option that lists or decides and return its exit code; None where sessions are to be read."""
     done = _change(session, args)
     if done is not None:
         return print_outcome(done, as_json=args.json)

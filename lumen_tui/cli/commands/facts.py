@@ -76,7 +76,7 @@ def _declare_add(group: Group) -> Parser:
 
 
 def run_add(session: Session, args: Namespace) -> int:
-    probes = [_whole(text) for text in args.probe]
+    probes = [_absolute_probe(text) for text in args.probe]
     if not probes and not args.no_suggest:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(
@@ -108,8 +108,8 @@ def run_add(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _whole(probe: str) -> str:
-    """A probe whose path counts from anywhere."""
+def _absolute_probe(probe: str) -> str:
+    """Return a probe with an absolute path. Raise ActionError."""
     try:
         return absolute(probe, os.getcwd())
     except ValueError as error:
@@ -134,7 +134,7 @@ def _wanted(state: FactState, now: float, args: Namespace) -> bool:
 
 
 def described(state: FactState, now: float) -> dict[str, Any]:
-    """One fact as JSON: both clocks, the phase, the evidence."""
+    """Return one fact as JSON: both clocks, the phase, the evidence."""
     fact = state.fact
     return {
         "id": fact.id,
@@ -202,7 +202,9 @@ def run_retire(session: Session, args: Namespace) -> int:
 
 
 def run_probe(session: Session, args: Namespace) -> int:
-    return print_outcome(session.perform("fact.probe", fact_id=args.id, probe=_whole(args.probe)), as_json=args.json)
+    return print_outcome(
+        session.perform("fact.probe", fact_id=args.id, probe=_absolute_probe(args.probe)), as_json=args.json
+    )
 
 
 def run_suggest(session: Session, args: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`hooks install | uninstall | status`: our hooks in the settings of an agent's program. `hook` is what they call."""
+"""`hooks install | uninstall | status`: our hooks in the settings of an agent's program, which run `hook`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run_hook(session: Session, args: Namespace) -> int:
 
 
 def program() -> list[str]:
-    """The words with which another program starts this one, wherever it stands."""
+    """Return the command with which another program starts this one, from any folder."""
     called = Path(sys.argv[0]).absolute()
     if called.name in ("lumen-tui", "lumen") and called.is_file():
         return [str(called)]
@@ -96,7 +96,7 @@ def run_status(session: Session, args: Namespace) -> int:
         pass
     rule = load_config(session.layout)[0].memory.enforcement.auto_checkpoint
     running = locks.is_locked(session.root / hook_journal.LOCK)
-    trouble = [*_trouble(session, installed), *[problem.what for problem in hooks.problems(session.now)]]
+    trouble = [*_problems(session, installed), *[problem.what for problem in hooks.problems(session.now)]]
     if args.json:
         facts: dict[str, Any] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}
         document({**msgspec.to_builtins(facts), "since": hooks.since, "working": running, "trouble": trouble})
@@ -110,8 +110,8 @@ def run_status(session: Session, args: Namespace) -> int:
     return 0 if installed.events or hooks.view.events else _NOTHING
 
 
-def _trouble(session: Session, installed: Installed) -> list[str]:
-    """What keeps the hooks from working."""
+def _problems(session: Session, installed: Installed) -> list[str]:
+    """Return what keeps the hooks from working."""
     parts = [installed.trouble] if installed.trouble else []
     if installed.events and installed.missing:
         parts.append(f"not installed for {', '.join(installed.missing)}: `hooks install` adds them")

@@ -1,4 +1,4 @@
-"""`import lumenflow PATH`, `import beads FILE`: real data from the neighbours, as often as wanted."""
+"""`import lumenflow PATH`, `import beads FILE`: the data of other tools; repeated imports change nothing."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ def _run(session: Session, args: Namespace, verb: str) -> int:
         _show(part)
     total = f"{report.added} added, {report.quarantined} could not be used"
     say(total + (" (kept in quarantine/)" if report.quarantined else ""))
-    _tell_of_triage(session)
+    _report_triage(session)
     return _code(report)
 
 
 def _code(report: ImportReport) -> int:
-    """2 where it was no such file at all: not one line of it can be used."""
+    """Return the exit code: 2 where not one line of the file can be used."""
     used = report.added + sum(part.present for part in report.parts)
     return 2 if report.quarantined and not used else 0
 
 
-def _tell_of_triage(session: Session) -> None:
-    """What came in may have to be judged: say how much waits, and where."""
+def _report_triage(session: Session) -> None:
+    """Report how many discoveries wait for triage after the import."""
     waiting = len(session.snapshot().discoveries)
     if waiting:
         sentence = "1 discovery waits" if waiting == 1 else f"{waiting} discoveries wait"

@@ -1,4 +1,4 @@
-"""`profile` and `index`: what is kept for the whole project, and its documents among that."""
+"""`profile` and `index`: the project-wide nodes, and the project's documents taken in as such."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_index(session: Session, args: Namespace) -> int:
 
 
 def index_folder(session: Session, folder: str, args: Namespace) -> int:
-    """Take the documents in a folder in, or look what would be."""
+    """Take the documents of a folder in as project-wide nodes, or list what would be; return the exit code."""
     documents = knowledge.documents(session.store, folder)
     fresh = any(file.state != "unchanged" for file in documents)
     done = session.perform("memory.index", folder=folder) if fresh and not args.dry_run else None

@@ -78,7 +78,7 @@ def run_delete(session: Session, args: Namespace) -> int:
     rows = [(str(node["id"]), str(node.get("type", "")), str(node.get("content", ""))) for node in chosen]
     if args.json:
         chosen_nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
-        document({"dry_run": args.dry_run, "nodes": chosen_nodes, "protected": spared, **_of(done)})
+        document({"dry_run": args.dry_run, "nodes": chosen_nodes, "protected": spared, **_action_field(done)})
         return 0
     if done is None:
         table([(row[0], row[1], one_line(row[2], 100)) for row in rows])
@@ -88,8 +88,8 @@ def run_delete(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _of(done: Done | None) -> dict[str, str]:
-    """What a program needs to take it back."""
+def _action_field(done: Done | None) -> dict[str, str]:
+    """Return the action id, with which a program can undo it."""
     return {"action_id": done.action_id} if done else {}
 
 
@@ -99,7 +99,7 @@ def run_promote(session: Session, args: Namespace) -> int:
     done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=node_ids)
     if args.json:
         created = {"id": done.target if done else ""}
-        document({"dry_run": args.dry_run, "from": node_ids, "tag": args.tag, **created, **_of(done)})
+        document({"dry_run": args.dry_run, "from": node_ids, "tag": args.tag, **created, **_action_field(done)})
         return 0
     say(done.target if done else f"would be kept as {args.tag}: {', '.join(node_ids)}")
     if done:

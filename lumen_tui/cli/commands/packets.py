@@ -31,7 +31,7 @@ def run_packets(session: Session, args: Namespace) -> int:
     from lumen_tui.store.memory.capsules import recent_packets
 
     if args.loop:
-        return _one(session, args)
+        return _show_loop(session, args)
     if args.count < 1:
         raise ActionError("how many packets? A number from 1 up")
     packets = recent_packets(session.layout, args.count)[::-1]
@@ -65,7 +65,7 @@ def _row(packet: Packet, now: float) -> tuple[str, ...]:
     )
 
 
-def _one(session: Session, args: Namespace) -> int:
+def _show_loop(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.loops.capsules import loop_named
     from lumen_tui.store.memory.packet_rows import PacketIndex
 

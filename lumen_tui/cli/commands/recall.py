@@ -1,4 +1,4 @@
-"""`recall`: what matters for a piece of work, with ages."""
+"""`recall`: what is relevant for a piece of work, with ages."""
 
 from __future__ import annotations
 

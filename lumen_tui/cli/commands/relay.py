@@ -1,4 +1,4 @@
-"""`relay`: places that several write to in turn. A text says up to which position its writer has read."""
+"""`relay`: logs that several agents write in turn. A text names the position up to which its writer has read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumen_tui.store.memory import relays as kept
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
-HELD = 4  # exit code: it was taken in, and waits for a person
+HELD = 4  # exit code: the text was accepted and waits for a person
 
 
 def declare(commands: Group) -> None:
@@ -90,7 +90,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def described(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON; every text safe."""
+    """Return a submission as JSON with every text made safe."""
     shown: dict[str, Any] = msgspec.to_builtins(kept.clean(submission))
     return shown
 

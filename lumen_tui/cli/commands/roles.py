@@ -121,7 +121,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def _text(session: Session, name: str, like: str, args: Namespace) -> str:
-    """The role file that is wanted: the given one, or that of `like` with the given changes."""
+    """Return the role file: the given one, or that of `like` with the given changes. Raise ActionError."""
     changes: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
     for listed in ("tools", "hosts"):
         if (value := getattr(args, listed)) is not None:
@@ -170,7 +170,7 @@ def run_adjust(session: Session, args: Namespace) -> int:
 
 
 def _put(session: Session, verb: str, text: str, args: Namespace, **more: str) -> int:
-    """Hire or adjust by this text, as it came back from the editor where one was asked for."""
+    """Hire or adjust a role by this text, after --edit as it came back from the editor; return the exit code."""
     if not args.edit:
         say(session.perform(verb, name=args.name, text=text, **more).summary)
         return 0
@@ -203,7 +203,7 @@ def run_stats(session: Session, args: Namespace) -> int:
 
 
 def _known(session: Session, name: str) -> str:
-    """A role in force, or one that worked here before."""
+    """Return the name of a role in force, or of one that worked here before. Raise ActionError."""
     return name if _has_worked(session, name) else checks.role_name(session.layout, name)
 
 
@@ -211,12 +211,12 @@ _STATS_HEAD = ("", "tasks", "done", "95 %", "median", "p95", "tokens", "cost", "
 
 
 def _has_worked(session: Session, name: str) -> bool:
-    """Whether a role of this name ended a task here."""
+    """Return whether a role of this name ended a task here."""
     return role_stats.book(session.layout, session.now).role(name) is not None
 
 
 def _show_stats(session: Session, name: str, *, as_json: bool) -> None:
-    """The figures of one role, or of all roles and models."""
+    """Print the figures of one role, or of all roles and models."""
     book, now = role_stats.book(session.layout, session.now), session.now
     if as_json:
         document(book.role(name) or analytics.Stats(name) if name else book)
@@ -275,7 +275,7 @@ def _stats_facts(stats: Stats, now: float) -> list[tuple[str, str]]:
 
 
 def _preview(session: Session, name: str, text: str, *, like: str = "", before: Role | None = None) -> None:
-    """What hiring or adjusting a role would mean."""
+    """Print what hiring or adjusting a role would mean."""
     from lumen_tui.actions import role_preview
 
     try:
@@ -289,7 +289,7 @@ def _preview(session: Session, name: str, text: str, *, like: str = "", before: 
 
 
 def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
-    """What firing a role means, in lines."""
+    """Return what firing a role means, in lines."""
     from lumen_tui.actions import role_preview
 
     picture = session.snapshot()
@@ -299,9 +299,9 @@ def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
 
 @contextmanager
 def _edited(text: str, name: str) -> Iterator[str]:
-    """`text` as it came back from the editor; where the block fails, the file stays and is named.
+    """Yield `text` as it came back from the editor; where the block fails, the file is kept and reported.
 
-    ActionError where there is no editor, it failed, or nothing was changed.
+    Raise ActionError where there is no editor, it failed, or nothing was changed.
     """
     folder = Path(tempfile.mkdtemp(prefix="lumen-edit-"))
     path = folder / name

@@ -41,7 +41,7 @@ def declare(commands: Group) -> None:
 
 
 def declare_filters(search: ArgumentParser) -> None:
-    """What every search takes."""
+    """Add the options of every search."""
     search.add_argument("query", nargs="*", help='words; "in quotes" together, !word leaves out')
     search.add_argument("--kind", default="", help="episodic, semantic or procedural")
     search.add_argument("--tag", default="", help="only with this tag")
@@ -59,17 +59,18 @@ def run_search(session: Session, args: Namespace) -> int:
 
 
 def light(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:
-    """The plain form, as `hot` reads it."""
+    """Run the plain form that `cli.fast.hot` reads; return the exit code."""
     talk = "--conversations" in flags or "-c" in flags
     return answer(Layout(Path(root)), " ".join(words), options, conversations=talk, as_json="--json" in flags)
 
 
 def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations: bool, as_json: bool) -> int:
-    """Print what is found. 0 also where that is nothing, 2 where the question cannot be understood, 3 where it is about
-    a work unit that nothing is known of.
+    """Print the results and return the exit code.
+
+    It is 0 also without a hit, 2 for a query that cannot be parsed, 3 for one about an unknown work unit.
     """
     now = time.time()
-    query = wished(text, filters, now, conversations=conversations)
+    query = parse_query(text, filters, now, conversations=conversations)
     problems = query.problems or (
         ("say what to look for: some words, or a filter such as --tag",) if query.empty else ()
     )
@@ -83,12 +84,12 @@ def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations:
         print(json.dumps(document(text, results), indent=1))
     else:
         show(results, now)
-    _tell(results, query.limit)
+    _print_notes(results, query.limit)
     return _NOT_FOUND if results.unknown else 0
 
 
-def wished(query: str, options: dict[str, str], now: float, *, conversations: bool) -> SearchQuery:
-    """The query with the options beside it, which are filters as well."""
+def parse_query(query: str, options: dict[str, str], now: float, *, conversations: bool) -> SearchQuery:
+    """Parse the query together with the options, which are filters as well."""
     limit = options.get("limit", "")
     if limit and not (limit.isascii() and limit.isdigit() and 0 < int(limit) <= searching.MOST):
         return SearchQuery(problems=(f"--limit {limit[:20]!r}: a number from 1 to {searching.MOST}",))
@@ -98,7 +99,7 @@ def wished(query: str, options: dict[str, str], now: float, *, conversations: bo
 
 
 def document(query: str, results: Found) -> dict[str, Any]:
-    """What `--json` prints."""
+    """Return what `--json` prints."""
     return {
         "query": query,
         "matches": results.matches,
@@ -110,7 +111,7 @@ def document(query: str, results: Found) -> dict[str, Any]:
 
 
 def described(hit: Hit) -> dict[str, Any]:
-    """One hit with every part of its rank."""
+    """Return one hit as JSON, with every part of its rank."""
     parts = {name: getattr(hit.parts, name) for name in hit.parts.__struct_fields__}
     fields = {name: getattr(hit, name) for name in hit.__struct_fields__ if name not in ("excerpt", "parts", "at")}
     text = "".join(text for text, _ in hit.excerpt)
@@ -119,7 +120,7 @@ def described(hit: Hit) -> dict[str, Any]:
 
 
 def show(results: Found, now: float) -> None:
-    """A head, the excerpt with the matches bold on a terminal, and why it stands where it does."""
+    """Print each hit: a head, the excerpt with matches bold on a terminal, and the reason for its rank."""
     on, off = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else ("", "")
     for hit in results.hits:
         print(head(hit, now))
@@ -128,7 +129,7 @@ def show(results: Found, now: float) -> None:
 
 
 def head(hit: Hit, now: float) -> str:
-    """What it is, how old, and whose word."""
+    """Return the head of a hit: what it is, how old, and by whom."""
     age = times.age(now - hit.at) if hit.at else "?"
     labels = (hit.type, hit.kind if hit.type == "archival" else "", hit.status if hit.status != "open" else "")
     whose = " ".join(part for part in (f"by {hit.by}" if hit.by else "", f"({hit.trust})" if hit.trust else "") if part)
@@ -138,8 +139,8 @@ def head(hit: Hit, now: float) -> str:
     return "  ".join(one_line(part, 120) for part in parts if part)
 
 
-def _tell(results: Found, limit: int) -> None:
-    """What a person should know beside the hits."""
+def _print_notes(results: Found, limit: int) -> None:
+    """Print notes for people on standard error: no hits, more hits, ignored words."""
     if not results.hits:
         print("nothing found", file=sys.stderr)
     hidden = results.matches - sum(not hit.neighbour_of for hit in results.hits)

@@ -1,4 +1,4 @@
-"""`start`, `session`, `decide`, `handoff`: one agent's stretch of work, and what it leaves to the next."""
+"""`start`, `session`, `decide`, `handoff`: the work sessions of agents, and what one leaves to the next."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def _declare_notes(commands: Group) -> None:
 
 
 def add_author(parser: Parser) -> None:
-    """Who says so, where it is not the operator."""
+    """Add the option for an author other than the operator."""
     parser.add_argument("--from", dest="by", default="", help="who says so [you]")
 
 
 def add_place(parser: Parser) -> None:
-    """The work unit and the session, which may be left out inside a session of one's own."""
+    """Add the options for work unit and session, which may be left out inside one's own session."""
     parser.add_argument("--wu", default="", help="the work unit [of your open session]")
     parser.add_argument(
         "-s", "--session", default="", metavar="ID", help="the session [$LUMEN_SESSION, else the one you started last]"
@@ -85,12 +85,12 @@ def add_place(parser: Parser) -> None:
 
 
 def add_key(parser: Parser, noun: str) -> None:
-    """What makes a second try harmless."""
+    """Add the option that makes a repeated command harmless."""
     parser.add_argument("--key", default="", help=f"the same key makes the same {noun}, however often it is asked for")
 
 
 def belonging(session: Session, args: Namespace) -> tuple[str, str]:
-    """The session and the work unit that are named, by option or by environment."""
+    """Return the session and the work unit that options or environment name."""
     session_id, wu_id = light.belongs(str(session.root), args.session, args.wu or None, os.environ)
     return session_id, wu_id or ""
 
@@ -114,11 +114,11 @@ def run_start(session: Session, args: Namespace) -> int:
     print_id(done)
     if not args.quiet:
         for note in taken:
-            say(_handed_over(note))
+            say(_handoff_text(note))
     return 0
 
 
-def _handed_over(note: Entry) -> str:
+def _handoff_text(note: Entry) -> str:
     return f"hand-off from {note.by}, {times.ago(note.age_seconds)}: {note.text}"
 
 

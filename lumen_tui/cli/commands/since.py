@@ -53,7 +53,7 @@ def _moment(text: str, now: float) -> float:
 
 
 def described(digest: Digest, *, left: bool) -> dict[str, Any]:
-    """The digest as JSON, with dates instead of seconds."""
+    """Return the digest as JSON, with dates instead of seconds."""
     groups = [
         {
             "name": group.name,

@@ -1,4 +1,4 @@
-"""`init`, `status`, `events`, `undo`, `redo`."""
+"""`init`, `status`, `events`, `undo`, `redo`: the state folder as a whole."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run_status(session: Session, args: Namespace) -> int:
 
 
 def _no_model(snapshot: Snapshot) -> list[str]:
-    """Why tasks will not get their model, before the first one fails: as the engine's environment is, else ours."""
+    """Return why tasks will not get their model, by the environment of a live engine, else by ours."""
     from lumen_tui.providers.choose import lacking
 
     heartbeat = snapshot.engine.heartbeat if snapshot.engine.life is EngineLife.ALIVE else None
@@ -96,7 +96,7 @@ def _no_model(snapshot: Snapshot) -> list[str]:
 
 
 def _environ(pid: int) -> Mapping[str, str]:
-    """The environment with which a process began; our own where that cannot be seen."""
+    """Return the environment with which a process started; our own where that cannot be read."""
     try:
         data = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
     except OSError:
@@ -106,12 +106,12 @@ def _environ(pid: int) -> Mapping[str, str]:
 
 
 def _is_shown_above(need: Attention) -> bool:
-    """Whether it stands among what holds the work back: the kill switch, a full budget."""
+    """Return whether the lines on held-back work name it already: the kill switch, a full budget."""
     return (need.need, need.target) in ((Need.ENGINE, "kill"), (Need.BUDGET, "budget"))
 
 
 def _held_back(snapshot: Snapshot) -> list[str]:
-    """Why nothing starts, or not all of it: who killed or paused what and why, and how it goes on."""
+    """Return why nothing or not everything starts: who killed or paused what and why, and how to resume."""
     reasons = [f"nothing starts: it is {snapshot.killed}; `lumen-tui unkill` lets it go on"] if snapshot.killed else []
     for name, how in snapshot.paused.items():
         whole = name == "everything"
@@ -121,7 +121,7 @@ def _held_back(snapshot: Snapshot) -> list[str]:
 
 
 def _reached(snapshot: Snapshot) -> list[str]:
-    """The caps that are used up: the day's holds back all that uses a model, a role's that role alone."""
+    """Return a line for each used-up cap: the day's holds back all use of models, a role's that role."""
     if full := snapshot.spend.full:
         need = next((need.text for need in snapshot.attention if need.need is Need.BUDGET), full)
         return [f"nothing that uses a model starts: {need}"]
@@ -132,7 +132,7 @@ def _reached(snapshot: Snapshot) -> list[str]:
 
 
 def _unknown(spend: SpendView) -> str:
-    """How much of what today cost nobody knows: workers ended before they could tell."""
+    """Return a sentence on the unknown part of today's cost, from workers that ended within a call."""
     return (
         f"of today's {dollars(spend.usd)}, {dollars(spend.unknown_usd, spend.usd)} is unknown and counted in full: "
         "workers ended in the middle of a call (`lumen-tui budget` lists them)"
@@ -140,7 +140,8 @@ def _unknown(spend: SpendView) -> str:
 
 
 def _facts(snapshot: Snapshot, now: float) -> dict[str, Any]:
-    counts, status = tally(snapshot.tasks), agent_status(snapshot, now)
+    counts = tally(snapshot.tasks)
+    status = agent_status(snapshot, now)
     return {
         "state": snapshot.root,
         "agent": {
@@ -165,7 +166,8 @@ def _facts(snapshot: Snapshot, now: float) -> dict[str, Any]:
 
 
 def _line(snapshot: Snapshot, now: float) -> str:
-    status, beat = agent_status(snapshot, now), snapshot.engine.heartbeat
+    status = agent_status(snapshot, now)
+    beat = snapshot.engine.heartbeat
     detail = status.words(now)
     if status.state is AgentState.DOWN and status.reason:
         detail += f" ({status.reason})"

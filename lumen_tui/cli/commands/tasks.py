@@ -1,4 +1,4 @@
-"""`task new | list | show | edit | cancel | retry | log`."""
+"""`task new | list | show | edit | cancel | retry | log`: the jobs of workers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _new_options(new: Parser) -> None:
 
 
 def _shared_options(parser: Parser) -> None:
-    """What a new task is given and a waiting one may still be given."""
+    """Add the options of a new task that can still be changed while it waits."""
     parser.add_argument("--role", help="who does it [researcher]")
     parser.add_argument("--model", help="a tier or model id instead of the role's own")
     parser.add_argument("-c", "--constraint", action="append", dest="constraints", help="a rule, such as 'Read only'")
@@ -89,7 +89,7 @@ def _shared_options(parser: Parser) -> None:
 
 
 def seconds_of(text: str) -> float:
-    """Seconds from a plain number or a duration, for argparse."""
+    """Return seconds from a plain number or a duration. Raise ArgumentTypeError."""
     try:
         return float(text)
     except ValueError:
@@ -117,7 +117,7 @@ def run_new(session: Session, args: Namespace) -> int:
 
 
 def _caps(args: Namespace) -> dict[str, float]:
-    """The task's own budget, as far as it was given."""
+    """Return the task's own budget as far as options set it. Raise ActionError."""
     caps = {name: value for name in ("tokens", "usd") if (value := getattr(args, name)) is not None}
     if problem := budget.out_of_range(**caps):
         raise ActionError(f"--{problem}")
@@ -163,7 +163,7 @@ def run_list(session: Session, args: Namespace) -> int:
 
 
 def _waiting(view: TaskView, standing: QueueConditions) -> TaskView:
-    """The task with everything that holds it back."""
+    """Return the task with every reason for which it waits."""
     return msgspec.structs.replace(view, reason=queueing.why(view, standing))
 
 

@@ -96,7 +96,7 @@ def _judge(session: Session, args: Namespace) -> Done | None:
     if args.promote:
         if not args.lane:
             raise ActionError("--promote needs --lane: the stream of work it goes to")
-        tell_alike(session, args.promote)
+        report_alike(session, args.promote)
         arguments = {"lane": args.lane, "title": args.title, "wu_id": args.wu_id}
         return session.perform("triage.promote", node_ids=args.promote, **arguments)
     if args.archive:
@@ -111,15 +111,15 @@ def _judge(session: Session, args: Namespace) -> Done | None:
 
 
 def discoveries(session: Session) -> Sequence[DiscoveryRow]:
-    """The open ones by priority, each read when it is looked at."""
+    """Return the open discoveries by priority, each read on access."""
     index = NodeIndex(session.layout)
     while index.refresh():
         pass
     return index.discoveries(session.now)
 
 
-def tell_alike(session: Session, texts: Sequence[str]) -> None:
-    """Say which other open discoveries are like those that are about to be promoted."""
+def report_alike(session: Session, texts: Sequence[str]) -> None:
+    """Report other open discoveries that are like those about to be promoted."""
     node_ids = checks.node_ids(session.store, texts)
     promoted = [
         decode_node(dumps(record).encode()) for _, record in nodes.find(session.layout.memory, node_ids).values()
@@ -133,14 +133,14 @@ def tell_alike(session: Session, texts: Sequence[str]) -> None:
 
 
 def _likes(rows: Sequence[DiscoveryRow], every: Sequence[DiscoveryRow]) -> dict[str, tuple[str, int]]:
-    """The near double of each row that has one, as the room has it: id and likeness in per cent."""
+    """Return the near double of each row that has one: its id and the likeness in per cent."""
     titles = Titles()
     near = {row.node.id: titles.nearest(row.node.id, every, _REVISION) for row in rows[:_COMPARED]}
     return {node_id: like for node_id, like in near.items() if like}
 
 
 def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> tuple[list[DiscoveryRow], bool]:
-    """The rows to show, and whether there are more."""
+    """Return the rows to show, and whether there are more. Raise ActionError."""
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
     unlinked = args.wu == "unlinked"
@@ -172,7 +172,7 @@ def _row(row: DiscoveryRow, now: float, like: Like) -> tuple[str, ...]:
 
 
 def _block(node: Node, like: Like) -> list[str]:
-    """A discovery as the documentation of `mem:triage` shows it."""
+    """Return the lines of a discovery as the documentation of `mem:triage` shows it."""
     kind = discovery_kind(node.tags)
     facts = {
         "Type": f"{node.type} ({kind})" if kind else node.type,
@@ -194,7 +194,7 @@ _JUDGED_HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %",
 
 
 def _show_judged(session: Session, *, as_json: bool) -> int:
-    """Print the figures of each author. 3 where nothing was judged yet."""
+    """Print how often the discoveries of each author were promoted; return 3 where nothing was judged yet."""
     authors = analytics.book(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
     if as_json:
         document([_judged_facts(author) for author in authors])
@@ -206,7 +206,7 @@ def _show_judged(session: Session, *, as_json: bool) -> int:
 
 
 def _samples(discoveries: Iterator[Raw]) -> Iterator[Sample]:
-    """One for each that was judged. Being merged into another says nothing of either."""
+    """Yield a sample for each judged discovery. A merge counts neither for nor against."""
     for node in discoveries:
         if node.get("type") != "discovery":
             continue

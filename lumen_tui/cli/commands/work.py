@@ -1,4 +1,4 @@
-"""`wu list | show | new | claim | block | unblock | release | done | lanes`, and `link`."""
+"""`wu list | show | new | claim | block | unblock | release | done | lanes`, and `link`: the backlog."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def run_move(session: Session, args: Namespace) -> int:
 
 
 def _shell() -> int:
-    """The process that stands for a person at a terminal: the leader of the login's session."""
+    """Return the process that represents a person at a terminal: the leader of the login session."""
     return os.getsid(0) if sys.stdin.isatty() else 0
 
 

@@ -39,9 +39,9 @@ def _triage(session: Session, options: Namespace) -> int:
     to = {"lane": options.lane, "title": options.title or "", "wu_id": options.wu_id or ""}
     closing = {"reason": checks.reason(options.reason or "") if options.archive else ""}
     if options.promote:
-        from lumen_tui.cli.commands.triage import tell_alike  # what compares titles is not for every command
+        from lumen_tui.cli.commands.triage import report_alike  # comparing titles costs imports
 
-        tell_alike(session, node_ids)
+        report_alike(session, node_ids)
     verb, facts = ("triage.promote", to) if options.promote else ("triage.archive", closing)
     if not options.dry_run:
         document(session.perform(verb, node_ids=node_ids, **facts))
