@@ -24,15 +24,15 @@ from benchmarks import (
     memory,
     relay,
     room,
+    sandbox,
     search,
     spending,
-    walls,
 )
 from benchmarks.table import Row, Table
 
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
-    "appends", "verbs", "engine", "spending", "memory", "room", "walls", "evolution", "freshness", "capsule", "relay",
+    "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
     "search",
 )  # fmt: skip
 
@@ -66,8 +66,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from relay.measure(folder)
     if "search" in parts:
         yield from search.measure(folder, newest)
-    if "walls" in parts:
-        yield from walls.measure(folder)
+    if "sandbox" in parts:
+        yield from sandbox.measure(folder)
     if "memory" in parts:
         yield from memory.measure(folder, newest, full=options.full)
     if "evolution" in parts:
@@ -79,12 +79,12 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def main() -> int:
-    """Measure on a real disk: $LUMEN_BENCH_DIR, else /var/tmp, because /tmp is often memory."""
+    """Measure on a real disk ($LUMEN_BENCH_DIR, else /var/tmp, because /tmp is often memory); return the exit code."""
     options = _options()
     base = os.environ.get("LUMEN_BENCH_DIR") or "/var/tmp"
     folder = Path(tempfile.mkdtemp(prefix="lumen-bench-", dir=base))
     os.umask(0o077)
-    # As it is installed: where PYTHONDONTWRITEBYTECODE is set, each start of a checkout would compile it anew.
+    # As installed: where PYTHONDONTWRITEBYTECODE is set, each start of a checkout would compile the modules again.
     compileall.compile_dir(Path(__file__).resolve().parents[1] / "lumen_tui", quiet=1)
     print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, {base}", file=sys.stderr)
     table = Table(as_json=options.json)

@@ -1,4 +1,4 @@
-"""G5: durable appends by one and by eight writers, against SQLite on the same disk in the same run."""
+"""G5: durable appends by one and by eight writers, compared with SQLite on the same disk in the same run."""
 
 from __future__ import annotations
 
@@ -56,29 +56,30 @@ def _work(
 def _race(
     make: Callable[[Path, int], Callable[[], Any]], path: Path, writers: int, batch: int
 ) -> tuple[float, list[float]]:
-    """Lines a second of all writers together, and how long each call took in ms."""
+    """Return lines a second of all writers together, and how long each call took in ms."""
     gate = _fork.Barrier(writers)
-    ends = []
+    processes = []
     for _ in range(writers):
-        mine, theirs = _fork.Pipe(duplex=False)
-        process = _fork.Process(target=_work, args=(make, path, batch, gate, theirs))
+        receiver, sender = _fork.Pipe(duplex=False)
+        process = _fork.Process(target=_work, args=(make, path, batch, gate, sender))
         process.start()
-        theirs.close()
-        ends.append((process, mine))
-    rate, taken = 0.0, []
-    for process, end in ends:
+        sender.close()
+        processes.append((process, receiver))
+    rate = 0.0
+    durations = []
+    for process, end in processes:
         speed, times = end.recv()
         rate += speed
-        taken += times
+        durations += times
         process.join()
-    return rate, taken
+    return rate, durations
 
 
 def _expect_whole(path: Path, lines: int) -> None:
     with open(path, "rb") as file:
-        found = sum(line.rstrip() == LINE % 7 for line in file)
-    if found != lines:
-        raise SystemExit(f"{path}: {lines} lines were acknowledged and {found} are there")
+        present = sum(line.rstrip() == LINE % 7 for line in file)
+    if present != lines:
+        raise SystemExit(f"{path}: {lines} lines were acknowledged and {present} are there")
 
 
 def _new_database(path: Path) -> Path:
@@ -90,7 +91,7 @@ def _new_database(path: Path) -> Path:
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """Three races, each against the same number of SQLite writers."""
+    """Yield the rows of three races, each against the same number of SQLite writers."""
     for writers, batch, goal in ((1, 1, 0.0), (8, 1, 10_000.0), (8, 64, 100_000.0)):
         name = f"{writers}-{batch}"
         other, _ = _race(_database, _new_database(folder / f"{name}.db"), writers, batch)

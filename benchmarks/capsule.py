@@ -25,14 +25,15 @@ _TIMES = 9
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """The rows of this part."""
-    now, store = time.time(), Store(folder / "capsules")
+    """Yield the rows of this part."""
+    now = time.time()
+    store = Store(folder / "capsules")
     store.layout.create()
     state.write_lines(
         store.layout.packets, (msgspec.json.encode(_packet(n, now)).decode() + "\n" for n in range(_PACKETS))
     )
-    made = Capsules(store.layout)
-    yield Row("L1", "capsule from 10,000 packets, from nothing", _ms(lambda: made.build(1, Config(), now)), goal=50)
+    capsules = Capsules(store.layout)
+    yield Row("L1", "capsule from 10,000 packets, from nothing", _ms(lambda: capsules.build(1, Config(), now)), goal=50)
     yield Row("L1", "10,000 packets, listed for the room", _ms(lambda: PacketIndex(store.layout).refresh()), goal=100)
     state.write_lines(store.layout.memory, state.node_lines(_NODES, now))
     _facts(store, now)
@@ -69,22 +70,22 @@ def _facts(store: Store, now: float) -> None:
     )
 
 
-def _again(store: Store, made: Capsules, now: float) -> float:
-    """The slowest of some capsules, each after another packet and node."""
+def _again(store: Store, capsules: Capsules, now: float) -> float:
+    """Return the slowest of some capsules in ms, each after another packet and node."""
     slowest = 0.0
     for number in range(_TIMES):
         store.packets.append(_packet(_PACKETS + number, now))
         store.nodes.append({"id": f"mem-n{number}", "type": "note", "content": "new", "created_at": iso(now)})
-        slowest = max(slowest, _ms(lambda: made.build(1, Config(), now)))
+        slowest = max(slowest, _ms(lambda: capsules.build(1, Config(), now)))
     return slowest
 
 
 def _digests(store: Store, now: float) -> Iterator[Row]:
     state.write_lines(store.layout.signals, state.signal_lines(_SIGNALS, now - 6 * HOUR))
     presence.write(store.layout, "ann", now - 5 * HOUR)
-    seen = presence.read(store.layout, "ann")
+    looked = presence.read(store.layout, "ann")
     store.signals.append_all(Signal(f"sig-new{n}", "news", iso(now), sender="bob") for n in range(500))
-    taken = _ms(lambda: digest_for(store.layout, "ann", now, seen=seen))
+    taken = _ms(lambda: digest_for(store.layout, "ann", now, seen=looked))
     yield Row("L8", "since you left: 500 new beside 1,000,000 old signals", taken, goal=100)
     taken = _ms(lambda: digest_for(store.layout, "ann", now, since=now - 5 * HOUR))
     yield Row("L8", "the same by date alone", taken, goal=100)

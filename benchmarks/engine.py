@@ -1,4 +1,4 @@
-"""The engine: beats, many tasks, recovery after a kill, memory, and what a task waits for (G8, G9, G10, G12)."""
+"""The engine: beats, many tasks, recovery after a kill, memory, dispatch of a task (G8, G9, G10, G12)."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ print(statistics.median(taken))
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """The rows of this part."""
+    """Yield the rows of this part."""
     yield from _many_tasks(folder / "tasks")
     yield from _recovery(folder / "recovery")
     yield _memory(folder / "memory-of-the-engine")
     yield from _dispatch(folder / "dispatch")
-    yield from _zygote_weight(folder / "zygote")
+    yield from _zygote_memory(folder / "zygote")
     yield from _idle(folder / "idle")
 
 
@@ -106,11 +106,11 @@ def _many_tasks(root: Path) -> Iterator[Row]:
         spec = Spec(id=task.name, objective=f"job {number}", created_at="2026-11-21T10:00:00Z")
         (task / "spec.json").write_bytes(msgspec.json.encode(spec))
     files.replace(layout.pause, msgspec.json.encode(Pause(at="2026-11-21T10:00:00Z")))
-    found = subprocess.run([sys.executable, "-c", _BEATS, str(root)], capture_output=True, text=True, check=True)
-    first, rest, *beats = [1000 * float(line) for line in found.stdout.split()]
+    finished = subprocess.run([sys.executable, "-c", _BEATS, str(root)], capture_output=True, text=True, check=True)
+    first, remaining, *beats = [1000 * float(line) for line in finished.stdout.split()]
     yield Row("G8", f"beat over {_TASKS:,} unchanged tasks, CPU p50", share(beats, 50), goal=2)
     yield Row("G8", f"recovery over {_TASKS:,} tasks: the living adopted", first, goal=100)
-    yield Row("", f"the rest of {_TASKS:,} tasks read, in the background", rest)
+    yield Row("", f"the rest of {_TASKS:,} tasks read, in the background", remaining)
 
 
 def _start(root: Path) -> subprocess.Popen[bytes]:
@@ -134,10 +134,11 @@ def _until(check: object, seconds: float = 30.0) -> None:
 
 
 def _recovery(root: Path) -> Iterator[Row]:
-    """Kill an engine, then take its folder over: within a process that is warm, and with a new one."""
+    """Kill an engine, then take its folder over: within a warm process, and with a new one."""
     layout = Layout(root)
     layout.create()
-    warm, cold = [], []
+    warm: list[float] = []
+    cold: list[float] = []
     first = Engine(root)
     first.open()  # this process is a warm one: everything is imported
     first.close("measured")
@@ -175,7 +176,7 @@ def _memory(root: Path) -> Row:
 
 
 def _dispatch(root: Path) -> Iterator[Row]:
-    """From a task's file to its worker's first event, and to its result, under an engine that sleeps."""
+    """Time the way from a task's file to its worker's first event and to its result, under a sleeping engine."""
     for name, minutes in (("cold", 0), ("warm", 10)):
         layout = Layout(root / name)
         layout.create()
@@ -191,7 +192,8 @@ def _dispatched(layout: Layout, *, warm: bool) -> tuple[list[float], list[float]
 
     child = _start(layout.root)
     port = RemotePort(layout.root, "bench")
-    first, whole = [], []
+    first: list[float] = []
+    whole: list[float] = []
     try:
         _until(lambda: _asleep(layout, child.pid))
         if warm:
@@ -211,19 +213,19 @@ def _dispatched(layout: Layout, *, warm: bool) -> tuple[list[float], list[float]
 
 
 def _has_zygote(engine: int) -> bool:
-    """Whether the engine has a zygote that waits for orders."""
+    """Return whether the engine has a zygote that waits for requests."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            name, _, rest = path.read_text(encoding="utf-8", errors="replace").partition(") ")
+            name, _, fields = path.read_text(encoding="utf-8", errors="replace").partition(") ")
         except OSError:
             continue
-        if name.endswith("(lumen-zygote") and rest.split()[:2] == ["S", str(engine)]:
+        if name.endswith("(lumen-zygote") and fields.split()[:2] == ["S", str(engine)]:
             return True
     return False
 
 
-def _zygote_weight(root: Path) -> Iterator[Row]:
-    """What a zygote weighs when it is ready."""
+def _zygote_memory(root: Path) -> Iterator[Row]:
+    """Measure the memory of a ready zygote."""
     from lumen_tui.engine.supervisor import workers
     from lumen_tui.engine.supervisor.zygote import ZygoteClient
 
@@ -237,19 +239,19 @@ def _zygote_weight(root: Path) -> Iterator[Row]:
 
 
 def _idle(root: Path) -> Iterator[Row]:
-    """A beat with nothing to do: processor time, and what it writes."""
+    """Measure a beat with nothing to do: processor time, and what it writes."""
     layout = Layout(root)
     layout.create()
-    found = subprocess.run([sys.executable, "-c", _IDLE, str(root)], capture_output=True, text=True, check=True)
-    *beats, written, others = found.stdout.split()
+    finished = subprocess.run([sys.executable, "-c", _IDLE, str(root)], capture_output=True, text=True, check=True)
+    *beats, written, others = finished.stdout.split()
     yield Row("G12", "idle beat, CPU p50", share([1000 * float(line) for line in beats], 50), goal=5)
     yield Row("G12", "idle beat, bytes into files other than the heartbeat", float(others), "B", 0)
     yield Row("", "idle beat, bytes into the heartbeat", float(written), "B")
 
 
 def _calls(root: Path) -> Iterator[Row]:
-    """What a tool call costs beside the tool: both events of it, durable, and the rules."""
+    """Measure what a tool call costs beside the tool: both of its events, durable, and the rules."""
     layout = Layout(root)
     layout.create()
-    found = subprocess.run([sys.executable, "-c", _CALLS, str(root)], capture_output=True, text=True, check=True)
-    yield Row("", "overhead of a tool call, two durable events, p50", 1000 * float(found.stdout.split()[0]))
+    finished = subprocess.run([sys.executable, "-c", _CALLS, str(root)], capture_output=True, text=True, check=True)
+    yield Row("", "overhead of a tool call, two durable events, p50", 1000 * float(finished.stdout.split()[0]))

@@ -46,8 +46,9 @@ def _records(number: int, chance: random.Random) -> Iterator[dict[str, Any]]:
 
 
 def make_session(path: Path, size: int = SIZE) -> None:
-    """A session file of that many bytes."""
-    chance, written, number = random.Random(1), 0, 0
+    """Write a session file of that many bytes."""
+    chance = random.Random(1)
+    written = number = 0
     with path.open("w") as out:
         while written < size:
             number += 1
@@ -57,14 +58,15 @@ def make_session(path: Path, size: int = SIZE) -> None:
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """Seconds for the whole file, and for finding that nothing is new."""
-    path, layout = folder / "big.jsonl", Layout(folder / "evolved-state")
+    """Yield seconds for the whole file, and for finding that nothing is new."""
+    path = folder / "big.jsonl"
+    layout = Layout(folder / "evolved-state")
     make_session(path)
     layout.create()
     config = EvolutionConfig()
-    for what, goal in (("a session file of 50 MB evolved offline", 10.0), ("the same again, nothing new", 0.1)):
+    for name, goal in (("a session file of 50 MB evolved offline", 10.0), ("the same again, nothing new", 0.1)):
         begin = time.perf_counter()
-        done = evolve.evolve(layout, EvolutionPipeline(layout, config), [path], now=time.time())
-        evolve.write(layout, done, config, now=time.time(), by="bench")
-        yield Row("V", what, time.perf_counter() - begin, "s", goal)
+        outcome = evolve.evolve(layout, EvolutionPipeline(layout, config), [path], now=time.time())
+        evolve.write(layout, outcome, config, now=time.time(), by="bench")
+        yield Row("V", name, time.perf_counter() - begin, "s", goal)
     path.unlink()

@@ -1,4 +1,4 @@
-"""Freshness: what facts cost a picture, and whether a beat's probes keep to their time."""
+"""Freshness: what facts cost a snapshot, and whether a beat's probes keep to their time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS, _EACH = 2.0, 0.5
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """The rows of this part."""
+    """Yield the rows of this part."""
     layout = Layout(folder / "facts")
     layout.create()
     _fill(layout)
@@ -41,14 +41,15 @@ def measure(folder: Path) -> Iterator[Row]:
 
 
 def _fill(layout: Layout) -> None:
-    now, store = time.time(), Store(layout.root)
+    now = time.time()
+    store = Store(layout.root)
     probe = Probe("p1", "file", "/etc/hosts")
-    made = [
+    nodes = [
         verbs.node(f"fact {number} about /etc/hosts", facts.metadata("steady", "bench", (probe,)), by="lumen", now=now)
         for number in range(_FACTS)
     ]
-    store.nodes.append_all(made)
-    record(layout, [facts.Confirmation(one["id"], iso(now), Outcome.HOLDS, "p1") for one in made])
+    store.nodes.append_all(nodes)
+    record(layout, [facts.Confirmation(node["id"], iso(now), Outcome.HOLDS, "p1") for node in nodes])
 
 
 def _batches(layout: Layout) -> Iterator[Row]:

@@ -25,7 +25,7 @@ VERBS: tuple[tuple[str, list[str], float], ...] = (
 
 
 def _folder(root: Path, *, nodes: int, signals: int, newest: float) -> Path:
-    """A state folder in which `bench` has an open session on the work unit, and has looked at it once."""
+    """Return a state folder in which `bench` has an open session on the work unit and has read every signal."""
     store = Store(make_state(root, nodes=nodes, signals=signals, newest=newest).root)
     perform(store, "wu.new", {"title": "A bench", "id": UNIT, "lane": "Core"}, by="bench", now=newest)
     perform(store, "session.start", {"wu_id": UNIT}, by="bench", now=newest)
@@ -34,9 +34,10 @@ def _folder(root: Path, *, nodes: int, signals: int, newest: float) -> Path:
 
 
 @contextlib.contextmanager
-def _standing_in(folder: Path) -> Iterator[None]:
-    """As the operator `bench` in this folder, which is no repository."""
-    before, named = Path.cwd(), os.environ.get("LUMEN_OPERATOR")
+def _as_bench(folder: Path) -> Iterator[None]:
+    """Run the block as the operator `bench` in this folder, which is no repository."""
+    before = Path.cwd()
+    operator = os.environ.get("LUMEN_OPERATOR")
     os.chdir(folder)
     os.environ["LUMEN_OPERATOR"] = "bench"
     try:
@@ -44,21 +45,21 @@ def _standing_in(folder: Path) -> Iterator[None]:
     finally:
         os.chdir(before)
         os.environ.pop("LUMEN_OPERATOR")
-        if named is not None:
-            os.environ["LUMEN_OPERATOR"] = named
+        if operator is not None:
+            os.environ["LUMEN_OPERATOR"] = operator
 
 
 def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
-    """Each command at both sizes."""
+    """Yield each command at both sizes."""
     program = Path(sys.executable).with_name("lumen-tui")
     if not program.exists():
         yield Row("G6", "commands over a long history", skipped="lumen-tui is not installed beside this python")
         return
     small = _folder(folder / "short", nodes=10, signals=10, newest=newest)
     large = _folder(folder / "long", nodes=100_000, signals=1_000_000, newest=newest)
-    with _standing_in(folder):
+    with _as_bench(folder):
         for name, words, goal in VERBS:
             few, many = (repeat([str(program), "--state", str(root), *words], runs) for root in (small, large))
             other = ("the same over 10 of each", share(few, 50))
-            what = f"{name}, 1,000,000 signals, 100,000 nodes"
-            yield Row("G6", what, share(many, 50), "ms", goal, False, *other)
+            label = f"{name}, 1,000,000 signals, 100,000 nodes"
+            yield Row("G6", label, share(many, 50), "ms", goal, False, *other)

@@ -21,12 +21,12 @@ BARE = (
     "from lumen_tui.__main__ import start; start()"
 )
 PARSE_ALL = "import json,sys\nn=0\nfor line in open(sys.argv[1]):\n    n += not json.loads(line).get('read')\nprint(n)"
-# wait4 would tell the parent's peak where that is higher: the program reads its own from /proc at its end.
+# wait4 would report the parent's peak where that is higher: the program reads its own from /proc at its end.
 PEAK = "\nsys.stderr.write([line for line in open('/proc/self/status') if line[:6] == 'VmHWM:'][0])"
 
 
 def run_once(command: list[str]) -> tuple[float, int]:
-    """(wall ms, exit code) of one command whose output nobody reads."""
+    """Run one command without output; return (wall ms, exit code)."""
     quiet = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, quiet, stream) for stream in (0, 1, 2)]
     begin = time.perf_counter()
@@ -38,7 +38,7 @@ def run_once(command: list[str]) -> tuple[float, int]:
 
 
 def repeat(command: list[str], times: int) -> list[float]:
-    """The wall times in ms of `times` runs after one to warm up."""
+    """Return the wall times in ms of `times` runs after one to warm up."""
     run_once(command)
     taken = []
     for _ in range(times):
@@ -50,19 +50,19 @@ def repeat(command: list[str], times: int) -> list[float]:
 
 
 def peak(code: str, *words: str) -> float:
-    """The highest memory in MiB that a program of these lines and words ever held."""
+    """Return the peak memory in MiB of a program of this code with these arguments."""
     command = [sys.executable, "-I", "-S", "-c", code + PEAK, *words]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    return int(done.stderr.rpartition("VmHWM:")[2].split()[0]) / 1024
+    finished = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return int(finished.stderr.rpartition("VmHWM:")[2].split()[0]) / 1024
 
 
 def missing() -> str:
-    """Why the commands cannot be measured, or the empty string."""
+    """Return why the commands cannot be measured, or the empty string."""
     return "" if (ROOT / "lumen_tui" / "__main__.py").exists() else "lumen_tui has no __main__ yet"
 
 
 def _read_most(layout: Layout) -> None:
-    """The receipt of a reader called `bench`, for everything but the newest hundred signals or so."""
+    """Write the receipt of a reader `bench` for everything but the newest hundred signals or so."""
     data = backwards.read_tail(layout.signals, 16 * 1024)
     line = data.partition(b"\n")[0]
     offset = layout.signals.stat().st_size - len(data)
@@ -95,24 +95,24 @@ def _inbox_rows(layout: Layout, runs: int) -> Iterator[Row]:
     loop = repeat([python, "-c", PARSE_ALL, str(layout.signals)], 1)
     loop_peak = peak(PARSE_ALL, str(layout.signals))
     other = "json.loads of each line"
-    for what, words, goal in (
+    for label, words, goal in (
         ("count, 100 unread", ["--count", "--reader", "bench"], True),
         ("list, 100 unread", ["--reader", "bench"], True),
         ("list, nothing ever read", ["--reader", "stranger"], True),
         ("count, nothing ever read", ["--count", "--reader", "stranger"], False),
     ):
         taken = repeat([python, "-I", "-S", "-c", BARE, *verb, *words], runs if goal else 2)
-        name = f"inbox over 1,000,000 signals, {what}"
+        name = f"inbox over 1,000,000 signals, {label}"
         yield Row("G7", name, share(taken, 50), "ms", 40 * goal, False, other, share(loop, 50))
-        held = peak(BARE.replace("start", "main"), *verb, *words)  # `main` comes back, to tell of its memory
+        held = peak(BARE.replace("start", "main"), *verb, *words)  # `main` returns, `start` exits
         yield Row("G7", f"{name}, peak", held, "MiB", 25 * goal, False, other, loop_peak)
 
 
 def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
-    """`signal` and `inbox` beside the interpreter alone and a plain loop over the same file."""
-    if why := missing():
-        yield Row("G6", "signal from cold", skipped=why)
-        yield Row("G7", "inbox over 1,000,000 signals", skipped=why)
+    """Yield `signal` and `inbox` beside the interpreter alone and a plain loop over the same file."""
+    if reason := missing():
+        yield Row("G6", "signal from cold", skipped=reason)
+        yield Row("G7", "inbox over 1,000,000 signals", skipped=reason)
         return
     layout = make_state(folder / "million", nodes=10, signals=1_000_000, newest=newest)
     yield from _signal_rows(layout.root, runs)

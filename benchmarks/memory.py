@@ -27,14 +27,14 @@ _fork = multiprocessing.get_context("fork")
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Wall time in ms of one run."""
+    """Return the wall time in ms of one run."""
     begin = time.perf_counter()
     work()
     return (time.perf_counter() - begin) * 1000
 
 
 def _plain(layout: Layout) -> float:
-    """What reading and decoding every line costs, with nothing done to it."""
+    """Return the ms for reading and decoding every line, with nothing done to it."""
     import json
 
     return timed(lambda: [json.loads(line) for line in layout.memory.read_bytes().splitlines()])
@@ -53,14 +53,15 @@ def _append_again(path: Path, stop: Any, result: Connection) -> None:
     result.send(taken)
 
 
-def beside(path: Path, work: Callable[[], object]) -> tuple[float, float]:
-    """How long the work took while another process appended to the journal, and the longest of those appends, in ms."""
-    stop, (mine, theirs) = _fork.Event(), _fork.Pipe()
-    writer = _fork.Process(target=_append_again, args=(path, stop, theirs))
+def with_appender(path: Path, work: Callable[[], object]) -> tuple[float, float]:
+    """Return the ms of the work while another process appends to the journal, and of the longest append."""
+    stop = _fork.Event()
+    receiver, sender = _fork.Pipe()
+    writer = _fork.Process(target=_append_again, args=(path, stop, sender))
     writer.start()
     taken = timed(work)
     stop.set()
-    longest = max(mine.recv())
+    longest = max(receiver.recv())
     writer.join()
     return taken, longest
 
@@ -68,15 +69,15 @@ def beside(path: Path, work: Callable[[], object]) -> tuple[float, float]:
 def _decay_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     other = ("json.loads of each line", plain)
     rule = decay.rule_of(store)
-    look = timed(lambda: decay.due(AgeIndex(store.layout).load(), rule, newest + 30 * DAY))
-    yield Row("M1", f"decay, a look at {NODES:,} nodes", look, "ms", 1500, False, *other)
+    preview = timed(lambda: decay.due(AgeIndex(store.layout).load(), rule, newest + 30 * DAY))
+    yield Row("M1", f"decay, a look at {NODES:,} nodes", preview, "ms", 1500, False, *other)
     late = newest + 400 * DAY
     many = len(decay.due(AgeIndex(store.layout).load(), rule, late))
     memory = store.layout.memory
-    taken, waited = beside(memory, lambda: perform(store, "decay.apply", {}, by="bench", now=late))
+    taken, waited = with_appender(memory, lambda: perform(store, "decay.apply", {}, by="bench", now=late))
     yield Row("M1", f"decay, archiving {many:,} nodes", taken, "ms", 15000, False, *other)
     yield Row("M1", "the longest append beside that", waited, "ms", 50)
-    back, waited = beside(memory, lambda: perform(store, "undo", {}, by="bench", now=late))
+    back, waited = with_appender(memory, lambda: perform(store, "undo", {}, by="bench", now=late))
     yield Row("M1", f"undo of that, {many:,} nodes", back, "ms", 20000, False, *other)
     yield Row("M1", "the longest append beside that", waited, "ms", 50)
     nothing = timed(lambda: perform(store, "decay.apply", {}, by="bench", now=newest))
@@ -87,11 +88,11 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     other = ("json.loads of each line", plain)
     units = timed(lambda: summaries.plan(store, "WU-008"))
     yield Row("M2", "summarize one of 400 work units, the text", units, "ms", 1000, False, *other)
-    made = timed(lambda: perform(store, "summary.make", {"wu_id": "WU-008"}, by="bench", now=newest))
-    yield Row("M2", "summarize one of 400 work units, written", made, "ms", 2000, False, *other)
-    wanted = cleanup.cleanup_options("30d")
-    look = timed(lambda: cleanup.due(store, AgeIndex(store.layout).load(), wanted, newest))
-    yield Row("M3", f"cleanup, a look at {NODES:,} nodes", look, "ms", 3000, False, *other)
+    written = timed(lambda: perform(store, "summary.make", {"wu_id": "WU-008"}, by="bench", now=newest))
+    yield Row("M2", "summarize one of 400 work units, written", written, "ms", 2000, False, *other)
+    options = cleanup.cleanup_options("30d")
+    preview = timed(lambda: cleanup.due(store, AgeIndex(store.layout).load(), options, newest))
+    yield Row("M3", f"cleanup, a look at {NODES:,} nodes", preview, "ms", 3000, False, *other)
     links = timed(lambda: NodeLinks(store.layout).tree("mem-0000000000007"))
     yield Row("M5", "why, the chain of one node", links, "ms", 1500, False, *other)
     health = timed(lambda: examine(store, now=newest))
@@ -102,13 +103,13 @@ def _signal_rows(folder: Path, newest: float) -> Iterator[Row]:
     layout = make_state(folder / "signal-upkeep", nodes=10, signals=1_000_000, newest=newest)
     store = Store(layout.root)
     perform(store, "signal.read_all", {}, by="bench", now=newest)
-    taken, waited = beside(layout.signals, lambda: perform(store, "cleanup.signals", {}, by="bench", now=newest))
+    taken, waited = with_appender(layout.signals, lambda: perform(store, "cleanup.signals", {}, by="bench", now=newest))
     yield Row("M4", "signal cleanup of 1,000,000 signals", taken, "ms", 3000)
     yield Row("M4", "the longest append beside that", waited, "ms", 100)
 
 
 def measure(folder: Path, newest: float, *, full: bool = False) -> Iterator[Row]:
-    """All rows; the million signals only with `full`."""
+    """Yield all rows; the million signals only with `full`."""
     layout = make_state(folder / "upkeep", nodes=NODES, signals=1000, newest=newest)
     plain = _plain(layout)
     store = Store(layout.root)

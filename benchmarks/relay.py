@@ -17,7 +17,7 @@ ENTRIES, RUNS = 10_000, 15
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """Submit on the newest position, durably, and be answered."""
+    """Time a durable submission on the newest position."""
     layout = Layout(folder / "relay-state")
     layout.create()
     directories.make_folder(relays.folder(layout))

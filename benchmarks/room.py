@@ -20,14 +20,14 @@ from lumen_tui.storage.lease import is_held, read_lease
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
 TOP, ZOOM = b"g", b"z"
-HELP_SHOWN = "a word, a key"  # stands on the help screen and nowhere else
+HELP_SHOWN = "a word, a key"  # is on the help screen and nowhere else
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 
 
 @dataclass
 class Sample:
-    """What several starts of one program gave. Times in ms."""
+    """The measurements of several starts of one program. Times in ms."""
 
     paint: list[float] = field(default_factory=list)
     content: list[float] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Sample:
 
 
 def missing() -> str:
-    """Why the room cannot be measured, or the empty string."""
+    """Return why the room cannot be measured, or the empty string."""
     for name in ("lumen_tui/__main__.py", "lumen_tui/tui/app.py"):
         if not (ROOT / name).exists():
             return f"{name} is not there yet"
@@ -56,7 +56,7 @@ def _room(layout: Layout) -> list[str]:
 
 
 def _end_engine(layout: Layout) -> None:
-    """The engine that a room started is in a session of its own and may outlive it: end exactly that one."""
+    """End the engine that a room started, which has its own session and may outlive the room."""
     deadline = time.monotonic() + 10
     while is_held(layout) and time.monotonic() < deadline:
         try:
@@ -67,9 +67,11 @@ def _end_engine(layout: Layout) -> None:
 
 
 def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[float]]:
-    """(ms to the first whole frame, bytes of all of them) of each key that moved anything."""
+    """Return ms to the first whole frame and bytes of all frames, of each key that had an effect."""
     terminal.settle(0.1, 1)
-    times, sizes, silent = [], [], 0
+    times: list[float] = []
+    sizes: list[float] = []
+    silent = 0
     for key in keys:
         if silent >= SILENT or terminal.ended:
             break
@@ -83,11 +85,11 @@ def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[floa
 
 
 class Gone(Exception):
-    """The program ended by itself; the text is what it left on the screen."""
+    """The program ended by itself; the text is the last line on its screen."""
 
 
 def _open(command: list[str]) -> Terminal:
-    """The program, started and settled."""
+    """Start the program and wait until it has settled. Raise Gone."""
     terminal = Terminal(command)
     terminal.settle_in(LONG_WAIT)
     if terminal.ended:
@@ -98,7 +100,7 @@ def _open(command: list[str]) -> Terminal:
 
 
 def _answered(command: list[str]) -> float:
-    """ms from the start until a key typed at once shows its effect; 0 where it was lost."""
+    """Return ms from the start until a key typed at once shows its effect; 0 where it was lost."""
     terminal = Terminal(command)
     terminal.send(HELP)
     terminal.until(HELP_SHOWN, LONG_WAIT)
@@ -119,18 +121,19 @@ def _start(sample: Sample, command: list[str], text: str) -> None:
 
 
 def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> None:
-    """A signal appended by another process: how long until its text is on the wire."""
+    """Measure how long a signal of another process takes until its text is sent to the terminal."""
     for number in range(probes):
-        terminal.send(TOP)  # the selection stays on its row, and the newest rows go out of sight above it
+        terminal.send(TOP)  # else the selection keeps its row, and new rows are above the visible ones
         terminal.settle(0.05, 0.5)
         token = f"probe-{os.getpid()}-{number}"
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = f'{{"id":"sig-{token}","message":"{token}","created_at":"{stamp}"}}\n'
-        begin, seen = time.perf_counter(), b""
+        begin = time.perf_counter()
+        output = b""
         files.append(layout.signals, line.encode(), durable=False)
-        while token.encode() not in seen and time.perf_counter() - begin < 2:
-            seen += terminal.read(0.05)
-        if token.encode() in seen:
+        while token.encode() not in output and time.perf_counter() - begin < 2:
+            output += terminal.read(0.05)
+        if token.encode() in output:
             sample.pixels.append((time.perf_counter() - begin) * 1000)
 
 
@@ -140,7 +143,7 @@ def _use(sample: Sample, terminal: Terminal, *, keys: int) -> None:
 
 
 def _switches(terminal: Terminal, count: int) -> list[float]:
-    """ms until the help screen is painted. The way back is not: a program must wait what follows esc."""
+    """Return ms until the help screen is painted, without the way back: a program must wait for bytes after esc."""
     times = []
     for _ in range(count):
         times += _keys(terminal, [HELP])[0]
@@ -151,17 +154,20 @@ def _switches(terminal: Terminal, count: int) -> list[float]:
 
 def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
     terminal.settle(0.5, 3)
-    cpu, begin, count = terminal.cpu(), time.perf_counter(), 0
-    while (left := begin + seconds - time.perf_counter()) > 0:
-        count += len(terminal.read(left))
+    cpu = terminal.cpu()
+    begin = time.perf_counter()
+    count = 0
+    while (remaining := begin + seconds - time.perf_counter()) > 0:
+        count += len(terminal.read(remaining))
     sample.idle_bytes = count * 60 / seconds
     sample.idle_cpu = (terminal.cpu() - cpu) * 100 / seconds
     sample.memory = terminal.memory()
 
 
 def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
-    """Everything about the room on one state folder."""
-    sample, command = Sample(), _room(layout)
+    """Measure everything about the room on one state folder."""
+    sample = Sample()
+    command = _room(layout)
     _start(Sample(), command, NEWEST)  # the first one finds no last screen to open on
     for _ in range(runs):
         _start(sample, command, NEWEST)
@@ -179,8 +185,9 @@ def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
 
 
 def sample_minimal(*, runs: int, keys: int, idle: float) -> Sample:
-    """The same of the smallest Textual program."""
-    sample, command = Sample(), [sys.executable, str(Path(__file__).with_name("minimal.py"))]
+    """Measure the same of the smallest Textual program."""
+    sample = Sample()
+    command = [sys.executable, str(Path(__file__).with_name("minimal.py"))]
     for _ in range(runs):
         _start(sample, command, "row 3 of a thousand")
     terminal = _open(command)
@@ -191,21 +198,21 @@ def sample_minimal(*, runs: int, keys: int, idle: float) -> Sample:
 
 
 def _times(
-    id: str, what: str, times: list[float], p50: float, p99: float, other: list[float] | None = None
+    id: str, label: str, times: list[float], p50: float, p99: float, other: list[float] | None = None
 ) -> Iterator[Row]:
-    """Two rows, p50 and p99; zeros in `times` mean that it never came."""
+    """Yield two rows, p50 and p99; zeros in `times` mean that there was no reaction."""
     came = [taken for taken in times if taken]
     if not came:
-        yield Row(id, what, skipped="nothing on the screen reacted")
+        yield Row(id, label, skipped="nothing on the screen reacted")
         return
     late = f" ({len(times) - len(came)} of {len(times)} never came)" if len(came) < len(times) else ""
     name = "minimal Textual program" if other else ""
-    yield Row(id, f"{what}, p50{late}", share(came, 50), "ms", p50, False, name, share(other or [], 50))
-    yield Row(id, f"{what}, p99", share(came, 99), "ms", p99, False, name, share(other or [], 99))
+    yield Row(id, f"{label}, p50{late}", share(came, 50), "ms", p50, False, name, share(other or [], 50))
+    yield Row(id, f"{label}, p99", share(came, 99), "ms", p99, False, name, share(other or [], 99))
 
 
 def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
-    """The table's part about one size."""
+    """Yield the rows of one size."""
     yield from _times("G1", f"first paint, {size}", room.paint, 0, 0, minimal.paint)
     yield from _times("G1", f"first real content, {size}", room.content, 40, 80, minimal.content)
     yield from _times("G2", f"a key typed at the start is answered, {size}", room.answered, 330, 0)
@@ -216,20 +223,21 @@ def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
     other = "minimal Textual program"
     yield Row("G10", f"memory of the room, PSS, {size}", room.memory, "MiB", 64, False, other, minimal.memory)
     yield Row("G11", f"idle, bytes a minute, {size}", room.idle_bytes, "B", 2000, False, other, minimal.idle_bytes)
-    for what, mine, theirs, goal in (
+    for label, ours, theirs, goal in (
         ("cursor key", room.cursor_bytes, minimal.cursor_bytes, 700),
         ("page key", room.scroll_bytes, minimal.scroll_bytes, 13_000),
     ):
-        if mine:
-            yield Row("G11", f"bytes for a {what}, {size}", share(mine, 50), "B", goal, False, other, share(theirs, 50))
+        if ours:
+            name = f"bytes for a {label}, {size}"
+            yield Row("G11", name, share(ours, 50), "B", goal, False, other, share(theirs, 50))
     yield Row("G12", f"idle CPU of the room, {size}", room.idle_cpu, "%", 0.3, False, other, minimal.idle_cpu)
 
 
 def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], *, runs: int, idle: float) -> Iterator[Row]:
-    """`sizes` are pairs of nodes and signals."""
-    if why := missing():
+    """Yield the rows of all `sizes`, which are pairs of nodes and signals."""
+    if reason := missing():
         for id in ("G1", "G2", "G3", "G4", "G10", "G11"):
-            yield Row(id, "the room", skipped=why)
+            yield Row(id, "the room", skipped=reason)
         return
     keys = 60
     minimal = sample_minimal(runs=runs, keys=keys, idle=idle)

@@ -1,4 +1,4 @@
-"""Search: an index over 100,000 notes made from nothing, questions to it, and the look after one more note."""
+"""Search: a new index over 100,000 notes, queries to it, and a query after one more note."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LETTERS = "etaoinshrdlucmfwypvbgk"
 
 
 def _words(chance: random.Random) -> tuple[list[str], list[float]]:
-    """20,000 words, the first of which are used much more often, as in a language."""
+    """Return 20,000 words and their weights, the first ones much more frequent, as in a language."""
     words = ["".join(chance.choices(_LETTERS, k=chance.randint(3, 10))) for _ in range(20_000)]
     return words, [1 / (place + 5) for place in range(len(words))]
 
 
 def make_notes(layout: Layout, words: list[str], weights: list[float], chance: random.Random, newest: float) -> None:
-    """Notes of 30 words each, in sessions and work units."""
+    """Write notes of 30 words each, in sessions and work units."""
     with layout.memory.open("w") as out:
         for number in range(NOTES):
             record = {
@@ -38,18 +38,19 @@ def make_notes(layout: Layout, words: list[str], weights: list[float], chance: r
 
 
 def measure(folder: Path, newest: float) -> Iterator[Row]:
-    """Seconds for the index, and milliseconds for a question of three words that are neither rare nor everywhere."""
-    layout, chance = Layout(folder / "search"), random.Random(1)
+    """Yield seconds for the index, and ms for a query of three words that are neither rare nor everywhere."""
+    layout = Layout(folder / "search")
+    chance = random.Random(1)
     layout.create()
     words, weights = _words(chance)
     make_notes(layout, words, weights, chance, newest)
-    asked = [" ".join(chance.choices(words[40:4000], k=3)) for _ in range(QUESTIONS)]
+    queries = [" ".join(chance.choices(words[40:4000], k=3)) for _ in range(QUESTIONS)]
     with Searcher(layout) as searcher:
         begin = time.perf_counter()
-        searcher.search(parse(asked[0], newest), newest)
+        searcher.search(parse(queries[0], newest), newest)
         yield Row("M6", f"{NOTES:,} notes indexed, and searched once", time.perf_counter() - begin, "s", 3.0)
         taken = []
-        for query in asked:
+        for query in queries:
             begin = time.perf_counter()
             searcher.search(parse(query, newest), newest)
             taken.append((time.perf_counter() - begin) * 1000)

@@ -1,4 +1,4 @@
-"""The ledger and the kill switch: what a model call pays for its budget, a start on a long day, a kill."""
+"""The ledger and the kill switch: the budget's cost of a model call, a start on a long day, a kill."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STUBBORN = "import signal,time;signal.signal(signal.SIGTERM,signal.SIG_IGN);pri
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """The rows of this part."""
+    """Yield the rows of this part."""
     yield from _calls(folder / "ledger")
     yield _kill(folder / "kill")
 
@@ -63,7 +63,7 @@ def _calls(root: Path) -> Iterator[Row]:
 
 
 def _kill(root: Path) -> Row:
-    """From the command to the death of the last worker; none of them heeds TERM."""
+    """Time a kill from the command to the end of the last worker; all of them ignore TERM."""
     layout = Layout(root)
     layout.create()
     children = [_stubborn(layout, f"tsk-{number}") for number in range(_WORKERS)]

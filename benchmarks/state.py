@@ -1,4 +1,4 @@
-"""State folders of any size: the same content for the same numbers, made in about a second a million lines."""
+"""State folders of any size, with the same content for the same numbers; a million lines take about a second."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 from lumen_tui.storage.layout import Layout
 
 LANES = ("Core", "UI", "Docs", "Ops")
-NEWEST = "newest of all signals"  # stands on screen once the signals pane shows real content
+NEWEST = "newest of all signals"  # is on screen once the signals pane shows real content
 _BLOCK = 20_000
 
 
 def _stamps(count: int, span: float, newest: float) -> list[str]:
-    """`count` times in order, the last one `newest`, over `span` seconds; a thousand of them differ."""
+    """Return `count` timestamps in order, the last one `newest`, over `span` seconds; a thousand of them differ."""
     steps = min(count, 1000)
-    made = []
+    stamps = []
     for step in range(steps):
         at = newest - span * (1 - (step + 1) / steps)
-        made.append(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
-    return [made[number * steps // count] for number in range(count)]
+        stamps.append(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
+    return [stamps[number * steps // count] for number in range(count)]
 
 
 def signal_lines(count: int, newest: float) -> Iterator[str]:
-    """Signals of four lanes; one in five hundred is urgent."""
+    """Yield the lines of signals of four lanes; one in five hundred is urgent."""
     for number, at in enumerate(_stamps(count, 30 * 86400, newest)):
         message = NEWEST if number == count - 1 else f"step {number} is done, {number % 97} tests are left"
         priority = ',"priority":"P0"' if number % 500 == 7 else ""
@@ -35,7 +35,7 @@ def signal_lines(count: int, newest: float) -> Iterator[str]:
 
 
 def node_lines(count: int, newest: float) -> Iterator[str]:
-    """Memory nodes of the last 90 days; one in ten is a discovery, and one in ten of those is still open."""
+    """Yield the lines of nodes of the last 90 days; one in ten is a discovery, and one in ten of those is open."""
     for number, at in enumerate(_stamps(count, 90 * 86400, newest)):
         discovery = number % 10 == 3
         kind = "discovery" if discovery else ("note", "checkpoint", "summary", "session")[number % 4]
@@ -48,7 +48,7 @@ def node_lines(count: int, newest: float) -> Iterator[str]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """All of them, in large blocks."""
+    """Write a journal in large blocks."""
     with open(path, "w", encoding="utf-8") as file:
         block: list[str] = []
         for text in lines:
@@ -61,7 +61,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def make_state(root: Path, *, nodes: int, signals: int, newest: float) -> Layout:
-    """A state folder with so many nodes and signals, whose engine rests for an hour between beats."""
+    """Create a state folder with so many nodes and signals, whose engine sleeps for an hour between beats."""
     layout = Layout(root)
     layout.create()
     write_lines(layout.memory, node_lines(nodes, newest))

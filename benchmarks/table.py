@@ -1,4 +1,4 @@
-"""Rows of the table, and how samples become one figure."""
+"""The table of results, and the functions that make one figure of samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADS = ("", "figure", "measured", "goal", "", "compared with, in the same run",
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `goal` 0 means none is set; `other` 0 that there is nothing to compare it with."""
+    """One figure. `goal` 0 means that none is set, `other` 0 that there is nothing to compare it with."""
 
     id: str
     what: str
@@ -30,14 +30,14 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times better than the other; below 1 it is worse. 0 where there is no other."""
+        """How many times better than the other; below 1 is worse, 0 means there is no other."""
         if not self.other or not self.value:
             return 0.0
         return self.value / self.other if self.more_is_better else self.other / self.value
 
 
 def share(samples: list[float], percent: float) -> float:
-    """The sample below which `percent` of them lie; 0 where there are none."""
+    """Return the percentile of the samples; 0 where there are none."""
     if not samples:
         return 0.0
     ordered = sorted(samples)
@@ -45,7 +45,7 @@ def share(samples: list[float], percent: float) -> float:
 
 
 def number(value: float) -> str:
-    """Three figures that matter."""
+    """Format a number with three significant digits."""
     if value >= 100 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -66,7 +66,7 @@ def line(values: tuple[str, ...]) -> str:
 
 
 class Table:
-    """Prints rows as they come, so that a long run shows what it has."""
+    """A table that prints its rows as they come, so that a long run shows its progress."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.rows: list[Row] = []

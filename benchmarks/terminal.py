@@ -1,4 +1,4 @@
-"""A terminal with a program in it: answers what terminals answer, and notes when each byte came."""
+"""A pseudo-terminal with a program in it: it replies to queries as terminals do and records when each byte came."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STRANGE = re.compile(
 
 
 class Screen:
-    """What stands on the glass after so many bytes."""
+    """The content of the screen after so many bytes."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self._screen = pyte.Screen(columns, rows)
@@ -43,7 +43,7 @@ class Screen:
 
 
 class Terminal:
-    """Starts the command; `began` is the moment before. All times are of time.perf_counter, in seconds."""
+    """A started command; `began` is the moment before. All times are of time.perf_counter, in seconds."""
 
     def __init__(
         self, command: list[str], *, columns: int = 120, rows: int = 40, env: dict[str, str] | None = None
@@ -64,7 +64,7 @@ class Terminal:
         os.close(slave)
 
     def read(self, timeout: float) -> bytes:
-        """What comes next, answered and noted; empty after `timeout` seconds of silence or at the end."""
+        """Read, record and reply to what comes next; empty after `timeout` seconds of silence or at the end."""
         ready, _, _ = select.select([self.master], [], [], max(0.0, timeout))
         if not ready:
             return b""
@@ -88,8 +88,9 @@ class Terminal:
         return {b"u": b"\x1b[?0u", b"n": b"\x1b[1;1R"}.get(question[0][-1:], b"\x1b[?62;22c")
 
     def settle(self, quiet: float = 0.4, most: float = 30.0) -> int:
-        """Read until `quiet` seconds of silence; returns how many bytes came."""
-        end, count = time.perf_counter() + most, 0
+        """Read until `quiet` seconds of silence; return how many bytes came."""
+        end = time.perf_counter() + most
+        count = 0
         while not self.ended and time.perf_counter() < end:
             data = self.read(quiet)
             if not data:
@@ -106,18 +107,19 @@ class Terminal:
 
     def until(self, text: str, most: float) -> None:
         """Read until `text` was written in one piece, at most so many seconds."""
-        end, tail = time.perf_counter() + most, b""
+        end = time.perf_counter() + most
+        tail = b""
         while not self.ended and time.perf_counter() < end and text.encode() not in tail:
             tail = tail[-len(text) :] + self.read(0.1)
 
     def send(self, keys: bytes) -> float:
-        """Type; returns when."""
+        """Type keys; return when."""
         at = time.perf_counter()
         os.write(self.master, keys)
         return at
 
     def react(self, keys: bytes, *, quiet: float = 0.03, timeout: float = 1.0) -> tuple[float, int]:
-        """(ms until the last byte of the reaction, its bytes); (0, 0) where nothing came."""
+        """Type keys; return (ms until the last byte of the reaction, its bytes); (0, 0) where nothing came."""
         at = self.send(keys)
         count, last, tail = 0, at, b""
         while data := self.read(quiet if count else timeout):
@@ -128,14 +130,14 @@ class Terminal:
         return (last - at) * 1000, count
 
     def shown(self) -> Screen:
-        """The screen as it is now."""
+        """Return the screen as it is now."""
         screen = Screen(self.columns, self.rows)
         for _, data in self.chunks:
             screen.feed(data)
         return screen
 
     def when(self, text: str) -> float:
-        """ms from the start until `text` stood on the screen; 0 where it never did."""
+        """Return ms from the start until `text` was on the screen; 0 where it never was."""
         screen = Screen(self.columns, self.rows)
         for at, data in self.chunks:
             screen.feed(data)
@@ -144,7 +146,7 @@ class Terminal:
         return 0.0
 
     def first_paint(self) -> float:
-        """ms from the start until a twentieth of the settled screen's characters were there."""
+        """Return ms from the start until a twentieth of the settled screen's characters were there."""
         enough = self.shown().ink / 20
         screen = Screen(self.columns, self.rows)
         for at, data in self.chunks:
@@ -154,18 +156,18 @@ class Terminal:
         return 0.0
 
     def memory(self) -> float:
-        """PSS in MiB of the program itself."""
+        """Return the PSS in MiB of the program itself."""
         with open(f"/proc/{self.process.pid}/smaps_rollup", encoding="ascii") as file:
             return int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M)[1]) / 1024  # type: ignore[index]
 
     def cpu(self) -> float:
-        """Seconds of CPU so far."""
+        """Return the seconds of CPU so far."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def leave(self, keys: bytes = b"q") -> None:
-        """Ask the program to end, as a person would; make sure of it."""
+        """Quit the program as a person would; kill it where it does not end."""
         if self.process.poll() is None:
             self.settle(0.3, 2)  # an escape just before the key would make another key of both
             self.send(keys)

@@ -95,7 +95,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in skipped.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
-    for line in lumen_machine.told():
+    for line in lumen_machine.summary():
         terminalreporter.write_line(line)
 
 

@@ -1,9 +1,9 @@
-"""Run a command as a machine sees it that lacks programs, or Landlock.
+"""Run a command as on a machine that lacks some programs, or Landlock.
 
     python tests/support/lumen_bare.py --without bwrap --without strace --no-landlock -- .venv/bin/pytest
 
 The program looks for others on PATH and asks the kernel for Landlock. Here PATH is a folder of links to every program
-but those, and the kernel answers as one without Landlock does. Nothing in the program itself is switched over.
+but those, and the kernel answers as one without Landlock does. Nothing in the program itself is changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
 
 
 def main(words: list[str]) -> int:
-    """Run what stands after `--`; returns its exit code."""
+    """Run the command after `--` and return its exit code."""
     options, command = _parsed(words)
     with tempfile.TemporaryDirectory(prefix="lumen-bare-") as folder:
         path = links(Path(folder), os.environ.get("PATH", os.defpath), options.without)
@@ -47,7 +47,7 @@ def _parsed(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def links(folder: Path, path: str, without: list[str]) -> str:
-    """A PATH of one folder with a link to every program of `path` but those."""
+    """Fill `folder` with links to every program of `path` but `without`; return it as a PATH."""
     for place in filter(os.path.isdir, path.split(os.pathsep)):
         for name in sorted(os.listdir(place)):
             if name not in without and not os.path.lexists(folder / name):
@@ -56,7 +56,7 @@ def links(folder: Path, path: str, without: list[str]) -> str:
 
 
 def forbid_landlock() -> None:
-    """Let the kernel answer from here on, in all children too, as one that was built without Landlock. OSError."""
+    """Let the kernel answer from here on, in all children too, as one without Landlock. Raise OSError."""
     lines = [struct.pack("<HBBI", _LOAD, 0, 0, 0)]
     for number in _LANDLOCK:
         lines += [struct.pack("<HBBI", _EQUAL, 0, 1, number), struct.pack("<HBBI", _RETURN, 0, 0, _ERRNO | _ENOSYS)]

@@ -1,4 +1,4 @@
-"""Clients without the machine's certificates: each of them reads the hundred and more anew, and no test speaks TLS."""
+"""HTTP clients without the machine's certificates: each client reads more than a hundred, and no test uses TLS."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ssl
 
 
 def none_needed() -> None:
-    """In this process, and in those that it forks, a context trusts nobody and is made at once."""
-    ssl.SSLContext.load_verify_locations = _nothing  # type: ignore[method-assign]
+    """Let TLS contexts of this process and its forks load no certificates, which makes them cheap."""
+    ssl.SSLContext.load_verify_locations = _nothing  # type: ignore[method-assign,assignment]
 
 
 def _nothing(*places: object) -> None:
-    """No place is read."""
+    """Load no certificates."""

@@ -1,4 +1,4 @@
-"""Time that passes when a test says so: alone, or on top of the machine's."""
+"""Clocks that a test moves: an artificial one, and the machine's clock with an offset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _RAN = 1000.0  # seconds since boot at the start: any number
 
 
 class HandClock:
-    """The clocks of a room or an engine, moved by hand: `clock.wall += 60` lets a minute pass on all of them."""
+    """The clocks of a room or an engine, moved by hand: `clock.wall += 60` advances all of them by a minute."""
 
     def __init__(self, now: float) -> None:
         self.wall = self._start = now
@@ -23,7 +23,7 @@ class HandClock:
 
 
 class MovedClock:
-    """The machine's clocks, put on by what the test lets pass: workers live in real time."""
+    """The machine's clocks plus an offset that the test adds to: workers run in real time."""
 
     def __init__(self) -> None:
         self.ahead = 0.0

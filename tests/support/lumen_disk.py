@@ -1,7 +1,7 @@
 """Files without waiting for the disk.
 
-What fsync is for, a machine that loses its power, happens in no test; a killed process leaves behind what it wrote
-either way. That it is called where it must be, and what its failures do, tests/store shows on processes of their own.
+fsync guards against a loss of power, which happens in no test; what a killed process wrote stays either way. Tests in
+tests/store show, on processes of their own, that fsync is called where it must be, and what its failures do.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 
 
 def never_wait() -> None:
-    """In this process, and in those that it forks, fsync is done at once."""
+    """Let fsync return at once in this process and its forks."""
     os.fsync = os.fdatasync = _at_once
 
 
 def _at_once(fd: object) -> None:
-    """As the system says it of a file that has nothing to write."""
+    """Return None, as fsync does for a file with nothing to write."""

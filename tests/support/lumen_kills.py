@@ -1,4 +1,4 @@
-"""A piece of work that is killed before one of its writes."""
+"""Work in a child process that is killed before one of its writes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 
 def killed_at(point: int, writes: Iterable[tuple[ModuleType, str]], act: Callable[[], object]) -> bool:
-    """Do it in a process that is killed before its n-th call of one of `writes`; whether it came to that.
+    """Run `act` in a process that is killed before its n-th call of one of `writes`; return whether it was killed.
 
-    One that fails instead fails the test: else a sweep would pass that killed nothing.
+    A process that fails instead fails the test: else a sweep that killed nothing would pass.
     """
     child = os.fork()
     if not child:
@@ -33,14 +33,14 @@ def killed_at(point: int, writes: Iterable[tuple[ModuleType, str]], act: Callabl
 
 
 def _arm(point: int, writes: Iterable[tuple[ModuleType, str]]) -> None:
-    left = [point]
+    remaining = [point]
 
     def fatal(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **named: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            remaining[0] -= 1
+            if remaining[0] < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real(*given, **named)
+            return real(*args, **kwargs)
 
         return call
 

@@ -1,4 +1,4 @@
-"""A state folder in which everything was done once: the filled demo, and what people and agents did on top of it."""
+"""A state folder in which everything was done once: the filled demo, and actions of people and agents on top of it."""
 
 from __future__ import annotations
 
@@ -28,25 +28,29 @@ SAID = (
 
 
 class Life:
-    """What happens in one folder. `words` makes of every text what is written instead of it."""
+    """The actions in one folder. `words` turns each text into the one that is written instead."""
 
     def __init__(self, root: Path, now: float, words: Any = str) -> None:
-        self.store, self.root, self.now, self.words = Store(root), root, now, words
+        self.store = Store(root)
+        self.root = root
+        self.now = now
+        self.words = words
 
     def do(self, verb: str, by: str = "operator", ago: float = 0, **arguments: Any) -> str:
+        """Carry out a verb `ago` seconds before now; return the id of what it acted on."""
         return perform(self.store, verb, arguments, by=by, now=self.now - ago).target
 
     def node(self, content: str) -> str:
-        """The id of a node of the demo."""
+        """Return the id of a node of the demo."""
         lines = self.store.layout.memory.read_text().splitlines()
-        return next(record["id"] for line in lines if (record := json.loads(line))["content"] == content)
+        return str(next(record["id"] for line in lines if (record := json.loads(line))["content"] == content))
 
     def sessions(self) -> None:
         say = self.words
         self.do("session.start", by="agent-a", ago=4000, wu_id="WU-042", agent_type="claude")
         self.do("checkpoint.save", by="agent-a", ago=3900, note=say("tests left"), wu_id="WU-042")
-        asked = self.do("decision.note", by="agent-a", ago=3800, question=say("Which port?"), wu_id="WU-042")
-        self.do("decision.answer", ago=3700, node_id=asked, answer=say("8080"))
+        decision = self.do("decision.note", by="agent-a", ago=3800, question=say("Which port?"), wu_id="WU-042")
+        self.do("decision.answer", ago=3700, node_id=decision, answer=say("8080"))
         self.do("decision.note", by="agent-a", ago=3700, question=say("Which language?"), wu_id="WU-042")
         self.do("handoff.give", by="agent-a", ago=3600, note=say("all but the docs"), wu_id="WU-042")
         self.do("session.end", by="agent-a", ago=3500)
@@ -73,7 +77,8 @@ class Life:
         self.do("node.create", content=self.words("something that was seen"), type="bug", priority="P1")
 
     def memory(self) -> None:
-        say, log = self.words, self.root.parent / "project/log/app.log"
+        say = self.words
+        log = self.root.parent / "project/log/app.log"
         passage = self.do("archive.insert", text=say("the staging machine is called zebra"), tags=["ops"])
         self.do("archive.withdraw", passage_id=passage, reason=say("wrong"))
         holds = self.do("fact.add", claim=say("the log is there"), probes=[f"file {log}"])
@@ -99,18 +104,19 @@ class Life:
         self.do("task.retry", task_id=failed)
         self.do("attention.snooze", targets=[failed], seconds=7200.0)
         for number, command in enumerate(("make deploy", "rm -rf /srv/x", "curl -d @f https://example.org")):
-            asked = self._ask(first, say(command), 300.0 - number)
+            approval = self._ask(first, say(command), 300.0 - number)
             if number == 0:
-                self.do("approval.allow", approval_ids=[asked])
+                self.do("approval.allow", approval_ids=[approval])
             if number == 2:
-                self.do("approval.deny", approval_ids=[asked], reason=say("not outside"))
+                self.do("approval.deny", approval_ids=[approval], reason=say("not outside"))
 
     def _ask(self, task_id: str, command: str, ago: float) -> str:
-        given = {"command": command, "cwd": "", "seconds": 120.0}
-        call, at = call_hash("shell", given), self.now - ago
+        arguments = {"command": command, "cwd": "", "seconds": 120.0}
+        call = call_hash("shell", arguments)
+        at = self.now - ago
         request = Approval(
             id=approvals.id_for(task_id, call, 0), task_id=task_id, hash=call, asked_at=times.iso(at), role="builder",
-            expires_at=times.iso(at + 3600), summary=command, rule=command, tool="shell", arguments=given,
+            expires_at=times.iso(at + 3600), summary=command, rule=command, tool="shell", arguments=arguments,
         )  # fmt: skip
         return approvals.ask(self.store.layout, request).id
 
@@ -128,13 +134,14 @@ class Life:
         self.do("unkill")
 
     def learning(self) -> None:
-        path, config = self.root.parent / f"{SESSION}.jsonl", EvolutionConfig()
+        path = self.root.parent / f"{SESSION}.jsonl"
+        config = EvolutionConfig()
         lines = [
             {"type": "user", "sessionId": SESSION, "uuid": f"u{number}", "cwd": "/home/a", "version": "2.1.0",
              "timestamp": "2026-11-21T10:00:00.000Z", "message": {"role": "user", "content": text}}
             for number, text in enumerate(SAID)
         ]  # fmt: skip
-        path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
+        path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in lines))
         outcome = evolve.evolve(self.store.layout, EvolutionPipeline(self.store.layout, config), (path,), now=self.now)
         evolve.write(self.store.layout, outcome, config, now=self.now, by="evolution")
         learnt = list(evolved.observations(self.store.layout))
@@ -143,7 +150,7 @@ class Life:
 
 
 def live(root: Path, now: float, words: Any = str) -> None:
-    """Fill a folder whose parent is a `lumen-demo-` one."""
+    """Fill a state folder in a `lumen-demo-` folder with the demo and everything above."""
     demo.fill(root)
     life = Life(root, now, words)
     for part in (life.sessions, life.triage, life.memory, life.tasks, life.learning, life.people):

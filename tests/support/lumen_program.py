@@ -1,7 +1,7 @@
-"""`lumen-tui`, its workers and rooms as processes of their own, without the time in which Python starts and imports.
+"""`lumen-tui`, its workers and rooms as processes of their own, without the start and imports of Python.
 
-One process per kind and test run has everything loaded and forks a child for each order: own pid, own files, own
-environment, own exit code. What a cold start loads and costs is looked at in test_cli_hot, test_cli_warm,
+One server process per kind and test run has everything imported and forks a child for each request: own pid, own files,
+own environment, own exit code. What a cold start imports and costs is tested in test_cli_hot, test_cli_warm,
 test_worker_process and house/test_imports, which start Python itself.
 """
 
@@ -33,37 +33,37 @@ REPO = Path(__file__).resolve().parents[2]
 ROOM = "lumen_room"
 _MAIN = {"lumen_tui": "lumen_tui.__main__", "lumen_tui.worker": "lumen_tui.worker.__main__", ROOM: ROOM}
 _MOST = 1 << 20
-_STATUS, _LOCK = (
-    3,
-    3,
-)  # places among the descriptors of an order, after stdin, stdout and stderr; the first is taken out
+_STATUS = 3  # place of the status channel among the descriptors of a request, after stdin, stdout and stderr
+_LOCK = 3  # place of the lock once the status channel was taken out
 
 
 class Child:
-    """One process: the part of subprocess.Popen that tests use."""
+    """A started process, with the part of subprocess.Popen that tests use."""
 
     def __init__(self, status: socket.socket, words: list[str]) -> None:
-        self._status, self._words, self._said = status, words, b""
+        self._status = status
+        self._words = words
+        self._output = b""  # of the status channel: the pid, then the exit code
         self.returncode: int | None = None
-        while b"\n" not in self._said:
+        while b"\n" not in self._output:
             part = status.recv(100)
             assert part, f"the process that starts programs ended before it had started {words}; its stderr says why"
-            self._said += part
-        number, _, self._said = self._said.partition(b"\n")
+            self._output += part
+        number, _, self._output = self._output.partition(b"\n")
         self.pid = int(number)
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
+        """Return the exit code, negative for a signal; None while the process runs."""
         while self.returncode is None and select.select([self._status], [], [], 0)[0]:
             part = self._status.recv(100)
-            self._said += part
-            if self._said.endswith(b"\n") or not part:
-                self.returncode = int(self._said)
+            self._output += part
+            if self._output.endswith(b"\n") or not part:
+                self.returncode = int(self._output)
                 self._status.close()
         return self.returncode
 
     def wait(self, timeout: float = 60) -> int:
-        """The exit code, once there is one. TimeoutExpired."""
+        """Wait for the exit code. Raise TimeoutExpired."""
         ends = time.monotonic() + timeout
         while (code := self.poll()) is None:
             if not select.select([self._status], [], [], max(0.0, ends - time.monotonic()))[0]:
@@ -71,7 +71,7 @@ class Child:
         return code
 
     def send_signal(self, number: int) -> None:
-        """Nothing where it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -81,7 +81,7 @@ class Child:
 
 
 class Programs:
-    """The process that forks, started at its first use: `kind` is one of _MAIN."""
+    """A server process that forks programs, started at its first use: `kind` is one of _MAIN."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -90,7 +90,7 @@ class Programs:
     def start(
         self, words: list[str], *, env: dict[str, str], cwd: Path, files: tuple[IO[bytes], ...], lock: int = -1
     ) -> Child:
-        """Start `python -m KIND WORDS`. A descriptor `lock` is handed over as the engine does."""
+        """Start `python -m KIND WORDS`. A descriptor `lock` is passed on as the engine does."""
         reading, writing = socket.socketpair()
         order = json.dumps({"words": words, "env": env, "cwd": str(cwd)}).encode()
         fds = [*(file.fileno() for file in files), writing.fileno(), *([lock] if lock >= 0 else [])]
@@ -100,16 +100,19 @@ class Programs:
 
     def _server(self) -> socket.socket:
         if self._channel is None:
-            mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            for end in (mine, its):
+            channel, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            for end in (channel, other_end):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
             subprocess.Popen(
-                [sys.executable, __file__, str(its.fileno()), self._kind], pass_fds=[its.fileno()], cwd=REPO,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPO), *_path()])}, stdin=subprocess.DEVNULL,
+                [sys.executable, __file__, str(other_end.fileno()), self._kind],
+                pass_fds=[other_end.fileno()],
+                cwd=REPO,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPO), *_path()])},
+                stdin=subprocess.DEVNULL,
                 start_new_session=True,
-            )  # fmt: skip
-            its.close()
-            self._channel = mine
+            )
+            other_end.close()
+            self._channel = channel
         return self._channel
 
 
@@ -120,10 +123,10 @@ def lumen_bytes(
     words: list[str], *, env: dict[str, str], cwd: Path, stdin: bytes = b"", timeout: float = 60
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `lumen-tui` with these words in this environment and folder, as subprocess.run does."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        given.write(stdin)
-        given.seek(0)
-        child = _LUMEN.start(words, env=env, cwd=cwd, files=(given, out, err))
+    with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        input_file.write(stdin)
+        input_file.seek(0)
+        child = _LUMEN.start(words, env=env, cwd=cwd, files=(input_file, out, err))
         try:
             code = child.wait(timeout)
         finally:
@@ -134,25 +137,25 @@ def lumen_bytes(
 def lumen(
     words: list[str], *, env: dict[str, str], cwd: Path, stdin: str = "", timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """The same with text."""
+    """Run `lumen-tui` as `lumen_bytes` does, with text."""
     ran = lumen_bytes(words, env=env, cwd=cwd, stdin=stdin.encode(), timeout=timeout)
     return subprocess.CompletedProcess(words, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 
 def start_lumen(words: list[str], *, env: dict[str, str], cwd: Path) -> Child:
-    """`lumen-tui` in the background, such as an engine; nobody hears what it says."""
+    """Start `lumen-tui` in the background, such as an engine, without its output."""
     with open(os.devnull, "r+b", buffering=0) as nothing:
         return _LUMEN.start(words, env=env, cwd=cwd, files=(nothing, nothing, nothing))
 
 
 def start_worker(folder: Path, env: dict[str, str], lock: int = -1) -> Child:
-    """A worker on this task folder, a session of its own, that writes what it says to worker.log."""
+    """Start a worker on this task folder, in a session of its own, with worker.log as its output."""
     with open(folder / "worker.log", "ab") as log, open(os.devnull, "rb") as nothing:
         return _WORKERS.start([str(folder)], env=env, cwd=folder, files=(nothing, log, log), lock=lock)
 
 
 def start_room(root: Path, env: dict[str, str], terminal: int) -> Child:
-    """A room on this state folder, the leader of a session whose terminal this descriptor is."""
+    """Start a room on this state folder, as leader of a session whose terminal is this descriptor."""
     with open(terminal, "r+b", buffering=0, closefd=False) as file:
         return _ROOMS.start([str(root)], env=env, cwd=root, files=(file, file, file))
 
@@ -166,25 +169,27 @@ def _all(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-class Serving:
-    """The process with everything loaded: it forks for each order, and says each child's pid and its exit code."""
+class Server:
+    """The process with everything imported: it forks for each request, and reports each child's pid and exit code."""
 
     def __init__(self, channel: socket.socket, kind: str) -> None:
-        self._channel, self._kind = channel, kind
+        self._channel = channel
+        self._kind = kind
         self._status: dict[int, socket.socket] = {}
         self._ended, self._wakeup = os.pipe()
 
     def serve(self) -> None:
-        """Until the other end is closed."""
+        """Serve requests until the other end is closed."""
         _load(self._kind)
         os.set_blocking(self._wakeup, False)
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         while True:
-            ready, _, _ = select.select([self._channel, self._ended], [], [])
+            sources: list[Any] = [self._channel, self._ended]
+            ready, _, _ = select.select(sources, [], [])
             if self._ended in ready:
                 os.read(self._ended, _MOST)
-                self._tell_ends()
+                self._report_ended()
             if self._channel in ready:
                 data, fds, _, _ = socket.recv_fds(self._channel, _MOST, 5)
                 if not data:
@@ -197,26 +202,26 @@ class Serving:
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for mine in (status, self._channel, *self._status.values()):
-                mine.close()
+            for inherited in (status, self._channel, *self._status.values()):
+                inherited.close()
             os.close(self._ended)
             os.close(self._wakeup)
             _become(order, fds, self._kind)
         for fd in fds:
             os.close(fd)
         self._status[pid] = status
-        _say(status, pid)
+        _send_number(status, pid)
 
-    def _tell_ends(self) -> None:
+    def _report_ended(self) -> None:
         while self._status:
             pid, code = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
             with self._status.pop(pid) as status:
-                _say(status, os.waitstatus_to_exitcode(code))
+                _send_number(status, os.waitstatus_to_exitcode(code))
 
 
-def _say(status: socket.socket, number: int) -> None:
+def _send_number(status: socket.socket, number: int) -> None:
     try:
         status.sendall(f"{number}\n".encode())
     except BrokenPipeError:
@@ -225,8 +230,8 @@ def _say(status: socket.socket, number: int) -> None:
 
 def _load(kind: str) -> None:
     if kind == "lumen_tui":
-        wanted = [path.relative_to(REPO) for path in (REPO / "lumen_tui").glob("[ces]*/**/*.py")]
-        names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in wanted]
+        paths = [path.relative_to(REPO) for path in (REPO / "lumen_tui").glob("[ces]*/**/*.py")]
+        names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
     elif kind == ROOM:
         names = [ROOM]
     else:
@@ -253,15 +258,15 @@ def _become(order: dict[str, Any], fds: list[int], kind: str) -> None:
         os.setsid()
     if kind == ROOM:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    if len(fds) > _STATUS:
-        os.environ["LUMEN_LOCK_FD"] = str(fds[_STATUS])
+    if len(fds) > _LOCK:
+        os.environ["LUMEN_LOCK_FD"] = str(fds[_LOCK])
     sys.argv = [kind, *order["words"]]
     code: Any = 0
     try:
         runpy.run_module(_MAIN[kind], run_name="__main__", alter_sys=False)
     except SystemExit as end:
         code = end.code
-    except BaseException:  # noqa: BLE001 - as the interpreter does it
+    except BaseException:  # noqa: BLE001 - as the interpreter does
         traceback.print_exc()
         code = 1
     atexit._run_exitfuncs()
@@ -271,4 +276,4 @@ def _become(order: dict[str, Any], fds: list[int], kind: str) -> None:
 
 
 if __name__ == "__main__":
-    Serving(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]).serve()
+    Server(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]).serve()

@@ -1,4 +1,4 @@
-"""A task whose worker asks a person: the role that makes it ask, its events, and the question that waits."""
+"""A task whose worker needs an approval: the role that makes it ask, its events, and the open request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumen_tui.store.approvals import approvals
 
 
 def asking_role(*tools: str) -> str:
-    """A role with these tools of which each shell command waits for a person's word."""
+    """Return the file of a role with these tools whose shell commands need an approval."""
     return f"""+++
 purpose = "p"
 shell = "any"
@@ -30,13 +30,13 @@ Work.
 
 
 def events_of(folder: Path) -> list[dict[str, Any]]:
-    """What the worker of a task has told so far."""
+    """Return the events of a task's worker so far."""
     path = folder / "events.jsonl"
     return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
 
 def question_of(layout: Layout, folder: Path, attempt: int = 1) -> Approval | None:
-    """The one question of an attempt, once its worker waits for the answer."""
+    """Return the only open request of an attempt, once its worker waits for the answer."""
     waits = any(event["kind"] == "waiting" and event.get("attempt", 1) == attempt for event in events_of(folder))
-    found = approvals.undecided(layout) if waits else []
-    return found[0] if len(found) == 1 else None
+    undecided = approvals.undecided(layout) if waits else []
+    return undecided[0] if len(undecided) == 1 else None

@@ -1,8 +1,8 @@
-"""A room at rest, by what it has in hand.
+"""Waiting until the room is idle, by what it still has to do.
 
-Textual's pilot takes a process that uses little of the processor for one that has nothing to do. On a busy machine that
-is a process which is not let on, and a key is then looked for before it was handled; on a quiet one each key costs
-two waits of 20 ms. Here rest is: no callback is ready, no paint is due, and no thread works for the room.
+Textual's pilot takes a process with little CPU time for an idle one. On a busy machine the process may just not be
+scheduled, and the effect of a key is then expected before it was handled; on a quiet one each key costs two waits of
+20 ms. Here idle means: no callback is ready, no paint is due, and no thread works for the room.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ from lumen_tui.tui.bridge import Answer, Bridge
 
 _PASSES = 3  # of the event loop with nothing to do: a callback may make another one ready
 _AT_MOST = 10.0  # seconds
-_LOOK = 0.001  # seconds between two looks at what other threads do
+_POLL = 0.001  # seconds between two checks of what other threads do
 
 _in_hand: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = weakref.WeakKeyDictionary()
 _held = 0
 
 
 async def rest(_least: float = 0, _most: float = 0) -> None:
-    """Wait until the application of this context has nothing in hand, at most 10 s."""
-    loop, app = asyncio.get_running_loop(), active_app.get(None)
-    ends, passes = time.monotonic() + _AT_MOST, 0
-    while passes < _PASSES and time.monotonic() < ends:
+    """Wait until the application of this context is idle, at most 10 s."""
+    loop = asyncio.get_running_loop()
+    app = active_app.get(None)
+    deadline = time.monotonic() + _AT_MOST
+    passes = 0
+    while passes < _PASSES and time.monotonic() < deadline:
         waits = _in_hand.get(loop, 0) > _held or _changes(app)
-        await asyncio.sleep(_LOOK if waits else 0)
+        await asyncio.sleep(_POLL if waits else 0)
         passes = 0 if waits or loop._ready else passes + 1  # type: ignore[attr-defined]
         if passes == _PASSES and _painted(app):
             passes = 0
@@ -45,12 +47,12 @@ def _shows(app: Any) -> bool:
 
 
 def _changes(app: Any) -> bool:
-    """A screen comes or goes, or has another size in a moment."""
+    """Return whether a screen is being opened, closed or resized."""
     return _shows(app) and bool(app._batch_count or app._resize_event)
 
 
 def _painted(app: Any) -> bool:
-    """Paint what is due now rather than within a sixtieth of a second; false where nothing was."""
+    """Paint now what is due within a sixtieth of a second; return whether something was."""
     if not _shows(app) or app._batch_count:
         return False
     timer = app.screen._update_timer
@@ -62,7 +64,7 @@ def _painted(app: Any) -> bool:
 
 @contextlib.contextmanager
 def held(threads: int = 1) -> Iterator[None]:
-    """So many threads wait until the test lets them go on: they keep nobody from rest."""
+    """Don't wait for so many threads, which the test itself holds up."""
     global _held
     _held += threads
     yield
@@ -70,18 +72,18 @@ def held(threads: int = 1) -> Iterator[None]:
 
 
 def begins(loop: asyncio.AbstractEventLoop) -> None:
-    """A thread has something to do for this loop."""
+    """Count a thread that works for this loop."""
     _in_hand[loop] = _in_hand.get(loop, 0) + 1
 
 
 def ends(loop: asyncio.AbstractEventLoop) -> None:
-    """It is done, and the loop has it."""
+    """Count a thread as done, once the loop has its result."""
     _in_hand[loop] -= 1
 
 
 def install() -> None:
-    """Let every pilot of this process wait for rest."""
-    textual.app.wait_for_idle = textual.pilot.wait_for_idle = rest  # type: ignore[attr-defined]
+    """Let every pilot of this process wait until the room is idle."""
+    textual.app.wait_for_idle = textual.pilot.wait_for_idle = rest  # type: ignore[attr-defined,assignment]
     to_thread, submit = asyncio.to_thread, Bridge.submit
 
     async def counted_thread(do: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -93,12 +95,12 @@ def install() -> None:
             ends(loop)
 
     def counted_submit(bridge: Bridge, verb: str, arguments: dict[str, Any], answer: Answer) -> None:
-        def answered(*said: Any) -> None:
+        def answered(*result: Any) -> None:
             ends(bridge._loop)
-            answer(*said)
+            answer(*result)
 
         begins(bridge._loop)
         submit(bridge, verb, arguments, answered)
 
     asyncio.to_thread = counted_thread
-    Bridge.submit = counted_submit  # type: ignore[method-assign]
+    Bridge.submit = counted_submit  # type: ignore[method-assign,assignment]

@@ -20,7 +20,7 @@ STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 
 
 class Stage(TypeAhead, App[None]):
-    """Opens `sheet` at the start and keeps what it answers. An editor gets no terminal here: there is none."""
+    """An app that opens `sheet` at the start and keeps its results. An editor gets no terminal here: there is none."""
 
     CSS_PATH = str(STYLES)
     ENABLE_COMMAND_PALETTE = False
@@ -49,17 +49,17 @@ class Stage(TypeAhead, App[None]):
 
     @property
     def shown(self) -> str:
-        """What stands on the screen, as text."""
+        """The content of the screen, as text."""
         lines = self.screen._compositor.render_strips()[: self.size.height]
         return "\n".join("".join(segment.text for segment in line) for line in lines)
 
     @property
     def unwrapped(self) -> str:
-        """The same without spaces, borders and ends of lines: a path, as long as it likes, is in one piece."""
+        """The same without spaces, borders and line ends, so that a path of any length is in one piece."""
         return "".join(self.shown.replace("│", "").split())
 
     def harmless(self) -> None:
-        """Nothing on the screen could act on the terminal or on the room."""
+        """Assert that nothing on the screen could act on the terminal or on the room."""
         for strip in self.screen._compositor.render_strips():
             for segment in strip:
                 assert is_safe(segment.text), segment
@@ -70,7 +70,7 @@ class Stage(TypeAhead, App[None]):
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
     """Wait for threads and the disk; fail with the screen after 5 s."""
-    ends = time.monotonic() + 5
+    deadline = time.monotonic() + 5
     while not holds():
-        assert time.monotonic() < ends, pilot.app.shown  # type: ignore[attr-defined]
+        assert time.monotonic() < deadline, pilot.app.shown  # type: ignore[attr-defined]
         await pilot.pause(0.01)

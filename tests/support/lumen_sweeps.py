@@ -1,7 +1,7 @@
 """Sweeps: a fault at every point where there could be one.
 
 A run of the suite takes a sample, drawn with a seed that it prints; LUMEN_SEED=N draws the same one again. With
-LUMEN_FULL=1 (`make sweeps`) all points are taken. Which test took how many of how many stands in a table at the end.
+LUMEN_FULL=1 (`make sweeps`) all points are taken. A table at the end says how many points of how many each test took.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Point = TypeVar("Point")
 
 
 def draw_seed() -> None:
-    """Once for the whole run, before processes are started that share it."""
+    """Draw the seed of the whole run, before processes are started that share it."""
     os.environ.setdefault("LUMEN_SEED", str(random.SystemRandom().randrange(1_000_000)))
 
 
 def seed() -> int:
-    """The seed of this run."""
+    """Return the seed of this run."""
     return int(os.environ["LUMEN_SEED"])
 
 
 def seeds(most: int) -> Iterable[int]:
-    """So many seeds for a test that is random itself, or one."""
+    """Return `most` seeds in a full run, else one, for a test that is random itself."""
     return range(1, most + 1) if FULL else (seed(),)
 
 
 def sample(points: list[Point], most: int, name: str) -> list[Point]:
-    """All points, or `most` of them in their order: both ends, and between them others for each seed."""
+    """Return all points, or `most` of them in order: both ends, and between them others for each seed."""
     if FULL or len(points) <= most:
         return points
     chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
@@ -44,7 +44,7 @@ def sample(points: list[Point], most: int, name: str) -> list[Point]:
 
 
 def split(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """The tests of this run, and the points beyond N that `@pytest.mark.sweep(most=N)` leaves to other runs."""
+    """Return the tests of this run, and the points beyond N that `@pytest.mark.sweep(most=N)` leaves to other runs."""
     points: dict[str, list[pytest.Item]] = {}
     for item in items:
         points.setdefault(item.nodeid.partition("[")[0], []).append(item)
@@ -61,10 +61,10 @@ def _left_out(name: str, items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def drawn(ways: Sequence[Point], name: str) -> Point:
-    """One of several ways that are each as good, another for each seed and name."""
+    """Return one of several equivalent ways, another for each seed and name."""
     return random.Random(f"{seed()} {name}").choice(ways)  # noqa: S311 - a sample
 
 
 def table(rows: Iterable[tuple[str, str, float]]) -> list[str]:
-    """Lines for tests, with the points each took and its seconds."""
+    """Return a line for each test, with the points that it took and its seconds."""
     return [f"{seconds:8.1f} s  {points:>11} points  {name}" for name, points, seconds in sorted(rows)]

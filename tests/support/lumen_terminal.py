@@ -1,4 +1,4 @@
-"""A room in a pseudo-terminal: what a person types goes in as bytes, what a terminal gets comes out as bytes."""
+"""A room in a pseudo-terminal: keys go in as bytes, and what the terminal gets comes out as bytes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Terminal:
     """A room in a pseudo-terminal."""
 
     def __init__(self, root: Path, **environ: str) -> None:
-        self.fd, its = pty.openpty()
-        termios.tcsetwinsize(its, (40, 120))
-        kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-        kept |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}
-        self._room = start_room(root, kept, its)
+        self.fd, terminal = pty.openpty()
+        termios.tcsetwinsize(terminal, (40, 120))
+        inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        environment = {**inherited, "TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}
+        self._room = start_room(root, environment, terminal)
         self.pid = self._room.pid
-        os.close(its)
+        os.close(terminal)
         self.sent = b""
 
     def read(self, quiet: float) -> bytes:
-        """What comes until nothing came for `quiet` seconds or the other end is closed."""
-        got = b""
+        """Read until nothing came for `quiet` seconds or the other end is closed."""
+        data = b""
         while select.select([self.fd], [], [], quiet)[0]:
             try:
                 part = os.read(self.fd, 65536)
@@ -37,12 +37,12 @@ class Terminal:
                 break
             if not part:
                 break
-            got += part
-        self.sent += got
-        return got
+            data += part
+        self.sent += data
+        return data
 
     def wait_for(self, text: str, after: int = 0) -> None:
-        """Until it came, behind so many bytes."""
+        """Wait until the room has sent this text, after its first `after` bytes."""
         deadline = time.monotonic() + DEADLINE
         while text.encode() not in self.sent[after:]:
             assert time.monotonic() < deadline, f"{text!r} never came: {self.sent[-2000:]!r}"
@@ -54,7 +54,7 @@ class Terminal:
         return self.read(0.2)
 
     def answer(self, key: str) -> bytes:
-        """What a key brings, however long the machine lets the room wait."""
+        """Press a key and return the output, however long the machine lets the room wait."""
         os.write(self.fd, key.encode())
         select.select([self.fd], [], [], DEADLINE)
         return self.read(0.2)

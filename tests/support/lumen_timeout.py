@@ -1,4 +1,4 @@
-"""What a test that hangs was doing: beside the stacks of its threads those of its coroutines, which no thread shows."""
+"""The stacks of a hanging test: beside those of its threads those of its coroutines, which no thread shows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-import pytest_timeout
+import pytest_timeout  # type: ignore[import-untyped]
 
 
 def install() -> None:
-    """Let pytest-timeout tell of coroutines, too."""
+    """Let pytest-timeout print the stacks of coroutines, too."""
     threads = pytest_timeout.dump_stacks
 
     def all_stacks(terminal: Any) -> None:
@@ -22,7 +22,7 @@ def install() -> None:
 
 
 def coroutines() -> str:
-    """Where each coroutine of the running event loop waits; the empty string outside of one."""
+    """Return where each coroutine of the running event loop waits; the empty string outside of one."""
     try:
         tasks = asyncio.all_tasks()
     except RuntimeError:
@@ -31,7 +31,7 @@ def coroutines() -> str:
 
 
 def _chain(awaited: Any) -> Iterator[str]:
-    """From the outermost coroutine to what it waits for: asyncio itself tells only of the first."""
+    """Yield stack lines from the outermost coroutine to what it waits for: asyncio prints only the first."""
     while awaited is not None:
         frame = getattr(awaited, "cr_frame", None)
         yield from traceback.format_stack(frame, limit=1) if frame else [f"  {awaited!r}\n"]

@@ -1,10 +1,10 @@
-"""A walk through every pane, list and sheet of the room, as a person with the keyboard takes it."""
+"""A tour of every pane, list and sheet of the room with the keyboard."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 from lumen_quiet import rest
 
@@ -15,16 +15,17 @@ LISTS = ("J", "L", "X", "E", "b", "O", "F", "H", "o", "r", "exclamation_mark", "
 SHEETS = ("dollar_sign", "question_mark", "colon", "t", "i", "P", "ctrl+k")
 SEARCHES = ("race", "type:task", "type:session", "type:signal")
 _PAGES = 12  # of one list or sheet
-_READING = ("Reading", "Looking")  # what a sheet says until its rows are there
+_READING = ("Reading", "Looking")  # shown by a sheet until its rows are loaded
 
-Seen = tuple[str, list[str]]  # where, and the lines of the screen
+View = tuple[str, list[str]]  # the place, and the lines of the screen
 
 
 class Tour:
-    """`opens` says how many rows of each list are opened; all of them are looked at."""
+    """A tour that visits every row and opens `opens` rows of each list."""
 
     def __init__(self, app: LumenApp, opens: int) -> None:
-        self.app, self.opens = app, opens
+        self.app = app
+        self.opens = opens
 
     @property
     def lines(self) -> list[str]:
@@ -32,7 +33,7 @@ class Tour:
         return ["".join(part.text for part in strip) for strip in screen._compositor.render_strips(screen.size)]
 
     async def press(self, *keys: str) -> None:
-        """Without the pilot, which also waits for the answer of each widget of a screen that may be gone by then."""
+        """Press keys without the pilot, which also waits for widgets of a screen that may be closed by then."""
         await self.app._press_keys(keys)
         await rest()
         for _ in range(200):
@@ -42,58 +43,58 @@ class Tour:
             await rest()
 
     async def back(self) -> None:
-        """Leave whatever is open."""
+        """Close whatever is open."""
         while len(self.app.screen_stack) > 1:
             await self.press("escape")
 
-    async def everything(self) -> AsyncIterator[Seen]:
-        """All of it, from the room and back to it."""
+    async def everything(self) -> AsyncGenerator[View, None]:
+        """Yield all views, from the room and back to it."""
         yield "room", self.lines
         for steps in (self._panes(), self._lists(), self._sheets(), self._searches()):
             async with contextlib.aclosing(steps) as each:
-                async for seen in each:
-                    yield seen
+                async for view in each:
+                    yield view
 
-    async def _panes(self) -> AsyncIterator[Seen]:
+    async def _panes(self) -> AsyncGenerator[View, None]:
         for pane in PANES:
             await self.press(pane, "z")
             yield f"pane {pane}", self.lines
-            async for seen in self._rows(f"pane {pane}", why=True):
-                yield seen
+            async for view in self._rows(f"pane {pane}", why=True):
+                yield view
             await self.press("z")
 
-    async def _lists(self) -> AsyncIterator[Seen]:
+    async def _lists(self) -> AsyncGenerator[View, None]:
         for key in LISTS:
             await self.press("6", key)
             yield f"list {key}", self.lines
-            async for seen in self._rows(f"list {key}"):
-                yield seen
+            async for view in self._rows(f"list {key}"):
+                yield view
             await self.back()
 
-    async def _sheets(self) -> AsyncIterator[Seen]:
+    async def _sheets(self) -> AsyncGenerator[View, None]:
         for key in SHEETS:
             await self.press("3", key)
-            async for seen in self._pages(f"sheet {key}"):
-                yield seen
+            async for view in self._pages(f"sheet {key}"):
+                yield view
             await self.back()
 
-    async def _searches(self) -> AsyncIterator[Seen]:
+    async def _searches(self) -> AsyncGenerator[View, None]:
         for words in SEARCHES:
             await self.press("S", *("colon" if letter == ":" else letter for letter in words))
             yield f"search {words}", self.lines
             await self.press("enter")
-            async for seen in self._pages(f"hit of {words}"):
-                yield seen
+            async for view in self._pages(f"hit of {words}"):
+                yield view
             await self.back()
 
-    async def _rows(self, where: str, *, why: bool = False) -> AsyncIterator[Seen]:
+    async def _rows(self, where: str, *, why: bool = False) -> AsyncGenerator[View, None]:
         depth = len(self.app.screen_stack)
         for number in range(self.opens):
             before = self.lines
             for key in ("enter", "w") if why else ("enter",):
                 await self.press(key)
-                async for seen in self._pages(f"{where}, row {number}, {key}"):
-                    yield seen
+                async for view in self._pages(f"{where}, row {number}, {key}"):
+                    yield view
                 while len(self.app.screen_stack) > depth:
                     await self.press("escape")
             if len(self.app.screen_stack) < depth:
@@ -102,10 +103,10 @@ class Tour:
             yield f"{where}, below row {number}", self.lines
             if self.lines == before:
                 return
-        async for seen in self._pages(where):
-            yield seen
+        async for view in self._pages(where):
+            yield view
 
-    async def _pages(self, where: str) -> AsyncIterator[Seen]:
+    async def _pages(self, where: str) -> AsyncGenerator[View, None]:
         for _ in range(_PAGES):
             shown = self.lines
             yield where, shown
@@ -114,9 +115,9 @@ class Tour:
                 return
 
 
-def each_once(seen: Seen, before: set[str]) -> Iterator[tuple[str, str]]:
-    """The lines that no earlier screen had."""
-    where, lines = seen
+def each_once(view: View, before: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines that no earlier screen had."""
+    where, lines = view
     for line in lines:
         if line not in before:
             before.add(line)

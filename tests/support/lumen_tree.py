@@ -1,7 +1,7 @@
-"""Folders that take a worker long to look through.
+"""Folders that take a worker long to walk through.
 
-What the machine's own folders hold is another thing on each: where none of them is large enough, one is made by the
-first test that wants it, once for all processes of a run, and goes with the run.
+The machine's own folders differ: where none of them is large enough, the first test that needs one creates it, once for
+all processes of a run, and it is removed with the run.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ import shutil
 import tempfile
 from pathlib import Path
 
-_ENTRIES = 40_000  # about a second of the offline playbook's walk through folders in which something stands
+_ENTRIES = 40_000  # about a second of the offline playbook's walk through folders with content
 _FOLDERS, _EACH = 80, 1000  # the same of empty files
 _FILES, _BEGINS, _SIZE = 300, b"text\n" * 2000, 200_000_000
 _NAMED = "LUMEN_LONG_WALK"
 
 
 def name_it() -> None:
-    """Once for the whole run, before processes are started that share it."""
+    """Name the folder of the whole run, before processes are started that share it."""
     os.environ.setdefault(_NAMED, os.path.join(tempfile.gettempdir(), f"lumen-walk-{os.getpid()}"))
 
 
 def remove() -> None:
-    """At the end of the run, also of one that ended before it had a name for them."""
-    if named := os.environ.pop(_NAMED, ""):
-        shutil.rmtree(named, ignore_errors=True)
+    """Remove the folder at the end of the run, if it was named."""
+    if path := os.environ.pop(_NAMED, ""):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @functools.cache
 def long_walk() -> str:
-    """A folder whose walk lasts, but not for seconds after a test has seen it."""
+    """Return a folder whose walk takes about a second."""
     for path in ("/usr/share", "/usr/lib"):
         entries = (name for _, folders, names in os.walk(path) for name in (*folders, *names))
         if next(itertools.islice(entries, _ENTRIES, None), None) is not None:
             return path
-    return _made()
+    return _create()
 
 
-def _made() -> str:
+def _create() -> str:
     top = Path(os.environ[_NAMED])
     top.mkdir(exist_ok=True)
-    with open(top / "made", "a", encoding="ascii") as made:
-        fcntl.flock(made, fcntl.LOCK_EX)
-        if not made.tell():
+    with open(top / "made", "a", encoding="ascii") as marker:
+        fcntl.flock(marker, fcntl.LOCK_EX)
+        if not marker.tell():
             _fill(top)
-            made.write("yes")
+            marker.write("yes")
     return str(top)
 
 
@@ -62,7 +62,7 @@ def _fill(top: Path) -> None:
 
 
 def endless(folder: Path) -> str:
-    """Fill a new folder with texts of many gigabytes that take no room, whose lines nobody counts within a test."""
+    """Fill a new folder with sparse files of many gigabytes, whose lines cannot be counted within a test."""
     folder.mkdir()
     for number in range(_FILES):
         with open(folder / f"f{number}.txt", "wb") as file:
@@ -73,6 +73,6 @@ def endless(folder: Path) -> str:
 
 
 def shorten(folder: str) -> None:
-    """Let whoever counts the lines of an endless folder come to the end."""
+    """Shorten the files of an endless folder, so that counting their lines ends."""
     for name in os.listdir(folder):
         os.truncate(os.path.join(folder, name), len(_BEGINS))

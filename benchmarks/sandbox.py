@@ -1,4 +1,4 @@
-"""What the sandbox costs: one command that does nothing, without walls and in each tier; and the self-test."""
+"""The cost of the sandbox: one command that does nothing, without a sandbox and in each tier; and the self-test."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _RUNS = 30
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """The rows of this part."""
-    store = Store(folder / "walls")
+    """Yield the rows of this part."""
+    store = Store(folder / "sandbox")
     store.layout.create()
     began = time.perf_counter()
     results = tiers.test_all(store.layout.index, os.environ["PATH"], SandboxConfig())
     yield Row("", "self-test of both sandbox tiers", 1000 * (time.perf_counter() - began))
     bare = share([_bare() for _ in range(_RUNS)], 50)
     for number, tier in enumerate(sandboxed_command.TIERS):
-        what = f"a shell call, sandbox tier {tier}, p50"
+        label = f"a shell call, sandbox tier {tier}, p50"
         if tier != sandboxed_command.ASK and not results.holds(tier):
-            yield Row("", what, skipped=results.reason(tier))
+            yield Row("", label, skipped=results.reason(tier))
             continue
         box = _box(store, f"tsk-{number}", tier)
         yield Row(
-            "", what, share([_call(box, run) for run in range(_RUNS)], 50), other_name="the command alone", other=bare
+            "", label, share([_call(box, run) for run in range(_RUNS)], 50), other_name="the command alone", other=bare
         )
 
 
@@ -46,7 +46,7 @@ def _bare() -> float:
 
 
 def _call(box: Toolbox, run: int) -> float:
-    """One call; each is a little different, because the same one again and again is stopped."""
+    """Time one call in ms; each differs a little, because identical repeated calls are stopped."""
     began = time.perf_counter()
     result = box.call("shell", {"command": f"true {run}"})
     assert result.ok, result.text
