@@ -44,7 +44,7 @@ class SandboxedProgram:
             end(self.child)
             limits.end(below)
             self._started.close()
-            report(self._context, self._started.aside)
+            report(self._context, self._started.quarantined)
             protected_paths.check_afterwards(self._context)
 
 

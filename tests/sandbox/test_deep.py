@@ -71,7 +71,7 @@ def test_too_many_folders_are_told_and_too_many_names_refused(machine, monkeypat
     for _ in range(2):
         assert box.call("shell", {"command": f"echo {len(told)}"}).ok
     assert len([text for text in told if "has more folders than are looked through" in text]) == 1
-    monkeypatch.setattr("lumen_tui.tools.sandbox.policy._MOST_GUARDED", 1)
+    monkeypatch.setattr("lumen_tui.tools.sandbox.policy._MOST_PROTECTED", 1)
     result = machine.run("true")
     assert not result.ok
     assert "folders and files would have to be guarded, 1 at most" in result.text

@@ -135,7 +135,7 @@ def test_what_comes_after_a_count_is_counted_as_soon_as_it_may_be_too_much(tmp_p
     ticks = itertools.count()
     monkeypatch.setattr(newfiles.time, "monotonic", lambda: next(ticks) / 1000)
     left = [100_000]
-    monkeypatch.setattr(disks, "_room", lambda path: disks.DiskSpace(1 << 40, left[0]))
+    monkeypatch.setattr(disks, "_space", lambda path: disks.DiskSpace(1 << 40, left[0]))
     watched, used = disks.Disks([str(tmp_path)], (), 1 << 30, 100), usage.ResourceUsage()
 
     def make(own: int, others: int) -> None:
@@ -158,7 +158,7 @@ def test_it_counts_on_by_a_clock_that_was_put_back(tmp_path, monkeypatch):
         (tmp_path / str(number)).touch()
     hour = time.time() + 3600
     monkeypatch.setattr(new, "_wall", hour)  # as if it had begun an hour later than it is now
-    assert new.look(hurry=True).files == 40
+    assert new.advance(hurry=True).files == 40
 
 
 def test_neither_the_folders_below_others_nor_those_of_the_engine_count_twice(tmp_path):
@@ -168,7 +168,7 @@ def test_neither_the_folders_below_others_nor_those_of_the_engine_count_twice(tm
         path.touch()
     (tmp_path / "sub").mkdir()
     os.link(tmp_path / "mine", tmp_path / "sub" / "again")
-    tally = new.look(hurry=True)
+    tally = new.advance(hurry=True)
     assert (tally.files, tally.links, tally.closed) == (3, 2, 0)  # state, sub, mine of the task; two names of the other
 
 

@@ -63,33 +63,33 @@ def test_the_second_tier_is_refused_with_what_is_missing(tmp_path, refused, why)
 def test_a_process_that_has_ended_is_not_read_for_ever(monkeypatch):
     answers = iter([b""] * 3)  # what older kernels say of one that is not collected yet
     monkeypatch.setattr(os, "pread", lambda *_: next(answers))
-    assert error_of(lambda: chmod_broker._text(os.getpid(), 4096)) == errno.EFAULT
+    assert error_of(lambda: chmod_broker._read_string(os.getpid(), 4096)) == errno.EFAULT
 
 
 def test_who_can_answer_no_more_lets_go(monkeypatch):
     """With the listener open and nobody behind it, every command would wait for good."""
-    keeper = chmod_broker.ChmodBroker([], [])
+    broker = chmod_broker.ChmodBroker([], [])
     reading, listener = os.pipe()
-    monkeypatch.setattr(chmod_broker, "_taken", lambda *_: listener)
-    os.write(keeper._told, b"9")
-    one = threading.Thread(target=keeper._serve, args=(os.getpid(),))
+    monkeypatch.setattr(chmod_broker, "_fetch_descriptor", lambda *_: listener)
+    os.write(broker._child_out, b"9")
+    one = threading.Thread(target=broker._serve, args=(os.getpid(),))
     one.start()
     one.join(10)
-    assert os.read(keeper._heard, 9) == b"y"
+    assert os.read(broker._child_in, 9) == b"y"
     assert os.read(reading, 1) == b"", "the other side is closed"
-    for fd in (keeper._told, keeper._heard, reading):
+    for fd in (broker._child_out, broker._child_in, reading):
         os.close(fd)
 
 
 def test_errors_of_descriptors_and_addresses():
     """Asked in the command's place, and answered as the kernel does."""
-    keeper = chmod_broker.ChmodBroker([], [])
+    broker = chmod_broker.ChmodBroker([], [])
     name = ctypes.create_string_buffer(b"file")
     own = os.getpid()
-    assert error_of(lambda: keeper._opened(own, 1 << 20, None, 0)) == errno.EBADF
-    assert error_of(lambda: keeper._opened(own, 1 << 20, ctypes.addressof(name), 0)) == errno.EBADF
-    assert error_of(lambda: keeper._opened(own, -100, 0, 0)) == errno.EFAULT
-    for fd in (keeper._report, keeper._told, keeper._heard, keeper._answer):
+    assert error_of(lambda: broker._open_target(own, 1 << 20, None, 0)) == errno.EBADF
+    assert error_of(lambda: broker._open_target(own, 1 << 20, ctypes.addressof(name), 0)) == errno.EBADF
+    assert error_of(lambda: broker._open_target(own, -100, 0, 0)) == errno.EFAULT
+    for fd in (broker._launcher_in, broker._child_out, broker._child_in, broker._launcher_out):
         os.close(fd)
 
 

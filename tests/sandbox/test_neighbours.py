@@ -179,7 +179,10 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
     script = (
         "import sys; from lumen_tui.tools.sandbox import chmod_broker, launcher\n"
         "broker = chmod_broker\n"
-        "broker.ChmodBroker._serve = lambda self, _: (broker.os.read(self._report, 9), broker.os.close(self._answer))\n"
+        "def serve(self, child):\n"
+        "    broker.os.read(self._launcher_in, 9)\n"
+        "    broker.os.close(self._launcher_out)\n"
+        "broker.ChmodBroker._serve = serve\n"
         "sys.exit(launcher.main(sys.argv[1:]))"
     )
     reading, status = os.pipe()

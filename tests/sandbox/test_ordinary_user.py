@@ -102,7 +102,7 @@ def test_what_a_process_has_open_whose_first_thread_has_ended_is_seen():
 def test_a_whole_look_finds_no_fault_with_it(live):
     def look(pid: int) -> list[str]:
         watch = limits.ResourceWatch(limits.Caps(), ["/tmp"])
-        return [watch.look([pid]) for _ in range(20) if not time.sleep(0.02)]
+        return [watch.check([pid]) for _ in range(20) if not time.sleep(0.02)]
 
     assert told(look, live) == repr([""] * 20)
 
@@ -117,9 +117,9 @@ def test_what_stands_in_a_folder_that_was_closed_is_guessed():
             for number in range(3 if few else 3000):
                 os.close(os.open(f"{top}/{name}/{number}", os.O_CREAT))
             os.chmod(f"{top}/{name}", 0)
-            tally = new.look(hurry=True)
+            tally = new.advance(hurry=True)
             while not new.is_through:
-                tally = new.look(hurry=True)
+                tally = new.advance(hurry=True)
             found.append(tally.files > 3000)
             os.chmod(f"{top}/{name}", 0o700)
             closed = tally.closed
@@ -138,7 +138,7 @@ def test_children_that_are_left_uncollected_end_no_command(machine):
 
 def test_numbers_of_processes_that_are_used_again_are_other_processes():
     seen = usage.ResourceUsage()
-    seen.look([os.getpid()])
+    seen.sample([os.getpid()])
     before = seen.seconds
-    seen.look([os.getpid()])
+    seen.sample([os.getpid()])
     assert 0 <= seen.seconds - before < 5

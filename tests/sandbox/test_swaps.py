@@ -115,7 +115,7 @@ def test_a_command_does_not_begin_in_walls_that_are_not_as_meant(machine, monkey
     before = machine.kept()
     result = machine.run("echo RAN; echo evil > @project@/.git/hooks/pre-commit")
     assert not result.ok
-    assert "was changed while its walls were put up" in result.text
+    assert "was changed while its sandbox was set up" in result.text
     assert "RAN" not in result.text
     assert machine.kept() == before
 

@@ -78,7 +78,7 @@ exec "$@"
     [
         (NO_WALLS, "got through: read a secret, signal the engine"),
         ("echo bwrap: No permissions to create new namespace >&2; exit 1", "No permissions to create"),
-        ("exit 0", "did not stand"), ("echo '{}'; exit 0", "{}"),
+        ("exit 0", "was not in place"), ("echo '{}'; exit 0", "{}"),
     ],
 )  # fmt: skip
 def test_a_bubblewrap_that_does_not_hold_is_found_out(tmp_path, script, why):

@@ -1,1 +1,1 @@
-"""The walls around what a worker runs: bubblewrap, else Landlock, else a person's word for every command."""
+"""The sandbox around a worker's commands: bubblewrap, else Landlock, else a person approves each command."""

@@ -1,4 +1,4 @@
-"""From a task's command to the walls it gets: the tier in force, a person's word where there are no walls."""
+"""Decides in which sandbox a task's command runs, and asks a person where there is none."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ UNSANDBOXED_RISK = (
 
 
 class Admission(Struct, frozen=True):
-    """What a command may do, and within which walls."""
+    """The tier and the policy under which a command may run."""
 
     tier: str
     policy: Policy
 
 
 def choose_tier(context: Context) -> tiers.TierChoice:
-    """The tier in force for this task's commands."""
+    """Return the tier in force for this task's commands."""
     sandbox = settings(context)
     path = context.environ.get("PATH", os.defpath)
     return tiers.choose(sandbox, tiers.current_results(context.store.layout.index, path, sandbox))
 
 
 def tier_in_force(context: Context, shell: str) -> str:
-    """The tier, for a task's first event; empty where it runs no commands, or where nothing was tested yet.
+    """Return the tier for a task's first event; empty where it runs no commands, or nothing was tested yet.
 
     ToolError where the task needs commands of all kinds and none is run.
     """
@@ -48,10 +48,10 @@ def tier_in_force(context: Context, shell: str) -> str:
 
 
 def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admission:
-    """The walls for one command; blocks where a person is asked. ToolError where it is not run.
+    """Return the admission of one command; blocks while a person is asked. ToolError where it may not run.
 
-    `checked` is for commands that were found to change nothing and to read only what they name: without walls they
-    need no word.
+    `checked` is for commands known to change nothing and to read only what they name: without a sandbox they need no
+    approval.
     """
     choice = choose_tier(context)
     if choice.tier == tiers.REFUSED:
@@ -59,14 +59,14 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
     if context.rules.write:
         ready_workspace(context)
     if choice.tier == sandboxed_command.ASK and not checked:
-        _ask(context, command, cwd, choice.reason)
+        _ask_person(context, command, cwd, choice.reason)
     sandbox_policy = policy(context, settings(context), os.path.realpath(cwd))
     if choice.tier != sandboxed_command.ASK:
         protected_paths.command_begins(context)
     return Admission(choice.tier, sandbox_policy)
 
 
-def _ask(context: Context, command: str, cwd: str, reason: str) -> None:
+def _ask_person(context: Context, command: str, cwd: str, reason: str) -> None:
     detail = f" ({reason})" if reason else ""
     request = ApprovalRequest(
         tool="shell",

@@ -1,4 +1,4 @@
-"""The first tier: bubblewrap. New namespaces, a read-only system, and only the granted folders writable."""
+"""The first tier: bubblewrap, with new namespaces, a read-only system, and only the granted folders writable."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from lumen_tui.tools.files.below import is_below, is_below_any
 from lumen_tui.tools.sandbox.disks import MIB, PRIVATE_TMP
 from lumen_tui.tools.sandbox.policy import Policy
 
-# Not among them: --new-session. The first process inside stays in the group that ends with us, and its end is the end
-# of all inside; the command itself gets a session without a terminal (cell.py).
+# Without --new-session: the first process inside stays in the process group that ends with us, and its end ends all
+# others; the command itself gets a session without a terminal (sandboxed_command.py).
 _SPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
     "--cap-drop", "ALL",
 )  # fmt: skip
 *_TMP, _SHARED_MEMORY = PRIVATE_TMP
-# Below /run, which is empty inside, these are shown where they are: programs (NixOS) and the resolver's answers.
+# /run is empty inside, except for programs (NixOS) and the resolver's configuration.
 _OF_RUN = ("/run/current-system", "/run/booted-system", "/run/systemd/resolve")
-# The kernel's own switches: their owner is root, and a root without any capability is that owner still.
+# Kernel switches: root owns them, and still does without any capability.
 _SWITCHES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
 _SHM = 64 * MIB
 
 
 def program(path: str) -> str:
-    """Where bubblewrap is, or empty. `path` is a PATH."""
+    """Return the path of bubblewrap, or empty. `path` is a PATH."""
     return shutil.which("bwrap", path=path) or ""
 
 
 def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> list[str]:
-    """What bwrap is told, up to the `--` before the command. Later mounts lie over earlier ones."""
+    """Return the arguments of bwrap, up to the `--` before the command. Later mounts cover earlier ones."""
     words = [*_SPACES, *([] if policy.network else ["--unshare-net"]), "--ro-bind", "/", "/"]
     words += ["--dev", "/dev", "--size", str(_SHM), "--tmpfs", _SHARED_MEMORY, "--proc", "/proc", "--tmpfs", "/run"]
     for path in _OF_RUN:
@@ -38,10 +38,10 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> li
     words += ["--remount-ro", "/run"]
     for path in _SWITCHES:
         words += ["--ro-bind-try", path, path]
-    outside = _outside(policy, cwd)
-    ways = _ways(policy, outside)
+    outside = _read_only_in_tmp(policy, cwd)
+    ways = _shared_tops(policy, outside)
     if policy.scratch:
-        words += [word for folder in _TMP for word in _memory(folder, policy.caps.tmp)]
+        words += [word for folder in _TMP for word in _tmpfs(folder, policy.caps.tmp)]
         words += [word for folder in ways for word in ("--tmpfs", folder)]
         words += _read_only(outside)
     words += _writable(policy)
@@ -58,12 +58,12 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> li
     return [*words, "--chdir", cwd, "--json-status-fd", str(status_fd), "--seccomp", str(filter_fd)]
 
 
-def _memory(folder: str, size: int) -> list[str]:
+def _tmpfs(folder: str, size: int) -> list[str]:
     return ["--size", str(size), "--tmpfs", folder] if os.path.isdir(folder) else []
 
 
-def _outside(policy: Policy, cwd: str) -> list[str]:
-    """What else must be seen of a /tmp that is the command's own: the folder it starts in, and programs."""
+def _read_only_in_tmp(policy: Policy, cwd: str) -> list[str]:
+    """Return what must be visible in the private /tmp: the folder in which the command starts, and programs."""
     candidates = [cwd, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
     return [
         path
@@ -72,9 +72,11 @@ def _outside(policy: Policy, cwd: str) -> list[str]:
     ]
 
 
-def _ways(policy: Policy, outside: list[str]) -> list[str]:
-    """The folders in a /tmp of its own through which it gets to what stands there outside as well, and those which it
-    was meant to get and does not: they take no files, or what is written there would be lost without a word."""
+def _shared_tops(policy: Policy, outside: list[str]) -> list[str]:
+    """Return the folders in the private /tmp that lead to shown paths, or that were requested and not granted.
+
+    They are read-only: files written there would be lost silently.
+    """
     shown = [*policy.writable, *outside, *(cover.folder for cover in policy.covers)]
     tops = {
         os.path.join(tmp, os.path.relpath(path, tmp).split(os.sep)[0])
@@ -86,7 +88,7 @@ def _ways(policy: Policy, outside: list[str]) -> list[str]:
 
 
 def _in_own_tmp(path: str, policy: Policy) -> bool:
-    """Whether it stands where the command has memory of its own instead."""
+    """Return whether a path is covered by the command's private /tmp."""
     shown = (*policy.writable, *(cover.folder for cover in policy.covers))
     return is_below_any(path, PRIVATE_TMP) and not is_below_any(path, shown)
 
@@ -96,7 +98,7 @@ def _read_only(paths: list[str]) -> list[str]:
 
 
 def _writable(policy: Policy) -> list[str]:
-    """The granted folders, and over them what stays as it is. A mount cannot be renamed or removed."""
+    """Mount the granted folders and, over them, the protected paths. A mount cannot be renamed or removed."""
     words = [word for path in policy.writable for word in ("--bind", path, path)]
     words += [word for path in policy.pinned for word in ("--bind", path, path)]
     return words + [word for path in policy.protected for word in ("--ro-bind", path, path)]
@@ -116,8 +118,11 @@ def _hidden(policy: Policy) -> list[str]:
 
 
 def _is_within_reach(path: str) -> bool:
-    """Whether a command gets to a file that we see. A root's keeps to the modes of folders, as it has no capability;
-    what it cannot get to bubblewrap cannot cover either."""
+    """Return whether a command can reach a file that we see.
+
+    A command of root has no capability and is bound by the modes of folders; what it cannot reach, bubblewrap cannot
+    cover either.
+    """
     if os.geteuid() != 0:
         return True
     groups, folder = {os.getegid(), *os.getgroups()}, os.path.dirname(path)

@@ -1,7 +1,7 @@
-"""Modes, owners and times of files under Landlock, which knows nothing of them. The standard library alone.
+"""Carries out chmod, chown and utime for commands under Landlock, which does not cover them. Standard library alone.
 
-The kernel holds each such call of the command and asks the launcher, which makes it in the command's place: on a file
-that it has opened by then, so that nobody swaps it, and only below what may be written. See seccomp_unotify(2).
+The kernel suspends each such call and asks the launcher (seccomp_unotify(2)), which makes it in the command's place: on
+a descriptor that it has opened, so that nobody can swap the file, and only below the writable folders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumen_tui.tools.files.below import is_below, is_below_any
 
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _PIDFD_GETFD = 438
-_FILTER, _LISTENER, _WAIT_KILLABLE = 1, 1 << 3, 1 << 5  # the mode, and two flags
+_FILTER, _LISTENER, _WAIT_KILLABLE = 1, 1 << 3, 1 << 5  # the operation, and two flags
 _RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
 _NOTE = struct.Struct("=QIIiIQ6Q")
 _HERE, _NOFOLLOW, _EMPTY = -100, 0x100, 0x1000  # AT_FDCWD and two flags
@@ -28,7 +28,7 @@ _PATH_MAX, _PAGE = 4096, 4096
 _TIMES = 32  # bytes of two `struct timespec`
 _ANSWER = b"y"
 
-# Number of the call -> its name, the places of folder, path and flags among its arguments; -1: it has none.
+# Call number -> action, and the positions of folder, path and flags among its arguments; -1: it has none.
 _CALLS: dict[str, dict[int, tuple[str, int, int, int]]] = {
     "x86_64": {
         90: ("mode", -1, 0, -1), 91: ("mode", 0, -1, -1), 268: ("mode", 0, 1, -1), 452: ("mode", 0, 1, 3),
@@ -43,99 +43,99 @@ _CALLS: dict[str, dict[int, tuple[str, int, int, int]]] = {
 
 
 def calls(machine: str) -> tuple[int, ...]:
-    """The system calls that are asked about."""
+    """Return the system calls that the kernel asks about."""
     return tuple(_CALLS[machine])
 
 
 class ChmodBroker:
-    """Answers for one command, in a thread of the launcher."""
+    """Answers the kernel for one command, in a thread of the launcher."""
 
     def __init__(self, roots: list[str], protected: list[str]) -> None:
         self._granted = [(root, [path for path in protected if not is_below(root, path)]) for root in roots]
         self._calls = _CALLS[os.uname().machine]
-        self._report, self._told = os.pipe()
-        self._heard, self._answer = os.pipe()
+        self._launcher_in, self._child_out = os.pipe()
+        self._child_in, self._launcher_out = os.pipe()
 
     def listen(self, program: bytes) -> None:
-        """In the child: set the filter, and wait until the launcher listens. OSError where it does not."""
-        os.close(self._report)
-        os.close(self._answer)
-        fd = _filter(program)
-        os.write(self._told, b"%d" % fd)
-        if (answer := os.read(self._heard, 500)) != _ANSWER:
+        """In the child: install the filter and wait until the launcher listens. OSError where it does not."""
+        os.close(self._launcher_in)
+        os.close(self._launcher_out)
+        fd = _install_filter(program)
+        os.write(self._child_out, b"%d" % fd)
+        if (answer := os.read(self._child_in, 500)) != _ANSWER:
             reason = answer.decode(errors="replace") or "the launcher has ended"
             raise OSError(f"nobody watches over the modes of files: {reason}")
-        for descriptor in (fd, self._told, self._heard):
+        for descriptor in (fd, self._child_out, self._child_in):
             os.close(descriptor)
 
     def start(self, child: int) -> None:
-        """In the launcher, after the fork."""
-        os.close(self._told)
-        os.close(self._heard)
+        """In the launcher, after the fork: answer from a thread."""
+        os.close(self._child_out)
+        os.close(self._child_in)
         _thread.start_new_thread(self._serve, (child,))
 
     def _serve(self, child: int) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the main thread's
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # signals belong to the main thread
         try:
-            message = os.read(self._report, 16)
+            message = os.read(self._launcher_in, 16)
             if not message:
                 return
-            listener = _taken(child, int(message))
-            os.write(self._answer, _ANSWER)
+            listener = _fetch_descriptor(child, int(message))
+            os.write(self._launcher_out, _ANSWER)
         except OSError as error:
             with contextlib.suppress(BrokenPipeError):
-                os.write(self._answer, str(error).encode(errors="replace")[:400])
+                os.write(self._launcher_out, str(error).encode(errors="replace")[:400])
             return
         finally:
-            os.close(self._report)
-            os.close(self._answer)
+            os.close(self._launcher_in)
+            os.close(self._launcher_out)
         try:
-            while self._one(listener):
+            while self._answer_one(listener):
                 pass
         finally:
-            os.close(listener)  # from here on the kernel refuses; with it open, every command would wait for good
+            os.close(listener)  # now the kernel refuses the calls; left open, every command would wait forever
 
-    def _one(self, listener: int) -> bool:
+    def _answer_one(self, listener: int) -> bool:
         notification = bytearray(_NOTE.size)
         try:
             fcntl.ioctl(listener, _RECEIVE, notification)
         except OSError as error:
-            return error.errno in (errno.EINTR, errno.ENOENT)  # else nobody is left
+            return error.errno in (errno.EINTR, errno.ENOENT)  # otherwise no process is left
         request_id, *_ = _NOTE.unpack(notification)
-        error_number = self._said(listener, bytes(notification))
+        error_number = self._perform(listener, bytes(notification))
         try:
             fcntl.ioctl(listener, _SEND, struct.pack("=QqiI", request_id, 0, -error_number, 0))
         except OSError:
-            pass  # it was ended meanwhile
+            pass  # the process ended meanwhile
         return True
 
-    def _said(self, listener: int, notification: bytes) -> int:
-        """Do what was asked for; 0, or the error's number."""
+    def _perform(self, listener: int, notification: bytes) -> int:
+        """Carry out the requested call; return 0 or an errno."""
         request_id, pid, _, call, _, _, *arguments = _NOTE.unpack(notification)
         action, folder, path, flags = self._calls[call]
         fd = -1
         try:
             start = _signed(arguments[folder]) if folder >= 0 else _HERE
             alone = path < 0 or (action == "times" and not arguments[path] and start != _HERE)
-            fd = self._opened(pid, start, None if alone else arguments[path], _flags(action, arguments, flags))
+            fd = self._open_target(pid, start, None if alone else arguments[path], _flags(action, arguments, flags))
             values = arguments[max(folder, path) + 1 :]
-            times = _bytes(pid, values[0], _TIMES) if action == "times" and values[0] else None
-            fcntl.ioctl(listener, _VALID, struct.pack("=Q", request_id))  # it is still the process that was looked at
+            times = _read_memory(pid, values[0], _TIMES) if action == "times" and values[0] else None
+            fcntl.ioctl(listener, _VALID, struct.pack("=Q", request_id))  # the pid is still that process
             self._check(fd, action)
-            _do(fd, action, values, times)
+            _apply(fd, action, values, times)
         except OSError as error:
             return error.errno or errno.EPERM
-        except Exception:  # noqa: BLE001 - the edge: the command waits for an answer, and what is not understood is no
+        except Exception:  # noqa: BLE001 - the edge: the command waits for an answer, and an unknown error is a refusal
             return errno.EPERM
         finally:
             if fd >= 0:
                 os.close(fd)
         return 0
 
-    def _opened(self, pid: int, folder: int, address: int | None, flags: int) -> int:
-        """The file that is meant, as a descriptor that only names it. Without an address it is `folder` itself."""
+    def _open_target(self, pid: int, folder: int, address: int | None, flags: int) -> int:
+        """Return an O_PATH descriptor of the target. Without an address that is `folder` itself."""
         base = f"/proc/{pid}/cwd" if folder == _HERE else f"/proc/{pid}/fd/{folder}"
-        path = b"" if address is None else _text(pid, address)
+        path = b"" if address is None else _read_string(pid, address)
         if folder != _HERE and not path.startswith(b"/") and not os.path.lexists(base):
             raise OSError(errno.EBADF, "")
         if not path:
@@ -151,20 +151,20 @@ class ChmodBroker:
     def _check(self, fd: int, action: str) -> None:
         status = os.fstat(fd)
         if action in ("owner", "own link"):
-            return  # it is only looked at
+            return  # ownership is only compared
         if status.st_uid != os.geteuid() and (action == "mode" or os.geteuid() == 0):
-            raise PermissionError(errno.EPERM, "")  # who writes a file of others may touch it: the kernel knows
+            raise PermissionError(errno.EPERM, "")  # times of others' writable files: the kernel decides
         if stat.S_ISLNK(status.st_mode) and action == "mode":
             raise OSError(errno.EOPNOTSUPP, "")
         place = os.readlink(f"/proc/self/fd/{fd}")
         if not place.startswith("/") or not status.st_nlink:
-            return  # a pipe, memory, what is removed already
+            return  # a pipe, memory, or a removed file
         if not any(is_below(place, root) and not is_below_any(place, protected) for root, protected in self._granted):
             raise PermissionError(errno.EPERM, "")
 
 
-def _filter(program: bytes) -> int:
-    """From here on the filter holds; the descriptor on which it asks."""
+def _install_filter(program: bytes) -> int:
+    """Install the filter for this process and return the descriptor on which it asks."""
     code = ctypes.create_string_buffer(program)
     head = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -175,8 +175,8 @@ def _filter(program: bytes) -> int:
     return fd
 
 
-def _taken(child: int, number: int) -> int:
-    """The child's descriptor as one of ours; OSError where the system does not let us."""
+def _fetch_descriptor(child: int, number: int) -> int:
+    """Duplicate a descriptor of the child into this process; OSError where the system forbids it."""
     libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(child)
     try:
@@ -199,7 +199,7 @@ def _flags(action: str, arguments: list[int], at: int) -> int:
     return _NOFOLLOW if action == "own link" else arguments[at] & 0xFFFFFFFF if at >= 0 else 0
 
 
-def _do(fd: int, action: str, values: list[int], times: bytes | None) -> None:
+def _apply(fd: int, action: str, values: list[int], times: bytes | None) -> None:
     if action == "mode":
         _set_mode(fd, values[0] & 0o7777)
     elif action == "times":
@@ -208,24 +208,24 @@ def _do(fd: int, action: str, values: list[int], times: bytes | None) -> None:
         status = os.fstat(fd)
         for requested, current in zip(values, (status.st_uid, status.st_gid), strict=False):
             if _signed(requested) != -1 and requested & 0xFFFFFFFF != current:
-                raise PermissionError(errno.EPERM, "")  # nobody is given anything
+                raise PermissionError(errno.EPERM, "")  # no file changes its owner
 
 
 def _set_mode(fd: int, mode: int) -> None:
-    """No program may run with the rights of its owner or group; for folders the bit only says whose new files are."""
+    """Set the mode, without set-ID bits on programs; on folders they only set the group of new files."""
     if mode & (stat.S_ISUID | stat.S_ISGID) and not stat.S_ISDIR(os.fstat(fd).st_mode):
         raise PermissionError(errno.EPERM, "")
     os.chmod(f"/proc/self/fd/{fd}", mode)
 
 
 def _set_times(fd: int, times: bytes | None) -> None:
-    """As they were given: `now` is the kernel's own, whose clock for files is coarser than ours."""
+    """Set the times as given; None is the kernel's own `now`, whose clock for files is coarser."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.utimensat(_HERE, b"/proc/self/fd/%d" % fd, times, 0) != 0:
         raise OSError(ctypes.get_errno(), "")
 
 
-def _bytes(pid: int, address: int, size: int) -> bytes:
+def _read_memory(pid: int, address: int, size: int) -> bytes:
     fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = os.pread(fd, size, address)
@@ -234,16 +234,16 @@ def _bytes(pid: int, address: int, size: int) -> bytes:
     finally:
         os.close(fd)
     if len(data) != size:
-        raise OSError(errno.EFAULT, "")  # it has ended: there is nothing, and never will be
+        raise OSError(errno.EFAULT, "")  # the process has ended
     return data
 
 
-def _text(pid: int, address: int) -> bytes:
-    """A text up to its NUL, page by page: the next one may not be there."""
+def _read_string(pid: int, address: int) -> bytes:
+    """Read a string up to its NUL, page by page: the next page may not be mapped."""
     data = b""
     while len(data) < _PATH_MAX:
         at = address + len(data)
-        data += _bytes(pid, at, _PAGE - at % _PAGE)
+        data += _read_memory(pid, at, _PAGE - at % _PAGE)
         text, end, _ = data.partition(b"\0")
         if end:
             return text

@@ -1,4 +1,4 @@
-"""What the processes of one command hold open. One look serves every limit that counts some of it, and the locks."""
+"""The open descriptors of one command's processes, listed once for all limits and the check for locks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-MOST = 20_000  # open files of one command that are looked at
+MOST = 20_000  # open files of one command that are examined
 _MEMORY_FILE = "/memfd:"
-_NOTICES = ("anon_inode:inotify", "anon_inode:[fanotify]")
-MOST_NOTICES = 16  # of the 128 that most systems give to each user
+_WATCHERS = ("anon_inode:inotify", "anon_inode:[fanotify]")
+MOST_WATCHERS = 16  # of the 128 that most systems give to each user
 MOST_IN_TRANSIT = 64
-_TOUCHED = {"Rss:": 1024, "Anonymous:": -1024}  # what is private of it counts with the process's own memory
-OUT_OF_SIGHT = "?"  # as a path: of a program that nobody may read, or that said that nobody may look
+_TOUCHED = {"Rss:": 1024, "Anonymous:": -1024}  # its private part counts as anonymous memory of the process
+OUT_OF_SIGHT = "?"  # as a path: the process is unreadable or not dumpable
 _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 
 
 class OpenDescriptor(NamedTuple):
-    """A descriptor: the process or thread below /proc that has it, its number there, and where it leads."""
+    """A descriptor: the folder below /proc of its process or thread, its number there, and its target."""
 
     holder: str
     number: str
@@ -25,13 +25,15 @@ class OpenDescriptor(NamedTuple):
 
     @property
     def facts(self) -> str:
-        """The file in which the kernel tells of it."""
+        """The file in which the kernel describes it."""
         return f"{self.holder}/fdinfo/{self.number}"
 
 
 def threads(pid: int) -> Iterator[str]:
-    """Where the kernel tells of a process, and then of each of its threads: the first one may have ended before the
-    others. All have the same memory and, as the filter of system calls lets none part with them, descriptors."""
+    """Yield the folder of a process below /proc, then those of its threads: the first thread may end before the others.
+
+    All share memory and, since the seccomp filter forbids unsharing them, descriptors.
+    """
     yield f"/proc/{pid}"
     try:
         yield from (f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task"))
@@ -40,12 +42,12 @@ def threads(pid: int) -> Iterator[str]:
 
 
 def proc_lines(pid: int, name: str) -> list[str]:
-    """What a file of proc(5) tells of the memory of a process; nothing where it has ended."""
+    """Return the lines of a memory file of proc(5), such as `maps`; empty where the process has ended."""
     return next(filter(None, (read_lines(f"{place}/{name}") for place in threads(pid))), [])
 
 
 def open_files(pids: Iterable[int]) -> Iterator[OpenDescriptor]:
-    """All descriptors of these processes; of one that does not let us look a single one without a number."""
+    """Yield the descriptors of these processes; for an unreadable process a single one without a number."""
     for pid in pids:
         for place in threads(pid):
             try:
@@ -67,18 +69,18 @@ def open_files(pids: Iterable[int]) -> Iterator[OpenDescriptor]:
 
 
 def _has_ended(place: str) -> bool:
-    """Whether it holds nothing any more, and only waits for its parent to ask: then all of it belongs to root."""
+    """Return whether the process is a zombie, whose files in /proc belong to root."""
     return not any(line.startswith("Vm") for line in read_lines(f"{place}/status"))
 
 
 def memory_files(open_files: Iterable[OpenDescriptor]) -> dict[int, int]:
-    """The memory files among them: the bytes that each takes, whoever wrote them, by the number of its inode."""
+    """Return the bytes of each memory file among them, by inode."""
     opened = statuses(file for file in open_files if file.path.startswith(_MEMORY_FILE))
     return {status.st_ino: status.st_blocks * 512 for status in opened}
 
 
 def statuses(open_files: Iterable[OpenDescriptor]) -> Iterator[os.stat_result]:
-    """What stat(2) tells of the files that are still open; through the descriptor, as some have no name any more."""
+    """Yield stat(2) of the files that are still open; through the descriptor, as some have no name any more."""
     for file in open_files:
         try:
             yield os.stat(f"{file.holder}/fd/{file.number}")
@@ -87,13 +89,13 @@ def statuses(open_files: Iterable[OpenDescriptor]) -> Iterator[os.stat_result]:
 
 
 def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:
-    """The same of what is mapped: the bytes that the processes have touched of each, added up."""
+    """Return the bytes of each mapped memory file that the processes have touched, by inode."""
     sizes: dict[int, int] = {}
     for pid in pids:
         inode = 0
         for line in proc_lines(pid, "smaps"):
             words = line.split(maxsplit=5)
-            if len(words) > 4 and not words[0].endswith(":"):  # where, rights, offset, device, inode, name
+            if len(words) > 4 and not words[0].endswith(":"):  # address, rights, offset, device, inode, name
                 inode = int(words[4]) if words[-1].startswith(_MEMORY_FILE) else 0
                 sizes.setdefault(inode, 0)
             elif inode and words[0] in _TOUCHED:
@@ -103,18 +105,18 @@ def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:
 
 
 def too_many_watches(open_files: Iterable[OpenDescriptor]) -> str:
-    """Why a command must end that leaves other programs of the user without notices of files; empty where not."""
-    notices = [file for file in open_files if file.path in _NOTICES]
-    if len(notices) > MOST_NOTICES:
-        return f"it had more than {MOST_NOTICES} inotify instances, of which other programs need some as well"
+    """Return why a command must end that uses up the user's inotify instances or watches; else empty."""
+    watchers = [file for file in open_files if file.path in _WATCHERS]
+    if len(watchers) > MOST_WATCHERS:
+        return f"it had more than {MOST_WATCHERS} inotify instances, of which other programs need some as well"
     most = int(next(iter(read_lines(_WATCHES)), "0")) // 2
-    if most and sum(len(read_lines(file.facts)) for file in notices) > most:
+    if most and sum(len(read_lines(file.facts)) for file in watchers) > most:
         return f"it watched more than {most:,} files and folders, of which other programs need to watch some as well"
     return ""
 
 
 def in_transit(open_files: Iterable[OpenDescriptor]) -> int:
-    """How many descriptors were sent through a socket and not taken yet: no process has them."""
+    """Count the descriptors that were sent through a socket and not received yet: no process holds them."""
     return sum(
         int(line.split()[1])
         for file in open_files
@@ -125,7 +127,7 @@ def in_transit(open_files: Iterable[OpenDescriptor]) -> int:
 
 
 def link_target(link: str) -> str:
-    """Where a link leads; empty where that cannot be told."""
+    """Return the target of a link; empty where it cannot be read."""
     try:
         return os.readlink(link)
     except OSError:
@@ -133,9 +135,9 @@ def link_target(link: str) -> str:
 
 
 def read_lines(path: str) -> list[str]:
-    """What the kernel tells in a file; nothing where it tells nothing."""
+    """Return the lines of a file in /proc; empty where it cannot be read."""
     try:
-        with open(path, "rb", buffering=0) as stream:  # a third of the time, which each look feels
+        with open(path, "rb", buffering=0) as stream:  # unbuffered takes a third of the time
             text = stream.read().decode("utf-8", "replace")
     except OSError:
         return []

@@ -1,4 +1,4 @@
-"""What one command may leave on the disks where it writes: so many bytes, and so many files."""
+"""Limits on what one command may leave on the disks where it writes: bytes and files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumen_tui.tools.sandbox.newfiles import NewFiles, NewFileTally
 from lumen_tui.tools.sandbox.usage import ResourceUsage
 
 MIB = 1024 * 1024
-# What bubblewrap gives each command for its own, in memory.
+# Folders that bubblewrap mounts in memory, privately for each command.
 PRIVATE_TMP = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 _LEAST_FREE = 96 * MIB
 _LEAST_FILES = 10_000
@@ -19,32 +19,32 @@ _DELETED = " (deleted)"
 
 
 class DiskSpace(NamedTuple):
-    """What a file system still takes; -1 where it does not say."""
+    """Free space of a file system; -1 where it does not tell."""
 
     size: int = -1  # bytes
     files: int = -1
 
 
 class Disks:
-    """Others write as well, so both must be true: the disk has less room, and the command made that of it."""
+    """Watches the disks of one command.
+
+    Others write there as well, so both must hold: the disk has less space, and the command wrote that much.
+    """
 
     def __init__(self, roots: Iterable[str], without: Iterable[str], size: int, files: int) -> None:
-        """`size` bytes and `files` files are the most; what stands below `without` is not the command's."""
+        """At most `size` bytes and `files` files may be made; what is below `without` does not count."""
         self._most = DiskSpace(size, files)
         roots = tuple(roots)
         places = {_device(path): path for path in roots}.values()
-        self._rooms = {path: room for path in places if (room := _room(path)).size >= 0}
-        self._untold = any(room.files < 0 for room in self._rooms.values())
+        self._spaces = {path: room for path in places if (room := _space(path)).size >= 0}
+        self._files_unknown = any(room.files < 0 for room in self._spaces.values())
         self._new = NewFiles(roots, without)
-        self._began: DiskSpace | None = None  # what the disks had taken when the count began that goes on
-        self._counted = (
-            DiskSpace(0, 0),
-            DiskSpace(0, 0),
-        )  # what the last count found, and what they had taken at its beginning
+        self._began: DiskSpace | None = None  # consumed when the current count began
+        self._counted = (DiskSpace(0, 0), DiskSpace(0, 0))  # the last count, and consumed when it began
 
     def exceeded(self, used: ResourceUsage, open_files: Iterable[OpenDescriptor]) -> str:
-        """Why the command has to end, or empty. Asked in every look."""
-        spaces = [(before, _room(path)) for path, before in self._rooms.items()]
+        """Return why the command must end, or empty. Called in every check of the watch."""
+        spaces = [(before, _space(path)) for path, before in self._spaces.items()]
         size = _allowed([(before.size, now.size) for before, now in spaces], self._most.size, _LEAST_FREE)
         files = _allowed([(before.files, now.files) for before, now in spaces], self._most.files, _LEAST_FILES)
         consumed = DiskSpace(
@@ -52,35 +52,34 @@ class Disks:
             sum(before.files - now.files for before, now in spaces),
         )
         tally = self._count(consumed, size if used.children_unaccounted else 0, files)
-        written = (
-            max(used.written, tally.size + _deleted(open_files)) if size and used.children_unaccounted else used.written
-        )
+        written = used.written
+        if size and used.children_unaccounted:
+            written = max(written, tally.size + _deleted_bytes(open_files))
         if size and written > size:
             return f"it filled the disk: it wrote {written // MIB:,} MiB, and may write {self._most.size // MIB:,}"
-        new_names = tally.links + (tally.files if files or self._untold else 0)
+        new_names = tally.links + (tally.files if files or self._files_unknown else 0)
         if new_names > (files or self._most.files) or (files and tally.closed):
             return self.too_many_files
         return ""
 
     def _count(self, consumed: DiskSpace, size: int, files: int) -> NewFileTally:
-        """Go on counting, in a hurry where the command may have made too much: in all that was taken since the last
-        count began, and what that had found."""
+        """Continue counting new files, in a hurry where the last count and the space consumed since exceed a limit."""
         counted, consumed_then = self._counted
         hurry = bool(files and counted.files + consumed.files - consumed_then.files > files)
         hurry = hurry or bool(size and counted.size + consumed.size - consumed_then.size > size)
         self._began = (self._began or consumed) if hurry else None
-        tally = self._new.look(hurry=hurry)
+        tally = self._new.advance(hurry=hurry)
         if self._began and self._new.is_through:
             self._counted, self._began = (DiskSpace(tally.size, tally.files + tally.links), self._began), None
         return tally
 
     def exceeded_in_memory(self, pids: Iterable[int]) -> str:
-        """The same for what it has in its own folders in memory, of which nobody else makes anything."""
-        return self.too_many_files if _in_memory(pids) > self._most.files else ""
+        """Return the same for the private folders in memory, where nobody else writes."""
+        return self.too_many_files if _files_in_tmp(pids) > self._most.files else ""
 
     @property
     def too_many_files(self) -> str:
-        """The reason with what to do."""
+        """The reason for the end, with what to do."""
         return (
             f"it made too many files: a command may make {self._most.files:,}, and not all that the disk takes. Make "
             "fewer at a time, or let the operator raise [sandbox] files in lumen.toml"
@@ -88,8 +87,8 @@ class Disks:
 
 
 def _allowed(spaces: list[tuple[int, int]], limit: int, floor: int) -> int:
-    """The most that the command may have taken where some room, before and now, got smaller by more than `most`, or
-    leaves hardly any; 0 where none did."""
+    """Return how much the command may have consumed where the free space of some disk shrank by more than `limit` or
+    is nearly used up; 0 where no disk did. `spaces` are pairs of free space before and now."""
     limits = []
     for before, current in spaces:
         short = min(before, floor) // 2
@@ -98,7 +97,7 @@ def _allowed(spaces: list[tuple[int, int]], limit: int, floor: int) -> int:
     return min(limits, default=0)
 
 
-def _room(path: str) -> DiskSpace:
+def _space(path: str) -> DiskSpace:
     try:
         status = os.statvfs(path)
     except OSError:
@@ -106,8 +105,8 @@ def _room(path: str) -> DiskSpace:
     return DiskSpace(status.f_bavail * status.f_frsize, status.f_ffree if status.f_files else -1)
 
 
-def _in_memory(pids: Iterable[int]) -> int:
-    """How many files and names of files it has there; each takes memory of the kernel, and none of a process's."""
+def _files_in_tmp(pids: Iterable[int]) -> int:
+    """Count files in the private tmpfs mounts: each takes kernel memory that no process accounts for."""
     file_counts = {}
     outside = {0, *map(_device, PRIVATE_TMP)}
     for pid in pids:
@@ -123,14 +122,14 @@ def _in_memory(pids: Iterable[int]) -> int:
 
 
 def _device(path: str) -> int:
-    """The number of the file system there, 0 where that cannot be told."""
+    """Return the device number of the file system at a path, 0 where that is unknown."""
     try:
         return os.stat(path).st_dev
     except OSError:
         return 0
 
 
-def _deleted(open_files: Iterable[OpenDescriptor]) -> int:
-    """Bytes of files that have no name any more and are open still."""
+def _deleted_bytes(open_files: Iterable[OpenDescriptor]) -> int:
+    """Return the bytes of deleted files that are still open."""
     files = statuses(file for file in open_files if file.path.endswith(_DELETED))
     return sum({(status.st_dev, status.st_ino): status.st_blocks * 512 for status in files}.values())

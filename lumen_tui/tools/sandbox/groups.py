@@ -1,6 +1,6 @@
-"""A control group that counts the processes of one command: for root, whom no other limit of the kernel holds.
+"""A control group that limits the processes of one command for root, to whom RLIMIT_NPROC does not apply.
 
-Everybody else gets RLIMIT_NPROC. Where no group can be made (root in a container), the watch alone looks.
+Where no group can be made (root in a container), the watch alone counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _PREFIX = "lumen-"
 
 
 def make(most: int) -> str:
-    """The folder of a new group for at most `most` threads; empty where there is none to be had, or none is needed."""
+    """Make a group for at most `most` threads and return its folder; empty where none can be made or is needed."""
     if os.getuid() != 0:
         return ""
     for parent in _parents():
@@ -29,7 +29,7 @@ def make(most: int) -> str:
 
 
 def drop(folder: str) -> None:
-    """Take an empty group away; one that still holds a process stays until the next sweep."""
+    """Remove an empty group; one that still holds a process stays until the next sweep."""
     try:
         if folder:
             os.rmdir(folder)
@@ -38,7 +38,7 @@ def drop(folder: str) -> None:
 
 
 def refused(folder: str) -> bool:
-    """Whether the kernel refused it a process, since it had as many as it may."""
+    """Return whether the kernel refused the group a process because of its limit."""
     try:
         with open(os.path.join(folder, "pids.events"), encoding="ascii") as events:
             return any(line.startswith("max ") and line.split()[1] != "0" for line in events)
@@ -47,14 +47,14 @@ def refused(folder: str) -> bool:
 
 
 def with_group(folder: str, argv: list[str]) -> list[str]:
-    """`argv` behind a shell that enters the group first; the command is not begun where it cannot."""
+    """Prefix `argv` with a shell that enters the group first, and does not exec the command where it cannot."""
     if not folder:
         return argv
     return ["/bin/sh", "-c", 'echo 0 >"$0" && exec "$@"', os.path.join(folder, "cgroup.procs"), *argv]
 
 
 def _parents() -> list[str]:
-    """Where a group can be made: in our own (version 1), or beside or in it (version 2)."""
+    """Return the folders in which a group can be made: our own (version 1), or it and its parent (version 2)."""
     own = _own()
     folders = [_V1 + own["pids"]] if "pids" in own and os.path.isdir(_V1) else []
     if "" in own:
@@ -66,7 +66,7 @@ def _parents() -> list[str]:
 
 
 def _own() -> dict[str, str]:
-    """Our groups by controller; version 2 under the empty name."""
+    """Return our own groups by controller; version 2 under the empty name."""
     try:
         with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as listed:
             rows = [line.rstrip("\n").split(":", 2) for line in listed]
@@ -97,7 +97,7 @@ def _set(path: str, value: str) -> bool:
 
 
 def _sweep(parent: str) -> None:
-    """Take away what workers that were killed left behind."""
+    """Remove the groups of workers that were killed."""
     try:
         names = [name for name in os.listdir(parent) if name.startswith(_PREFIX)]
     except OSError:

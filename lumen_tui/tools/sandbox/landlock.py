@@ -1,6 +1,6 @@
 """The second tier: Landlock, for systems without bubblewrap or without user namespaces.
 
-A launcher (`launcher.py`, the standard library alone) takes the rights away from itself and becomes the command.
+A launcher (`launcher.py`, the standard library alone) restricts itself and execs the command.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from lumen_tui.tools.files.below import is_below_any
 from lumen_tui.tools.sandbox import chmod_broker, launcher, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
 
-LEAST_ABI = 6  # below it a command could send signals to the engine, and reach abstract UNIX sockets
+LEAST_ABI = 6  # an older one does not stop signals to the engine and abstract UNIX sockets
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
 def abi() -> int:
-    """The version of Landlock that the kernel speaks; 0 where there is none."""
+    """Return the Landlock version of the kernel; 0 without Landlock."""
     if not seccomp.supported() or not sys.platform.startswith("linux"):
         return 0
     version: int = ctypes.CDLL(None).syscall(launcher.CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
@@ -28,8 +28,8 @@ def abi() -> int:
 
 
 def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
-    """The launcher's command line, up to the command itself."""
-    hidden = [*policy.hidden, *_not_shown(policy)]
+    """Return the launcher's command line, up to the command itself."""
+    hidden = [*policy.hidden, *_uncovered_entries(policy)]
     protected = [*policy.protected, *hidden]
     roots = [root for root in policy.writable if not is_below_any(root, protected)]
     order = {
@@ -49,7 +49,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
 
 
 def unsandboxed() -> list[str]:
-    """The launcher's command line for a command without a sandbox, all of which ends with this process all the same."""
+    """Return the launcher's command line for a command without a sandbox, whose processes still end with this one."""
     return _launcher({"unsandboxed": True, "parent": os.getpid()})
 
 
@@ -58,12 +58,12 @@ def _launcher(order: dict[str, Any]) -> list[str]:
 
 
 def families(policy: Policy) -> tuple[int, ...]:
-    """Kinds of socket. Landlock does not see UNIX sockets and UDP, so without a network there are none at all."""
+    """Return the allowed socket families: none without a network, as Landlock ignores UDP and UNIX sockets."""
     return seccomp.INTERNET if policy.network else ()
 
 
-def _not_shown(policy: Policy) -> list[str]:
-    """What covered folders hold beyond what is shown of them."""
+def _uncovered_entries(policy: Policy) -> list[str]:
+    """Return the entries of covered folders that are not shown."""
     paths = []
     for cover in policy.covers:
         try:

@@ -1,8 +1,8 @@
-"""Become a command that Landlock holds: `python -I -S launcher.py ORDER COMMAND...`, the standard library alone.
+"""Runs a command under Landlock: `python -I -S launcher.py ORDER COMMAND...`, with the standard library alone.
 
-This process forks. The child gives its rights up and becomes the command; the parent keeps none of its pipes,
-waits, ends whatever the command left behind, and passes its exit code on. It ends everything too when it gets
-TERM, which the kernel sends where the worker dies. An `unsandboxed` order does all that without a sandbox.
+This process forks. The child gives up its rights and execs the command; the parent keeps none of its pipes, waits, ends
+whatever the command left behind, and passes on its exit code. It also ends everything on TERM, which the kernel sends
+when the worker dies. An `unsandboxed` order does all that without a sandbox.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 _ALL_FS = (1 << 16) - 1
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
-# Not among them: making devices and sockets.
+# Without making devices and sockets.
 _WRITE = _ALL_FS & ~(1 << 6) & ~(1 << 9) & ~(1 << 11) & ~_IOCTL
 _TERM = frozenset({signal.SIGTERM})
 _TCP, _SCOPED, _SIGNALS = 3, 3, 2  # bind and connect; abstract UNIX sockets and signals; signals
@@ -34,8 +34,8 @@ _SET_PDEATHSIG, _SET_SUBREAPER, _SET_NO_NEW_PRIVS, _DROP_BOUND = 1, 36, 38, 24  
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _LAST_CAPABILITY = 63
 _FAILED = 126
-_ROUNDS, _ROUND_SECONDS = 400, 0.005  # of ending what is left
-_NICE = 5  # a command that takes all it gets must not starve the worker that watches it
+_ROUNDS, _ROUND_SECONDS = 400, 0.005  # of ending the remaining processes
+_NICE = 5  # a busy command must not starve the worker that watches it
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -54,7 +54,7 @@ def _prctl(option: int, *values: Any) -> int:
 
 
 def parts(top: str, excluded: list[str]) -> tuple[list[str], list[str]]:
-    """`top` without what is `out`: whole paths, and the folders that had to be taken apart. Links are left out."""
+    """Return `top` without the `excluded` paths: whole paths, and folders that had to be split. Links are left out."""
     if any(top == path or top.startswith(path.rstrip("/") + "/") for path in excluded):
         return [], []
     below = [path for path in excluded if path.startswith(top.rstrip("/") + "/")]
@@ -74,10 +74,10 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return  # it went meanwhile: nothing is granted
+        return  # removed meanwhile: nothing is granted
     try:
         if os.readlink(f"/proc/self/fd/{fd}") != path:
-            return  # somebody put a link in the way meanwhile
+            return  # somebody put a link there meanwhile
         if not os.path.isdir(f"/proc/self/fd/{fd}"):
             rights &= _FILE_RIGHTS
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, fd))
@@ -95,23 +95,23 @@ def _ruleset(order: dict[str, Any]) -> int:
     for path in whole:
         _allow(ruleset, path, _READ)
     for path in split:
-        _allow(ruleset, path, _READ_DIR)  # names can be listed, contents not read
+        _allow(ruleset, path, _READ_DIR)  # can be listed, but its files not read
     for device in order["devices"]:
         _allow(ruleset, device, _READ_FILE | _WRITE_FILE | _IOCTL)
     for root in order["writable"]:
-        for path in parts(root, _kept_of(root, order["protected"]))[0]:
+        for path in parts(root, _protected_below(root, order["protected"]))[0]:
             _allow(ruleset, path, _READ | _WRITE)
     return ruleset
 
 
-def _kept_of(root: str, protected: list[str]) -> list[str]:
-    """What stays as it is below `root`. The task's own folder is granted, and the state folder above it is not."""
+def _protected_below(root: str, protected: list[str]) -> list[str]:
+    """Return the protected paths below `root`; a granted root inside a protected folder stays writable."""
     return [path for path in protected if root != path and not root.startswith(path.rstrip("/") + "/")]
 
 
 def _drop_capabilities() -> None:
     for number in range(_LAST_CAPABILITY + 1):
-        _prctl(_DROP_BOUND, number)  # fails for who has none, and above the last one
+        _prctl(_DROP_BOUND, number)  # fails without the capability, and above the last one
     header, data = struct.pack("=Ii", 0x20080522, 0), bytes(24)
     _call(_CAPSET[os.uname().machine], ctypes.create_string_buffer(header), ctypes.create_string_buffer(data))
 
@@ -128,8 +128,8 @@ def _import_broker() -> ModuleType:
     return chmod_broker
 
 
-def _first_to_go() -> None:
-    """Where the machine runs out of memory, the kernel ends this command before anything of ours."""
+def _prefer_for_oom() -> None:
+    """Let the OOM killer choose this command before anything else."""
     with contextlib.suppress(OSError):
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
         os.write(fd, b"1000")
@@ -137,7 +137,7 @@ def _first_to_go() -> None:
 
 
 def _limit_processes(most: int) -> None:
-    """A limit that the kernel holds. It counts all of the user's threads, and root is free of it."""
+    """Set RLIMIT_NPROC, which counts all threads of the user and does not apply to root."""
     if os.getuid() == 0:
         return
     own = 0
@@ -150,11 +150,11 @@ def _limit_processes(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
 
-def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
+def _exec_sandboxed(order: dict[str, Any], command: list[str]) -> NoReturn:
     os.setsid()
     if order["unsandboxed"]:
-        os.execvp(command[0], command)  # noqa: S606 - there is one behind it
-    _first_to_go()
+        os.execvp(command[0], command)  # noqa: S606 - the policy was applied before
+    _prefer_for_oom()
     _limit_processes(order["processes"])
     os.chdir(order["cwd"])
     ruleset = _ruleset(order)
@@ -166,7 +166,7 @@ def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
     order["broker"].listen(bytes.fromhex(order["filter"]))
     os.write(order["status"], b'{"exit-code"')  # the sandbox is in place
     os.close(order["status"])
-    os.execvp(command[0], command)  # noqa: S606 - there is one behind it
+    os.execvp(command[0], command)  # noqa: S606 - the policy was applied before
 
 
 def _child(order: dict[str, Any], command: list[str]) -> NoReturn:
@@ -174,22 +174,22 @@ def _child(order: dict[str, Any], command: list[str]) -> NoReturn:
         for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
-        _become(order, command)
+        _exec_sandboxed(order, command)
     except BaseException as error:  # noqa: BLE001 - the edge: a child that cannot become the command must end here
         os.write(2, f"{command[0]}: {error}\n".encode(errors="replace"))
         os._exit(_FAILED)
 
 
 def _only_below(parent: int) -> None:
-    """From here on this process can send signals to what it starts, and to nothing else.
+    """Restrict this process to sending signals to its own descendants.
 
-    So `kill(-1)` means exactly that, and it is one step: nothing forks away from it, however fast. Where it does not
-    hold, that would be every process of the user: the kernel is asked whether it refuses a signal to `parent`.
+    Then `kill(-1)` reaches exactly those, atomically: nothing can fork away from it. Without the restriction it would
+    reach every process of the user, so a signal to `parent` is tried, which the kernel must refuse.
     """
     attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
     size = ctypes.c_size_t(len(attributes))
     ruleset = _call(CREATE_RULESET, ctypes.create_string_buffer(attributes), size, ctypes.c_uint32(0))
-    _allow(ruleset, "/", _REFER)  # or renames from one folder to another were refused, whatever is granted later
+    _allow(ruleset, "/", _REFER)  # otherwise moving files between folders would be refused, whatever is granted later
     if _prctl(_SET_NO_NEW_PRIVS, 1) != 0:
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
@@ -199,8 +199,8 @@ def _only_below(parent: int) -> None:
         raise OSError("signals are not kept in")
 
 
-def _below() -> list[int]:
-    """All that was started and lives: what its parent left came back to this process."""
+def _descendants() -> list[int]:
+    """Return all living descendants: orphans were reparented to this process."""
     pids, pending = [], [os.getpid()]
     while pending:
         for listed in glob.glob(f"/proc/{pending.pop()}/task/*/children"):
@@ -212,15 +212,15 @@ def _below() -> list[int]:
 
 
 def _end_each() -> None:
-    """KILL each that is found; stopped first, so that nothing forks away meanwhile."""
+    """KILL each descendant; STOP them first, so that none forks away meanwhile."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in _below():
+        for pid in _descendants():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
 
 
 def _end_all(*, unsandboxed: bool) -> None:
-    """KILL everything that was started, until nothing is left."""
+    """KILL all descendants until none is left."""
     for _ in range(_ROUNDS):
         try:
             if unsandboxed:
@@ -228,7 +228,7 @@ def _end_all(*, unsandboxed: bool) -> None:
             else:
                 os.kill(-1, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
-            pass  # nothing of ours is there, or only what has ended
+            pass  # no process is left, or only zombies
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -251,12 +251,12 @@ def main(arguments: list[str]) -> int:
         _end_all(unsandboxed=order["unsandboxed"])
         os._exit(128 + number)
 
-    # TERM waits until signals are kept in: what it ends before that would be everything
+    # TERM is blocked until signals are restricted: before that its handler would end every process
     signal.pthread_sigmask(signal.SIG_BLOCK, _TERM)
     _prctl(_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(_SET_SUBREAPER, 1)
     if os.getppid() != order["parent"]:
-        return _FAILED  # the worker died before the kernel was told
+        return _FAILED  # the worker died before the parent-death signal was set
     if not order["unsandboxed"]:
         os.set_inheritable(order["status"], False)
         _only_below(order["parent"])

@@ -1,4 +1,4 @@
-"""How much one command may use, and the eye that is kept on it while it runs."""
+"""Resource limits of one command, and the watch that enforces what the kernel cannot."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from lumen_tui.tools.sandbox.descriptors import OpenDescriptor
 from lumen_tui.tools.sandbox.disks import MIB, Disks
 from lumen_tui.tools.sandbox.usage import ResourceUsage
 
-_LEAST_FREE = 96 * MIB  # of the machine's memory; below it a command that uses some is ended
-_MOST_LOOKED_AT = 4096  # processes of one command
-_SELDOM = 5  # looks between two at what takes long to look at
-_ROUNDS, _ROUND_SECONDS = 200, 0.005  # of ending them
-# What programs, shells and languages say where the kernel refused them something.
+_LEAST_FREE = 96 * MIB  # of free memory on the machine; below it a command that uses much is ended
+_MOST_PROCESSES = 4096  # of one command that are looked at
+_EXPENSIVE_EVERY = 5  # checks; the expensive ones run only in every fifth
+_ROUNDS = 200  # of ending processes
+_ROUND_SECONDS = 0.005
+# What programs print when the kernel refuses them a resource.
 _TOO_LARGE = re.compile(rb"File too large|File size limit exceeded")
 _NO_MEMORY = re.compile(rb"MemoryError|Cannot allocate memory|bad_alloc|(?i:out of memory|memory exhausted)")
 _TOO_OPEN = re.compile(rb"Too many open files")
@@ -32,7 +33,7 @@ _NO_SPACE = re.compile(rb"No space left on device")
 
 
 class Caps(Struct, frozen=True):
-    """The most that one command may use. Seconds and bytes."""
+    """The most that one command may use, in seconds and bytes."""
 
     cpu_seconds: int = 900
     memory: int = 2048 * MIB
@@ -45,7 +46,7 @@ class Caps(Struct, frozen=True):
 
 
 def caps(settings: SandboxConfig, limits: Limits) -> Caps:
-    """What the settings say, and where the role says something, the role."""
+    """Return the limits of the settings, with those that the role sets in their place."""
     return Caps(
         cpu_seconds=limits.cpu_seconds or settings.cpu_seconds,
         memory=(limits.memory_mb or settings.memory_mb) * MIB,
@@ -59,7 +60,7 @@ def caps(settings: SandboxConfig, limits: Limits) -> Caps:
 
 
 def exceeded_by_exit(code: int, most: Caps) -> str:
-    """The limit for which the kernel ends a command with just this code, in a sentence; empty for any other code."""
+    """Return the limit for which the kernel ends a command with this exit code, as a sentence; else empty."""
     number = code - 128 if code > 128 else -code
     if number == signal.SIGXCPU:
         return _cpu_words(most)
@@ -67,7 +68,7 @@ def exceeded_by_exit(code: int, most: Caps) -> str:
 
 
 def hints(output: bytes, most: Caps) -> list[str]:
-    """The limits that programs themselves seem to say they have reached: the kernel tells nobody but them."""
+    """Return the limits that the output seems to complain about: the kernel tells only the program itself."""
     messages = (
         (_TOO_LARGE, f"a file may have {most.file_size // MIB:,} MiB"),
         (_NO_MEMORY, f"a command may use {most.memory // MIB:,} MiB of memory"),
@@ -84,65 +85,70 @@ def _cpu_words(most: Caps) -> str:
 
 
 class ResourceWatch:
-    """Looks at the processes of one command, and says which limit they broke.
+    """Samples the processes of one command and tells which limit they broke.
 
-    The kernel's own limits hold for single processes, and for root some do not hold at all; the sums stand here.
+    The kernel's limits hold for single processes, and some not at all for root; this one adds them up.
     """
 
     def __init__(self, most: Caps, roots: Iterable[str], state: str = "", own: str = "") -> None:
-        """`state` is where no file may be locked, but below `own`: who else writes there would wait for the lock."""
-        self._caps, self._state, self._own = most, state, own
+        """`state` is the folder where no file may be locked, except below `own`, since other writers would wait."""
+        self._caps = most
+        self._state = state
+        self._own = own
         self._disks = Disks(roots, (state,) if state else (), most.disk, most.files)
         self._usage = ResourceUsage()
         self._shared = _of_the_machine("Shmem")
         self._looks = 0
-        self._over = False  # whether the last look saw more memory than there may be
+        self._over = False  # whether the last check saw too much memory
         self._out_of_sight: set[str] = set()
 
-    def look(self, pids: Iterable[int]) -> str:
-        """Why the command has to end, or empty. `pids` are the processes that were started for it."""
-        processes = descendants(pids, most=min(_MOST_LOOKED_AT, 4 * self._caps.processes))
+    def check(self, pids: Iterable[int]) -> str:
+        """Return why the command must end, or empty. `pids` are the processes that were started for it."""
+        processes = descendants(pids, most=min(_MOST_PROCESSES, 4 * self._caps.processes))
         if len(processes) > self._caps.processes:
             return f"it had more than {self._caps.processes} processes"
         files = list(itertools.islice(descriptors.open_files(processes), descriptors.MOST + 1))
         if len(files) > descriptors.MOST:
             return f"it had more than {descriptors.MOST:,} open files"
-        self._usage.look(processes)
+        self._usage.sample(processes)
         if reason := self._memory(processes, files):
             return reason
         if self._usage.seconds > self._caps.cpu_seconds:
             return _cpu_words(self._caps)
-        return self._disks.exceeded(self._usage, files) or self._others(processes, files)
+        return self._disks.exceeded(self._usage, files) or self._harms_others(processes, files)
 
     def _memory(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
         files = descriptors.memory_files(open_files)
         used = self._usage.memory + sum(files.values())
-        if files and used > self._caps.memory:  # what is open and mapped was counted twice
+        if files and used > self._caps.memory:  # files that are both open and mapped were counted twice
             mapped = descriptors.mapped_memory_files(pids)
             used -= sum(size for inode, size in mapped.items() if inode in files)
         over, self._over = self._over, used > self._caps.memory or self._hides_memory(pids, open_files, files)
-        if over and self._over:  # in two looks: the figures of one come one by one, while pages are touched
+        if over and self._over:  # in two checks: one reads process by process while pages move
             return f"it used more than {self._caps.memory // MIB:,} MiB of memory"
         if used > _LEAST_FREE and _of_the_machine("MemAvailable", _LEAST_FREE) < _LEAST_FREE:
             return f"the machine has hardly any memory left ({used // MIB:,} MiB of it were used by this command)"
         return ""
 
     def _hides_memory(self, pids: list[int], open_files: list[OpenDescriptor], files: dict[int, int]) -> bool:
-        """Others use memory as well, so both must be true: the machine has as much more of it in memory files, and
-        the command has some that no process holds open: mapped alone, or sent and not taken."""
+        """Return whether memory files of the command escape the count.
+
+        Others use memory as well, so both must hold: the machine has that much more in memory files, and the command
+        has some that no process holds open (only mapped, or in transit through a socket).
+        """
         more = _of_the_machine("Shmem") - self._shared - sum(files.values())
         if more <= self._caps.memory:
             return False
         return bool(descriptors.in_transit(open_files) or descriptors.mapped_memory_files(pids).keys() - files.keys())
 
-    def _others(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
-        """Why other programs would suffer from what it holds."""
+    def _harms_others(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
+        """Return why other programs would suffer from what the command holds, or empty."""
         unseen = {file.holder for file in open_files if file.path == descriptors.OUT_OF_SIGHT}
         hidden_twice, self._out_of_sight = unseen & self._out_of_sight, unseen
         if hidden_twice:
             return "it keeps out of sight what it has open"
         self._looks += 1
-        if not self._looks % _SELDOM:
+        if not self._looks % _EXPENSIVE_EVERY:
             if descriptors.in_transit(open_files) > descriptors.MOST_IN_TRANSIT:
                 return f"it had more than {descriptors.MOST_IN_TRANSIT} open files on the way between its processes"
             if reason := descriptors.too_many_watches(open_files) or self._disks.exceeded_in_memory(pids):
@@ -150,8 +156,8 @@ class ResourceWatch:
         return locking.foreign_lock(pids, open_files, self._state, self._own) if self._state else ""
 
 
-def descendants(pids: Iterable[int], *, most: int = _MOST_LOOKED_AT) -> list[int]:
-    """These processes and all below them, at most about `most`."""
+def descendants(pids: Iterable[int], *, most: int = _MOST_PROCESSES) -> list[int]:
+    """Return these processes and their descendants, at most about `most`."""
     tree: list[int] = []
     pending = list(pids)
     seen = set(pending)
@@ -165,7 +171,7 @@ def descendants(pids: Iterable[int], *, most: int = _MOST_LOOKED_AT) -> list[int
 
 
 def end(pids: Iterable[int]) -> None:
-    """KILL these processes and all below them; stopped first, so that nothing forks away meanwhile."""
+    """KILL these processes and their descendants; STOP them first, so that none forks away meanwhile."""
     tops = list(pids)
     for _ in range(_ROUNDS):
         alive = [pid for pid in descendants(tops) if not _is_gone(pid)]
@@ -182,7 +188,7 @@ def end(pids: Iterable[int]) -> None:
 
 
 def wait_gone(pid: int) -> None:
-    """Wait a little for a process that was killed to be gone."""
+    """Wait, up to a second, for a killed process to be gone."""
     for _ in range(_ROUNDS):
         if _is_gone(pid):
             return
@@ -190,7 +196,7 @@ def wait_gone(pid: int) -> None:
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether it has ended, also where nobody has collected it yet; its first thread may end before the others."""
+    """Return whether a process has ended, reaped or not. Its first thread may end before the others."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
             fields = stat.read().rpartition(")")[2].split()
@@ -200,7 +206,7 @@ def _is_gone(pid: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """The children of a process, of all its threads; empty where it has gone."""
+    """Return the children of all threads of a process; empty where it is gone."""
     pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -212,7 +218,7 @@ def children(pid: int) -> list[int]:
 
 
 def _of_the_machine(name: str, unknown: int = 0) -> int:
-    """Bytes of memory of one kind."""
+    """Return one row of /proc/meminfo in bytes."""
     for line in descriptors.read_lines("/proc/meminfo"):
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024

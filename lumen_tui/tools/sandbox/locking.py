@@ -1,5 +1,7 @@
-"""Locks that a command takes on files it may only read: whoever writes there would wait for it, and a dead worker whose
-lock it holds would seem to live. The kernel lets everybody lock what they can open."""
+"""Detects locks that a command takes on state files, which the kernel lets everybody lock who can open them.
+
+Writers of that file would wait for the command, and a dead worker whose lock it holds would seem alive.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +11,29 @@ from lumen_tui.tools.sandbox.descriptors import OpenDescriptor, proc_lines, read
 
 
 def foreign_lock(pids: list[int], open_files: list[OpenDescriptor], folder: str, own: str) -> str:
-    """Why these processes have to end: they hold a lock or a lease in `folder`, not below `own`. Empty where not.
+    """Return why these processes must end: they hold a lock or lease in `folder`, not below `own`. Else empty.
 
-    `files` is what they have open.
+    `open_files` are their descriptors.
     """
     for file in open_files:
-        if _is_others(file.path, folder, own) and any(line.startswith("lock:") for line in read_lines(file.facts)):
-            return _why(file.path)
-    return _mapped(pids, folder, own)
+        if _is_foreign(file.path, folder, own) and any(line.startswith("lock:") for line in read_lines(file.facts)):
+            return _sentence(file.path)
+    return _lock_on_mapped_file(pids, folder, own)
 
 
-def _mapped(pids: list[int], folder: str, own: str) -> str:
-    """The same for memory: a file that is mapped stays open, and locked, when its descriptor was closed long ago."""
-    locked = _inodes(set(map(str, pids)))
+def _lock_on_mapped_file(pids: list[int], folder: str, own: str) -> str:
+    """Return the same for mapped files, which stay open, and locked, after their descriptor is closed."""
+    locked = _locked_inodes(set(map(str, pids)))
     for pid in pids if locked else []:
         for line in proc_lines(pid, "maps"):
-            words = line.rstrip("\n").split(maxsplit=5)  # where, rights, offset, device, inode, name
-            if len(words) == 6 and words[4] in locked and _is_others(words[5], folder, own):
-                return _why(words[5])
+            words = line.rstrip("\n").split(maxsplit=5)  # address, rights, offset, device, inode, name
+            if len(words) == 6 and words[4] in locked and _is_foreign(words[5], folder, own):
+                return _sentence(words[5])
     return ""
 
 
-def _inodes(holders: set[str]) -> set[str]:
-    """The numbers of the files that these processes locked."""
+def _locked_inodes(holders: set[str]) -> set[str]:
+    """Return the inode numbers of the files that these processes locked."""
     inodes = set()
     for line in read_lines("/proc/locks"):
         words = line.split()
@@ -40,9 +42,9 @@ def _inodes(holders: set[str]) -> set[str]:
     return inodes
 
 
-def _is_others(path: str, folder: str, own: str) -> bool:
+def _is_foreign(path: str, folder: str, own: str) -> bool:
     return is_below(path, folder) and not (own and is_below(path, own))
 
 
-def _why(path: str) -> str:
+def _sentence(path: str) -> str:
     return f"it locked {one_line(path, 200)}, for which others would wait"

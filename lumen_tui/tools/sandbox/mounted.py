@@ -1,8 +1,8 @@
-"""Whether bubblewrap mounted what it was told to.
+"""Verifies that bubblewrap mounted what it was asked to, before the command begins.
 
-It goes by names, several times over, and another command may swap folders and links below them meanwhile: then it would
-mount a folder that nobody granted, or the right one in another place. So it waits once all is mounted, and what the
-kernel says of it (`mountinfo` of proc(5)) is compared with what was meant, before the command begins.
+bubblewrap resolves paths several times, and another command may swap folders and links meanwhile: it could mount a
+folder that nobody granted, or the right one in another place. So it blocks once everything is mounted, and the kernel's
+list of mounts (`mountinfo` of proc(5)) is compared with the request.
 """
 
 from __future__ import annotations
@@ -15,38 +15,44 @@ from msgspec import Struct
 
 from lumen_tui.tools.files.below import is_below, is_below_any
 
-READY = "/dev/.lumen"  # mounted last, in a folder that is the command's own
-_CLOSED = ("--remount-ro", "/dev")  # or it would be memory without a limit
-_SECONDS, _LOOK = 20.0, 0.001
+READY = "/dev/.lumen"  # mounted last, in a private folder of the command
+_CLOSED = ("--remount-ro", "/dev")  # otherwise it would be memory without a limit
+_TIMEOUT = 20.0  # seconds
+_POLL = 0.001
 
 
 class Mount(Struct, frozen=True):
-    """One mount: of which device, which folder or file of it, and how."""
+    """One mount: the device, the folder or file of it, and whether it is read-only."""
 
     device: str
     root: str
     read_only: bool
 
 
-def with_barrier(arguments: list[str], release_fd: int) -> list[str]:
-    """The words, and that it waits behind the last mount until there is something to read in `held`."""
-    return [*arguments, "--ro-bind", "/dev/null", READY, *_CLOSED, "--block-fd", str(release_fd)]
+def with_barrier(arguments: list[str], block_fd: int) -> list[str]:
+    """Return the arguments of bwrap, extended to wait after the last mount until `block_fd` can be read."""
+    return [*arguments, "--ro-bind", "/dev/null", READY, *_CLOSED, "--block-fd", str(block_fd)]
 
 
 def check(arguments: list[str], pid: int, end_fd: int) -> str:
-    """Why the first process inside, `pid`, must not go on, or empty. `ended` can be read once it has ended."""
-    actual = _all(pid, end_fd)
+    """Return why the first process inside, `pid`, must not continue, or empty.
+
+    `end_fd` becomes readable once that process has ended.
+    """
+    actual = _mounts_when_ready(pid, end_fd)
     if actual is None:
-        return ""  # it did not get that far, and says itself why
-    own = _read("self")
+        return ""  # it ended earlier and gives the reason itself
+    own = _read_mounts("self")
     mismatches = [
-        target for kind, source, target in _orders(arguments) if not _stands(kind, source, target, own, actual)
+        target
+        for kind, source, target in _requested(arguments)
+        if not _is_as_requested(kind, source, target, own, actual)
     ]
-    return f"{mismatches[0]} was changed while its walls were put up: try again" if mismatches else ""
+    return f"{mismatches[0]} was changed while its sandbox was set up: try again" if mismatches else ""
 
 
-def _orders(arguments: list[str]) -> list[tuple[str, str, str]]:
-    """What is mounted where others may write, in order."""
+def _requested(arguments: list[str]) -> list[tuple[str, str, str]]:
+    """Return the requested mounts (option, source, target) below writable folders, in order."""
     mounts = []
     for at, word in enumerate(arguments):
         if word in ("--bind", "--ro-bind"):
@@ -54,51 +60,51 @@ def _orders(arguments: list[str]) -> list[tuple[str, str, str]]:
         elif word == "--tmpfs":
             mounts.append((word, "", arguments[at + 1]))
     writable = [target for kind, source, target in mounts if kind == "--bind" and source == target]
-    last = {mount[2]: mount for mount in mounts}  # lies over the others
+    last = {mount[2]: mount for mount in mounts}  # covers the earlier ones
     return [mount for mount in last.values() if is_below_any(mount[2], writable)]
 
 
-def _stands(kind: str, source: str, target: str, own: dict[str, Mount], actual: dict[str, Mount]) -> bool:
+def _is_as_requested(kind: str, source: str, target: str, own: dict[str, Mount], actual: dict[str, Mount]) -> bool:
     mount = actual.get(target)
     if mount is None:
         return False
     if source != target:
-        return (mount.device, mount.root) != _meant(target, own)
-    return (mount.device, mount.root) == _meant(target, own) and (kind == "--bind" or mount.read_only)
+        return (mount.device, mount.root) != _source_of(target, own)
+    return (mount.device, mount.root) == _source_of(target, own) and (kind == "--bind" or mount.read_only)
 
 
-def _meant(path: str, own: dict[str, Mount]) -> tuple[str, str]:
-    """The device and the place on it of a real path."""
+def _source_of(path: str, own: dict[str, Mount]) -> tuple[str, str]:
+    """Return the device of a real path and its path on that device."""
     point = max((point for point in own if is_below(path, point)), key=len)
     mount = own[point]
     relative = os.path.relpath(path, point)
     return mount.device, mount.root if relative == os.curdir else os.path.join(mount.root, relative)
 
 
-def _all(pid: int, end_fd: int) -> dict[str, Mount] | None:
-    """The mounts of a process once the last one is there; None where it ends before."""
-    deadline = time.monotonic() + _SECONDS
+def _mounts_when_ready(pid: int, end_fd: int) -> dict[str, Mount] | None:
+    """Return the mounts of a process once the last one is there; None where it ends before."""
+    deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         try:
-            mounts = _read(str(pid))
+            mounts = _read_mounts(str(pid))
         except OSError:
             return None
         if READY in mounts:
             return mounts
-        if select.select([end_fd], [], [], _LOOK)[0]:
+        if select.select([end_fd], [], [], _POLL)[0]:
             return None
-    raise TimeoutError(f"its walls were not up after {_SECONDS:.0f} s")
+    raise TimeoutError(f"its sandbox was not set up after {_TIMEOUT:.0f} s")
 
 
-def _read(pid: str) -> dict[str, Mount]:
-    """Mounts by where they are; of several in one place the last, which lies over the others."""
+def _read_mounts(pid: str) -> dict[str, Mount]:
+    """Return the mounts by mount point; of several at one point the last, which covers the others."""
     with open(f"/proc/{pid}/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
         rows = [line.split(" ") for line in table]
-    return {_plain(row[4]): Mount(row[2], _plain(row[3]), "ro" in row[5].split(",")) for row in rows}
+    return {_unescape(row[4]): Mount(row[2], _unescape(row[3]), "ro" in row[5].split(",")) for row in rows}
 
 
-def _plain(text: str) -> str:
-    """proc(5) writes blanks and backslashes in octal."""
+def _unescape(text: str) -> str:
+    """Decode the octal escapes of proc(5) for blanks and backslashes."""
     for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, char)
     return text

@@ -1,7 +1,7 @@
-"""What is new below the folders that a command may change: how many files, and how many bytes they take.
+"""Counts the new files below the folders that a command may change, and the bytes they take.
 
-Nothing in the kernel counts that for one command. So the folders are looked through, a little in each look of the
-watch, that it never waits long; and nearly all the time nobody suspects anything, and it is done seldom.
+The kernel does not count that per command. So the folders are scanned incrementally, a slice in each check of the
+watch, and seldom unless there is a suspicion.
 """
 
 from __future__ import annotations
@@ -15,47 +15,50 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 _FIRST = 2.0  # seconds after the start; most commands have ended by then
-_SLICE, _HURRIED_SLICE = 0.005, 0.05  # seconds of one look
+_SLICE = 0.005  # seconds of one step
+_HURRIED_SLICE = 0.05
 _TICK = 0.02  # seconds: files get the time of the kernel's last tick, which was a little earlier
-_SHORTEST = 2  # bytes that a name takes of its folder, at least
-_REST = 20  # between two times through without hurry, as many times what the first one took
+_SHORTEST = 2  # bytes that a name takes in its folder, at least
+_REST = 20  # the pause between two unhurried scans, as a multiple of what the scan took
 
 
 class NewFileTally(Struct):
-    """What was found so far this time."""
+    """The counts of the current scan so far."""
 
-    files: int = 0  # of one name; folders among them
-    links: int = 0  # names of files that have several
+    files: int = 0  # with one name; folders included
+    links: int = 0  # names of files that have several names
     size: int = 0  # bytes of all of these on the disk
-    closed: int = 0  # folders that nobody can look into, whatever stands in them
+    closed: int = 0  # folders that cannot be read
 
 
 class NewFiles:
-    """Counts what was made or changed since now below `tops`, but not below `without`.
+    """Counts files made or changed from now on below `tops`, but not below `without`.
 
-    A file's time of change tells, which no program can set. Only folders that were changed themselves have new names.
+    It compares ctime, which no program can set. Only folders whose own ctime changed have new names.
     """
 
     def __init__(self, tops: Iterable[str], without: Iterable[str]) -> None:
         self._tops = frozenset(tops)
-        self._elsewhere = self._tops.union(without)  # not to be gone into on the way
-        self._wall, self._began = time.time(), time.monotonic()
-        self._next, self._spent = self._began + _FIRST, 0.0
+        self._elsewhere = self._tops.union(without)  # not entered from another top
+        self._wall = time.time()
+        self._began = time.monotonic()
+        self._next = self._began + _FIRST
+        self._spent = 0.0
         self._steps: Iterator[None] | None = None
         self._hurried = False
         self.tally = NewFileTally()
 
     @property
     def is_through(self) -> bool:
-        """Whether the tally is of everything."""
+        """Whether the tally is complete."""
         return self._steps is None
 
-    def look(self, *, hurry: bool) -> NewFileTally:
-        """Go on for a moment. Where there is reason to hurry it begins anew, and looks at all files for their size."""
+    def advance(self, *, hurry: bool) -> NewFileTally:
+        """Continue the scan for one slice; in a hurry it starts over and looks at the size of every file."""
         newly, self._hurried = hurry and not self._hurried, hurry
         if newly or (self.is_through and (hurry or time.monotonic() >= self._next)):
             self.tally, self._spent = NewFileTally(), 0.0
-            self._steps = self._through(self.tally, self._since(), every=hurry)
+            self._steps = self._steps_through(self.tally, self._since(), every=hurry)
         if self._steps is not None:
             self._go_on(self._steps, _HURRIED_SLICE if hurry else _SLICE)
         return self.tally
@@ -73,10 +76,10 @@ class NewFiles:
             self._steps, self._next = None, ended + _REST * self._spent
 
     def _since(self) -> float:
-        """The start, by a clock that may have been put back meanwhile."""
+        """Return the time of the start by the wall clock, which may have been set back meanwhile."""
         return min(self._wall, time.time() - (time.monotonic() - self._began)) - _TICK
 
-    def _through(self, tally: NewFileTally, since: float, *, every: bool) -> Iterator[None]:
+    def _steps_through(self, tally: NewFileTally, since: float, *, every: bool) -> Iterator[None]:
         pending = list(self._tops)
         while pending:
             yield
@@ -92,7 +95,7 @@ class NewFiles:
                             _count(tally, entry, since)
                         yield
             except (FileNotFoundError, NotADirectoryError):
-                continue  # it went meanwhile
+                continue  # removed meanwhile
             except OSError as error:
                 tally.closed += error.errno == errno.ENAMETOOLONG
                 _guess(tally, folder, since)
@@ -100,7 +103,7 @@ class NewFiles:
 
 @contextmanager
 def _opened(folder: str) -> Iterator[int]:
-    """Its files are looked at from here: their whole paths may be too long for that."""
+    """Open a folder to stat its entries from there: their full paths may be too long."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield fd
@@ -112,7 +115,7 @@ def _count(tally: NewFileTally, entry: os.DirEntry[str], since: float) -> None:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        return  # it went meanwhile
+        return  # removed meanwhile
     if status.st_ctime < since:
         return
     several = status.st_nlink > 1 and not entry.is_dir(follow_symlinks=False)
@@ -122,7 +125,7 @@ def _count(tally: NewFileTally, entry: os.DirEntry[str], since: float) -> None:
 
 
 def _guess(tally: NewFileTally, folder: str, since: float) -> None:
-    """Count one that the command may have closed: by its size, where it has no folders in it."""
+    """Estimate the files of an unreadable folder of the command from its size, where it has no subfolders."""
     try:
         status = os.lstat(folder)
     except OSError:

@@ -1,7 +1,7 @@
-"""Which files the tools that work inside the worker may change.
+"""Decides which files the tools inside the worker process may change.
 
-A check of a path and its use later are two moments, and a command of the same task can put a link in between.
-So whoever writes opens the folders of the real path one by one without following links (`tools/files/writing.py`).
+A path is checked first and used later, and a command of the same task can put a link there in between. So writers open
+the folders of the real path one by one without following links (`tools/files/writing.py`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from lumen_tui.tools.sandbox.policy import RUN_LATER, obeyed_by_git, own_code, w
 
 
 def settings(context: Context) -> SandboxConfig:
-    """[sandbox] as it is in force."""
+    """Return the settings of [sandbox] in force."""
     return load_config(context.store.layout)[0].sandbox
 
 
 def ready_workspace(context: Context) -> str:
-    """The folder of the task in which it may always write, made where it is missing."""
+    """Return the folder of the task in which it may always write, made if missing."""
     directories.make_folder(workspace(context))
     return workspace(context)
 
 
 def may_write(context: Context, path: str) -> str:
-    """Why the file or folder at `path` (absolute, or from the task's files) must not be changed, or empty."""
+    """Return why `path` (absolute, or relative to the task's files) must not be changed, or empty."""
     if not path or "\0" in path:
         return "the path is empty or holds a NUL character"
     try:
@@ -44,7 +44,7 @@ def may_write(context: Context, path: str) -> str:
 
 
 def _place(context: Context, path: str) -> tuple[str, str]:
-    """The granted root that holds `path`, and the rest of the path below it; ToolError where none does."""
+    """Return the granted root that holds `path` and the path relative to it; ToolError where none does."""
     if not context.rules.write:
         raise ToolError("this task may not change files")
     named = os.path.normpath(os.path.join(workspace(context), os.path.expanduser(path)))
@@ -62,14 +62,14 @@ def _place(context: Context, path: str) -> tuple[str, str]:
 
 
 def _check_owner(context: Context, root: str, real: str) -> None:
-    """The state folder and the program itself stay as they are, also where they stand below a granted folder."""
+    """Raise ToolError for the state folder and the program itself, also below a granted folder."""
     for protected in (os.path.realpath(context.store.root), *own_code()):
         if is_below(real, protected) and not is_below(root, protected):
             raise ToolError(f"{one_line(real, 200)} belongs to lumen itself and is not changed by workers")
 
 
 def _check_bare(root: str, below: str) -> None:
-    """A folder with these names in it is a repository, whose settings git obeys wherever it is called below it."""
+    """Raise ToolError for files that git obeys in a bare repository, or that would turn the folder into one."""
     parts, folder = below.split(os.sep), root
     for number, part in enumerate(parts):
         if secrets.BARE.issubset(secrets.names(folder)) and obeyed_by_git("/".join(parts[number:])):
@@ -80,7 +80,7 @@ def _check_bare(root: str, below: str) -> None:
 
 
 def _check_parts(root: str, path: str) -> None:
-    """In any letters: there are file systems to which those are one name."""
+    """Raise ToolError for protected names, compared without case: some file systems ignore it."""
     parts = path.casefold().split(os.sep)
     for number, part in enumerate(parts):
         inside_git = "/".join(parts[number + 1 :])
@@ -93,7 +93,7 @@ def _check_parts(root: str, path: str) -> None:
 
 
 def _check_file(path: str) -> None:
-    """What is there must be a plain file with one name, or a folder."""
+    """Raise ToolError unless the path is absent, a folder, or a plain file with one name."""
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""What one command may do: derived from the role, the task and the operator's settings, the same for both tiers."""
+"""The policy of one command, the same for both tiers: derived from the role, the task and the operator's settings."""
 
 from __future__ import annotations
 
@@ -21,59 +21,59 @@ from lumen_tui.tools.sandbox.quarantine import link_target
 if TYPE_CHECKING:
     from lumen_tui.tools.base import Context
 
-FILES = "files"  # in the task's folder: where commands of the task leave what they make
-# All of the state folder that a command sees. What is not named here is not there for it.
+FILES = "files"  # in the task's folder: where its commands leave their files
+# The part of the state folder that a command sees. Nothing else of it is there for the command.
 _SHOWN = (
     "memory", "work", "stamps", "loops", "sessions", "tasks", "custom-tools", "wake-state.md", "loop-state.json",
     "heartbeat.json",
 )  # fmt: skip
-# In a repository: what git would run or obey when the operator uses it later.
+# In a repository: what git runs or obeys when the operator uses it later.
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
 _OF_A_TREE = ("commondir", "config.worktree")
-# In a folder that may be changed: what the operator's own programs run when they are started there.
+# In a writable folder: what the operator's own programs run when they are started there.
 RUN_LATER = (*protected_paths.OF_ANY_FOLDER, ".gitmodules", ".pre-commit-config.yaml", ".husky")
-_MOST_GUARDED = 600  # folders and files: each is a mount, and more of them take seconds
-_MOST_IN_PARTS = 30  # repositories of which only what git obeys is kept, and not all
+_MOST_PROTECTED = 600  # folders and files: each is a mount, and more would take seconds
+_MOST_IN_PARTS = 30  # repositories of which only the files that git obeys are protected, not the whole
 
 
 class Cover(Struct, frozen=True):
-    """A folder of which only the named entries are there."""
+    """A folder of which only the named entries are visible."""
 
     folder: str
     shown: tuple[str, ...]
 
 
 class Policy(Struct, frozen=True):
-    """Everything is readable but what is hidden, and nothing is writable but what stands here. Real paths."""
+    """What a command may do: everything is readable except `hidden`, nothing writable except `writable`. Real paths."""
 
     writable: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()  # below writable folders, and yet not to be changed
-    absent: tuple[str, ...] = ()  # the same, not there now: put aside where a command makes it
-    links: tuple[tuple[str, str], ...] = ()  # the same, links now, and where they lead
-    pinned: tuple[str, ...] = ()  # folders below writable ones that stay where they are, so that `kept` holds
+    protected: tuple[str, ...] = ()  # below writable folders, and read-only all the same
+    absent: tuple[str, ...] = ()  # the same, not there now: quarantined where a command makes it
+    links: tuple[tuple[str, str], ...] = ()  # the same, links now, with their targets
+    pinned: tuple[str, ...] = ()  # folders below writable ones that cannot be moved, so that `protected` holds
     hidden: tuple[str, ...] = ()
     covers: tuple[Cover, ...] = ()
     scratch: str = ""  # a writable folder for temporary files; empty for commands that only read
     network: bool = False
     caps: Caps = Caps()
-    not_granted: tuple[tuple[str, str], ...] = ()  # folders that were asked for and not granted, each with the reason
+    not_granted: tuple[tuple[str, str], ...] = ()  # folders that were requested and not granted, each with the reason
 
 
 def workspace(context: Context) -> str:
-    """The folder in which a task may always write."""
+    """Return the folder in which a task may always write."""
     return os.path.join(os.path.realpath(context.folder), FILES)
 
 
 def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
-    """The policy for a command of this task that starts in `cwd`."""
+    """Return the policy for a command of this task that starts in `cwd`."""
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
     env, repositories, obeyed = protected_paths.find(context, roots, cwd, scratch)
     hidden = sorted({*secrets.existing(home, settings.hidden), *env})
-    guards, pinned = _guards(roots, _nearest_first(repositories, cwd), obeyed)
+    guards, pinned = _protected_paths(roots, _nearest_first(repositories, cwd), obeyed)
     protected = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
-    parents = sorted({*pinned, *_ways(roots, [*protected, *hidden])})
+    parents = sorted({*pinned, *_parents_on_the_way(roots, [*protected, *hidden])})
     _check_count(parents, protected, env)
     return Policy(
         writable=tuple(filter(None, (*roots, scratch))),
@@ -91,28 +91,29 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
 
 
 def _check_count(parents: list[str], protected: list[str], env: list[str]) -> None:
-    """ToolError where a command would need seconds to begin: a worker may have made all that."""
-    if (count := len(parents) + len(protected) + len(env)) > _MOST_GUARDED:
-        from lumen_tui.tools.base import ToolError  # an engine that starts does without
+    """Raise ToolError for so many mounts that a command would need seconds to begin: a worker may have made them."""
+    if (count := len(parents) + len(protected) + len(env)) > _MOST_PROTECTED:
+        from lumen_tui.tools.base import ToolError  # not imported at the start of an engine
 
         deepest = one_line(max([*protected, *env], key=lambda path: path.count("/")), 200)
         raise ToolError(
-            f"no command is run: {count:,} folders and files would have to be guarded, {_MOST_GUARDED} at most: grant "
-            f"folders with fewer repositories and .env files, or take away what is none ({deepest} is one)"
+            f"no command is run: {count:,} folders and files would have to be guarded, {_MOST_PROTECTED} at most: "
+            f"grant folders with fewer repositories and .env files, or take away what is none ({deepest} is one)"
         )
 
 
 def state_cover(context: Context) -> Cover:
-    """The state folder, as far as a command sees it."""
+    """Return the part of the state folder that a command sees."""
     return Cover(os.path.realpath(context.store.root), _SHOWN)
 
 
 def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The folders that the operator granted, as far as the task wants them; and what was not granted, and why.
+    """Return the granted folders that the task wants, and pairs of a refused folder and the reason.
 
     Only lumen.toml and the role grant. A task's own roots can only narrow: its spec may come from a model.
     """
-    home, state = context.environ.get("HOME") or os.path.expanduser("~"), context.store.root
+    home = context.environ.get("HOME") or os.path.expanduser("~")
+    state = context.store.root
     granted, refused = [], []
     for named in settings.granted(context.role.writable):
         path, reason = grant(named, os.path.realpath(home), os.path.realpath(state))
@@ -130,21 +131,21 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
 
 
 def own_code() -> list[str]:
-    """Where this program and its interpreter stand."""
+    """Return the folders of this program and its interpreter."""
     own = (os.path.dirname(lumen_tui.__file__), sys.prefix, sys.base_prefix)
     return [os.path.realpath(path) for path in own if path not in ("/", "/usr")]
 
 
 def obeyed_by_git(below: str) -> bool:
-    """Whether git would run or obey what stands at `below` in a `.git` folder, or in that of a working tree of it."""
+    """Return whether git runs or obeys the file at `below` in a `.git` folder or in one of its worktrees."""
     parts = below.split("/")
     if parts[0] == "worktrees" and len(parts) > 2:
         below = "/".join(parts[2:])
     return is_below_any(below, _OBEYED_BY_GIT)
 
 
-def _obeyed(git: str) -> list[str]:
-    """All of that in one `.git` folder."""
+def _files_obeyed_by_git(git: str) -> list[str]:
+    """Return the paths of all such files in one `.git` folder."""
     trees = [f"worktrees/{tree}/{name}" for tree in _names(git, "worktrees") for name in _OF_A_TREE]
     return [os.path.join(git, name) for name in (*_OBEYED_BY_GIT, *trees)]
 
@@ -156,23 +157,23 @@ def _names(*parts: str) -> list[str]:
         return []
 
 
-def _guards(roots: tuple[str, ...], repositories: list[str], obeyed: list[str]) -> tuple[list[str], list[str]]:
-    """What stays as it is, or away, below the roots; and the repositories that must not be moved."""
+def _protected_paths(roots: tuple[str, ...], repositories: list[str], obeyed: list[str]) -> tuple[list[str], list[str]]:
+    """Return the paths below the roots that must stay as they are, and the repositories that must not move."""
     tops = dict.fromkeys([*roots, *map(os.path.dirname, repositories)])
     guards = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER), *obeyed]
     pinned: list[str] = []
     for git in repositories:
         if len(pinned) < _MOST_IN_PARTS and _is_plain(git, "hooks") and _is_plain(git, "config"):
             pinned.append(git)
-            guards += _obeyed(git)
+            guards += _files_obeyed_by_git(git)
         else:
-            guards.append(git)  # whole: what is missing or a link cannot be kept alone, and each part takes its time
+            guards.append(git)  # whole: missing files and links cannot be mounted singly, and each mount costs time
     with_targets = [*guards, *map(os.path.realpath, filter(os.path.islink, guards))]
     return [path for path in dict.fromkeys(with_targets) if is_below_any(path, roots)], pinned
 
 
 def _nearest_first(repositories: list[str], cwd: str) -> list[str]:
-    """The ones that a command works in before all others, from the inside out; then by depth."""
+    """Sort repositories: those around the working folder first, innermost first; then by depth."""
 
     def distance(git: str) -> tuple[bool, int, str]:
         inside = is_below(cwd, os.path.dirname(git))
@@ -181,8 +182,8 @@ def _nearest_first(repositories: list[str], cwd: str) -> list[str]:
     return sorted(repositories, key=distance)
 
 
-def _ways(roots: tuple[str, ...], paths: list[str]) -> Iterator[str]:
-    """The folders on the way from a granted one to something in it: moved away, they would take it along."""
+def _parents_on_the_way(roots: tuple[str, ...], paths: list[str]) -> Iterator[str]:
+    """Yield the folders between a granted root and a protected path: moving one would move that path too."""
     for root, path in ((root, path) for root in roots for path in paths if is_below(path, root)):
         folder = os.path.dirname(path)
         while folder != root and is_below(folder, root):

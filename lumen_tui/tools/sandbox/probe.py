@@ -1,4 +1,4 @@
-"""Run inside the walls by the self-test: tries what must not work and prints what did. The standard library alone.
+"""The probe that the self-test runs inside a sandbox: it tries what must not work and prints what did.
 
 `python -I -S probe.py ORDER` with a JSON object that names the targets.
 """
@@ -23,11 +23,11 @@ def _write(path: str) -> None:
 def _read(path: str) -> None:
     with open(path, "rb") as file:
         if not file.read(1):
-            raise PermissionError(path)  # something empty lies over it
+            raise PermissionError(path)  # covered by something empty
 
 
 def _copy(path: str) -> None:
-    """Write what stands there already."""
+    """Write the content that is there already."""
     with open(path, "r+", encoding="ascii") as file:
         file.write(file.read())
 

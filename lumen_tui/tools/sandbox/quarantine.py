@@ -1,4 +1,4 @@
-"""What a command makes where other programs would run or obey it is put aside while it runs, and again at its end."""
+"""Quarantine: files that a command creates where other programs would run or obey them are renamed at once."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 class Quarantine:
-    """Watches names that have to stay away, and links that have to lead where they do. `made` holds the new names."""
+    """Watches paths that must stay absent and links that must keep their target. `moved` holds the new paths."""
 
     def __init__(self, absent: tuple[str, ...] = (), links: tuple[tuple[str, str], ...] = ()) -> None:
-        self._absent, self._links = absent, links
+        self._absent = absent
+        self._links = links
         self._seen: set[str] = set()
         self.moved: list[str] = []
 
-    def look(self) -> str:
-        """Put aside what is there now; why the command must end, where it made the same again."""
+    def check(self) -> str:
+        """Move away what appeared; return why the command must end where it made the same path again."""
         appeared = [path for path in self._absent if os.path.lexists(path)]
         appeared += [path for path, target in self._links if link_target(path) != target]
         if not appeared:
@@ -36,7 +37,7 @@ class Quarantine:
 
 
 def link_target(path: str) -> str:
-    """Where a link leads, as it stands in it; empty where it is none."""
+    """Return the target of a link as it is written; empty where the path is no link."""
     try:
         return os.readlink(path)
     except OSError:
@@ -44,8 +45,10 @@ def link_target(path: str) -> str:
 
 
 def move_away(path: str, link: str) -> list[str]:
-    """Rename what is there; its new name. Nothing is lost, and nothing runs it. Where `link` is given, one that leads
-    there takes its place."""
+    """Rename what is at `path` and return the new path, if any; where `link` is given, put a link to it in its place.
+
+    Nothing is lost, and nothing runs it under the new name.
+    """
     above, name = os.path.split(path)
     new_name = f"{name}.aside-{secrets.token_hex(3)}"
     moved = []
@@ -57,11 +60,11 @@ def move_away(path: str, link: str) -> list[str]:
             if link:
                 os.symlink(link, name, dir_fd=fd)
     except OSError:
-        pass  # it went meanwhile, or the folder is closed to us as well
+        pass  # it is gone, or the folder is closed to us as well
     return moved
 
 
 def report(context: Context, moved: Iterable[str]) -> None:
-    """For the record: what was put aside, by its new names."""
+    """Report each moved file as progress of the task."""
     for path in moved:
         context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")

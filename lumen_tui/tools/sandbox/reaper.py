@@ -1,4 +1,4 @@
-"""A process group that ends with this process, however that ends."""
+"""A process group that ends when this process does, even by KILL."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 
-# Its input ends when nobody holds the other side. What ends a pipeline by TERM must not end its guard first.
-_WORDS = "trap '' TERM; read -r _; kill -{signal} 0"
+# Its input ends when the other end of the pipe is closed. It ignores TERM, which ends the pipeline it guards.
+_SCRIPT = "trap '' TERM; read -r _; kill -{signal} 0"
 
 
 class ProcessReaper:
-    """Leads a group that others may join. Where this process goes without a word, the whole group gets `signal`.
+    """Leads a process group that others may join; when this process disappears, the whole group gets the signal.
 
     bubblewrap's --die-with-parent is not enough: killed before it has asked the kernel for that, bwrap lives on; killed
     before it has told its child who it is, the child waits for that for good, as the first process of a namespace that
@@ -20,12 +20,12 @@ class ProcessReaper:
     """
 
     def __init__(self, signal_name: str = "KILL") -> None:
-        command = ["/bin/sh", "-c", _WORDS.format(signal=signal_name)]
+        command = ["/bin/sh", "-c", _SCRIPT.format(signal=signal_name)]
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
         self.group = self._child.pid
 
     def end(self) -> None:
-        """KILL what is left of the group, its guard included. May be called twice."""
+        """KILL the remaining group, its leader included. May be called twice."""
         if self._child.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):

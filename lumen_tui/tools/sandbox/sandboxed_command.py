@@ -1,4 +1,4 @@
-"""One command in its walls: what is started, with which limits, and whether the walls really stood."""
+"""Starts one command inside the sandbox of a tier, with its limits, and tells whether the sandbox was in place."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from lumen_tui.tools.sandbox.reaper import ProcessReaper
 
 BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
 TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
-_STARTED = b'"exit-code"'  # stands in the status where the command was really begun
-_SLACK = 8  # processes of the walls themselves
-_INSIDE = re.compile(rb'"child-pid": *(\d+)')  # the first process inside: the kernel ends the others before it
-_LATER = 5  # seconds of processor time for who looks on, so that it is ended with its reason and not by the kernel
-# Shells differ in the letter for processes; a limit that is lower already stays.
+_STARTED = b'"exit-code"'  # in the status report once the command really began
+_SLACK = 8  # processes of the sandbox itself
+_CHILD_PID = re.compile(rb'"child-pid": *(\d+)')  # the first process inside: the kernel ends the others before it
+# Seconds of processor time above the limit: the watch ends the command first and gives the reason; the kernel cannot.
+_GRACE_SECONDS = 5
+# Shells differ in the option for processes; a limit that is already lower is kept.
 _LIMITS = """ulimit -c 0 2>/dev/null; ulimit -St {cpu} 2>/dev/null; ulimit -Ht {killed} 2>/dev/null
 ulimit -d {data} 2>/dev/null
 ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
 (echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; {session}; exec "$0" "$@" """
-_SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # no terminal is its own from here on
+_SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # without a controlling terminal
 
 
 class SandboxedCommand:
-    """A command that was started: its process, its process group, and the pipe on which its walls report."""
+    """A running command: its process, its process group, and the pipe on which its sandbox reports."""
 
     def __init__(
         self,
@@ -43,47 +44,50 @@ class SandboxedCommand:
         reported: bytes = b"",
         quarantine: Quarantine | None = None,
     ) -> None:
-        self.child, self._status, self._group = child, status, control_group
+        self.child = child
+        self._status = status
+        self._control_group = control_group
         self.group = group or child.pid
-        self._guard = reaper
-        self._said, self._aside = reported, quarantine or Quarantine()
+        self._reaper = reaper
+        self._reported = reported
+        self._quarantine = quarantine or Quarantine()
 
     def began_sandboxed(self) -> bool:
-        """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
+        """Return whether the command began inside its sandbox; always true without one. Call it once, after the end."""
         return self._status < 0 or _STARTED in self._report()
 
     def refused(self) -> bool:
-        """Whether the kernel refused it one more process."""
-        return bool(self._group) and groups.refused(self._group)
+        """Return whether the kernel refused the command one more process."""
+        return bool(self._control_group) and groups.refused(self._control_group)
 
     def check_quarantine(self) -> str:
-        """Why it must end for what it makes where programs would run it later, or empty."""
-        return self._aside.look()
+        """Quarantine new files that programs would run later; return why the command must end, or an empty string."""
+        return self._quarantine.check()
 
     @property
-    def aside(self) -> list[str]:
-        """What it made there, under new names."""
-        return self._aside.moved
+    def quarantined(self) -> list[str]:
+        """The paths to which files of the command were moved."""
+        return self._quarantine.moved
 
     def _report(self) -> bytes:
         try:
             while part := os.read(self._status, 65_536):
-                self._said += part
+                self._reported += part
         except BlockingIOError:
             pass  # killed, and not gone yet
-        return self._said
+        return self._reported
 
     def close(self) -> None:
-        """After the end: wait for what is left inside to be gone, and let go of what was needed to hold it."""
-        if self._status >= 0 and (inside := _INSIDE.search(self._report())):
+        """Wait for the remaining processes to go, and release the control group, the reaper and the status pipe."""
+        if self._status >= 0 and (inside := _CHILD_PID.search(self._report())):
             limits.wait_gone(int(inside[1]))
-        if self._guard:
-            self._guard.end()
-        groups.drop(self._group)
+        if self._reaper:
+            self._reaper.end()
+        groups.drop(self._control_group)
         if self._status >= 0:
             os.close(self._status)
-        self._group, self._status = "", -1
-        self._aside.look()
+        self._control_group, self._status = "", -1
+        self._quarantine.check()
 
 
 def start(
@@ -98,20 +102,19 @@ def start(
     stderr: int,
     group: int,
 ) -> SandboxedCommand:
-    """Start `argv` within the walls of `tier`, in the process group `group` or, where that is 0, in one of its own.
+    """Start `argv` in the sandbox of `tier`, in the process group `group` or, where that is 0, in a new one.
 
-    Nothing of it outlives this process. Raises OSError and ValueError as Popen does.
+    None of its processes outlives this one. Raises OSError and ValueError as Popen does.
     """
-    reaper = (
-        ProcessReaper() if not group and tier == BUBBLEWRAP else None
-    )  # the launcher of the others looks after itself
+    # The other tiers have a launcher that ends by itself.
+    reaper = ProcessReaper() if not group and tier == BUBBLEWRAP else None
     try:
         group = reaper.group if reaper else group
         streams = (stdin, stdout, stderr)
         if tier == ASK:
-            limited = [*landlock.unsandboxed(), *_limited(policy.caps, argv, own_count=False)]
+            limited = [*landlock.unsandboxed(), *_with_limits(policy.caps, argv, own_count=False)]
             return SandboxedCommand(_popen(limited, cwd, env, streams, group, ()), -1, group=group)
-        return _walled(tier, policy, argv, cwd, env, streams, group, reaper)
+        return _start_sandboxed(tier, policy, argv, cwd, env, streams, group, reaper)
     except BaseException:
         if reaper:
             reaper.end()
@@ -121,7 +124,7 @@ def start(
 _Streams = tuple[int | IO[bytes], int, int]
 
 
-def _walled(
+def _start_sandboxed(
     tier: str,
     policy: Policy,
     argv: list[str],
@@ -133,23 +136,24 @@ def _walled(
 ) -> SandboxedCommand:
     report, status = os.pipe()
     os.set_blocking(report, False)
-    release_fd, barrier_fd = os.pipe()
-    fds = [status, release_fd]
+    block_fd, release_fd = os.pipe()
+    fds = [status, block_fd]
     is_bubblewrap = tier == BUBBLEWRAP
     control_group = groups.make(_SLACK + 4 * policy.caps.processes)
     try:
         if is_bubblewrap:
             fds.append(_memory_file(seccomp.program(seccomp.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
-            words = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
-            outer = [tool, *mounted.with_barrier(words, release_fd), "--"]
+            arguments = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
+            outer = [tool, *mounted.with_barrier(arguments, block_fd), "--"]
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
-        inner = _limited(policy.caps, argv, own_count=is_bubblewrap and _counts_by_namespace(), session=is_bubblewrap)
-        env = _inside(tier, policy, env)
+        own_count = is_bubblewrap and _counts_by_namespace()
+        inner = _with_limits(policy.caps, argv, own_count=own_count, session=is_bubblewrap)
+        env = _environment_inside(tier, policy, env)
         argv = groups.with_group(control_group, [*outer, *inner])
         child = _popen(argv, "/", env, streams, group, tuple(fds) if is_bubblewrap else (status,))
-        reported = _let_go(child, report, words, barrier_fd) if is_bubblewrap else b""
+        reported = _release(child, report, arguments, release_fd) if is_bubblewrap else b""
         quarantine = Quarantine(policy.absent, policy.links)
         return SandboxedCommand(
             child, report, control_group, group=group, reaper=reaper, reported=reported, quarantine=quarantine
@@ -159,27 +163,27 @@ def _walled(
         os.close(report)
         raise
     finally:
-        for fd in (*fds, barrier_fd):
+        for fd in (*fds, release_fd):
             os.close(fd)
 
 
-def _let_go(child: subprocess.Popen[bytes], report: int, words: list[str], barrier_fd: int) -> bytes:
-    """Let the command begin where its walls are what was meant; what they reported until then. OSError where not."""
+def _release(child: subprocess.Popen[bytes], report: int, arguments: list[str], release_fd: int) -> bytes:
+    """Let the command begin once its mounts are verified; return what bwrap reported until then. OSError where not."""
     reported = b""
     end_fd = os.pidfd_open(child.pid)
     try:
-        while not (inside := _INSIDE.search(reported)):
+        while not (inside := _CHILD_PID.search(reported)):
             if report not in select.select([report, end_fd], [], [])[0]:
-                return reported  # it failed before, and says itself why
+                return reported  # it failed earlier and gives the reason itself
             reported += os.read(report, 65_536)
-        reason = mounted.check(words, int(inside[1]), end_fd)
+        reason = mounted.check(arguments, int(inside[1]), end_fd)
     finally:
         os.close(end_fd)
     if reason:
         limits.end([child.pid])
         child.wait()
         raise OSError(reason)
-    os.write(barrier_fd, b"\n")
+    os.write(release_fd, b"\n")
     return reported
 
 
@@ -204,20 +208,20 @@ def _popen(
     )
 
 
-def _inside(tier: str, policy: Policy, env: dict[str, str]) -> dict[str, str]:
-    """The environment, with a place for temporary files that can be written."""
+def _environment_inside(tier: str, policy: Policy, env: dict[str, str]) -> dict[str, str]:
+    """Return the environment with a writable folder for temporary files."""
     if not policy.scratch:
         return env
-    place = "/tmp" if tier == BUBBLEWRAP else policy.scratch  # noqa: S108 - the command's own, in memory
+    place = "/tmp" if tier == BUBBLEWRAP else policy.scratch  # noqa: S108 - the command's private one, in memory
     return {**env, "TMPDIR": place, "XDG_CACHE_HOME": os.path.join(place, ".cache")}
 
 
-def _limited(caps: Caps, argv: list[str], *, own_count: bool, session: bool = False) -> list[str]:
-    """`argv` behind a shell that sets the kernel's limits and becomes it."""
+def _with_limits(caps: Caps, argv: list[str], *, own_count: bool, session: bool = False) -> list[str]:
+    """Prefix `argv` with a shell that sets the kernel's limits and execs it."""
     most = 4 * caps.processes  # the kernel counts threads
     words = _LIMITS.format(
-        cpu=caps.cpu_seconds + _LATER,
-        killed=caps.cpu_seconds + 2 * _LATER,
+        cpu=caps.cpu_seconds + _GRACE_SECONDS,
+        killed=caps.cpu_seconds + 2 * _GRACE_SECONDS,
         data=caps.memory // 1024,
         blocks=caps.file_size // 512,
         files=caps.open_files,
@@ -228,7 +232,7 @@ def _limited(caps: Caps, argv: list[str], *, own_count: bool, session: bool = Fa
 
 
 def _counts_by_namespace() -> bool:
-    """Whether the limit on processes counts within the sandbox; older kernels count all of the user's."""
+    """Return whether the kernel counts processes per namespace (5.14 and later) and not per user."""
     release = os.uname().release.split("-")[0].split(".")
     return [int(part) for part in release[:2] if part.isdigit()] >= [5, 14]
 
@@ -241,6 +245,6 @@ def _memory_file(content: bytes) -> int:
 
 
 def describe_writable(policy: Policy) -> str:
-    """Where a command may write, in words, and where it was meant to and may not."""
+    """Describe where a command may write, and which requested folders were not granted."""
     narrowed = [f"not in {one_line(path, 100)} ({reason})" for path, reason in policy.not_granted]
     return "; ".join([", ".join(policy.writable) or "nowhere", *narrowed])

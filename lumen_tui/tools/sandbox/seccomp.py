@@ -1,8 +1,7 @@
-"""A seccomp filter as bytes: system calls that no command of a worker has any use for, and kinds of socket.
+"""Builds the seccomp filter, as bytes, that both tiers add to their sandbox.
 
-It stands behind the walls of both tiers. What namespaces and Landlock do not cover is refused here: kernel
-key rings, new namespaces, mounts, io_uring (which makes sockets past every filter), UNIX sockets, which lead out of
-both, programs with the rights of their owner, and system calls that are newer than this list.
+It refuses what namespaces and Landlock do not cover: kernel key rings, new namespaces, mounts, io_uring (which makes
+sockets past every filter), UNIX sockets (which lead out of both), set-ID programs, and newer system calls.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _REFUSED = {
     ),
 }  # fmt: skip
 _ARCHES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# What nobody has looked at is as if the kernel were older; so are the calls of x32, which begin at 0x40000000.
+# Unreviewed calls fail as on an older kernel; so do the calls of x32, which begin at 0x40000000.
 _FIRST_UNKNOWN = 470
 # clone3 and openat2 keep flags and modes where a filter cannot read them: libraries fall back to clone and openat.
 # The memory of memfd_secret is in no count of a process's memory.
@@ -44,12 +43,12 @@ _MISSING = (435, 437, 447)
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
-# One of a pair of another type may be connected anew, to the socket of any service.
+# A datagram socket of a pair may be connected again, to the socket of any service.
 _STREAM, _SEQPACKET, _TYPE_BITS = 1, 5, 0xF
 
 
 def supported(machine: str = "") -> bool:
-    """Whether there is a filter for this kind of processor."""
+    """Return whether there is a filter for this processor."""
     return (machine or os.uname().machine) in _ARCHES
 
 
@@ -72,13 +71,13 @@ _MAKES = 0o100 | 0o20000000  # O_CREAT, and what makes O_TMPFILE
 _CHMODS = {"x86_64": {90: 1, 91: 1, 268: 2, 452: 2}, "aarch64": {52: 1, 53: 2, 452: 2}}  # {,f}chmod fchmodat{,2}
 # Memory of System V, which stays when no process has it any more: only as much as a data base marks itself with.
 _SIZES = {"x86_64": {29: (1, 65_536), 64: (1, 64)}, "aarch64": {194: (1, 65_536), 190: (1, 64)}}  # shmget semget
-# Room that is set aside and never written is in no count of what a process wrote: libraries write instead.
+# Space that is reserved and never written escapes the count of written bytes: libraries write instead.
 _FALLOCATE = {"x86_64": 285, "aarch64": 47}
 _GIVES_BACK = 0x2 | 0x8  # FALLOC_FL_PUNCH_HOLE, FALLOC_FL_COLLAPSE_RANGE
 _FCNTL = {"x86_64": 72, "aarch64": 25}
 _LEASE = 1024  # while a reader has one, whoever would write is refused
-# Where processes and memory of others are in sight: a number that is not 0 stands for somebody else. Call -> which
-# argument that is, and what as the first one means all processes of a user.
+# Calls on a process by its number, used where other processes are visible: anything but 0 is another process.
+# Call -> the position of the number, and the first argument that would mean all processes of a user.
 # prlimit64 setpriority sched_set{affinity,scheduler,param,attr} ioprio_set
 _OF_OTHERS = {
     "x86_64": {302: (0, 0), 141: (1, 2), 203: (0, 0), 144: (0, 0), 142: (0, 0), 314: (0, 0), 251: (1, 3)},
@@ -96,10 +95,10 @@ _ATTRIBUTES = {
 
 
 def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...] | None = None) -> bytes:
-    """The filter that lets `socket` make only these families. KeyError for an unknown processor.
+    """Return the filter that lets `socket` make only these families. KeyError for an unknown processor.
 
-    `asked` are the calls that a listener decides about. Where it is given, no namespace keeps others' processes and
-    memory, and no mount others' files, out of sight: what would reach them is refused.
+    `asked` are the calls that a listener decides about. Where it is given there are no namespaces or mounts that hide
+    other processes, memory and files, so calls that would reach those are refused.
     """
     machine = machine or os.uname().machine
     lines = [_op(_LOAD, _ARCH), _op(_EQUAL, _ARCHES[machine], 1, 0), _error(_ENOSYS), _op(_LOAD, _NR)]
@@ -115,7 +114,7 @@ def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...]
 
 
 def _own_spaces(machine: str) -> list[bytes]:
-    """What is nobody else's under bubblewrap, and yet has bounds. Elsewhere it is refused, or a listener asked."""
+    """Limit what is private under bubblewrap; without it these calls are refused, or a listener decides."""
     lines = []
     for number, argument in _CHMODS[machine].items():
         lines += _unless_bits(number, argument, _SET_ID)
@@ -127,25 +126,25 @@ def _own_spaces(machine: str) -> list[bytes]:
 
 
 def _set_ids(machine: str) -> list[bytes]:
-    """No file is made that runs with the rights of its owner."""
+    """Refuse to create set-ID files."""
     lines = []
     for number, argument in _MODES[machine].items():
         lines += _unless_bits(number, argument, _SET_ID)
     for number, flags in _OPENS[machine].items():
-        makes = [_op(_LOAD, _ARG0 + 8 * flags), _op(_ANY_BIT, _MAKES, 0, 3)]  # the mode means nothing without
+        makes = [_op(_LOAD, _ARG0 + 8 * flags), _op(_ANY_BIT, _MAKES, 0, 3)]  # otherwise the mode is ignored
         mode = [_op(_LOAD, _ARG0 + 8 * (flags + 1)), _op(_ANY_BIT, _SET_ID, 0, 1), _error(_EPERM)]
         lines += _call(number, [*makes, *mode])
     return lines
 
 
 def _clone(number: int) -> list[bytes]:
-    """No namespaces; and threads that have the same open files, or nobody could see what one of them has."""
+    """Refuse new namespaces, and threads with descriptors of their own, which the watch would not see."""
     lines = [_op(_LOAD, _ARG0), _op(_ANY_BIT, _NEW_NAMESPACE, 3, 0), _op(_AND, _THREAD | _FILES)]
     return _call(number, [*lines, _op(_EQUAL, _THREAD, 1, 0), _op(_RETURN, _ALLOW), _error(_EPERM)])
 
 
 def _fallocate(number: int) -> list[bytes]:
-    """As on a file system that cannot set room aside, but for what gives some back."""
+    """Fail as on a file system that cannot reserve space, except for calls that free it."""
     return _call(number, [_op(_LOAD, _ARG0 + 8), _op(_ANY_BIT, _GIVES_BACK, 1, 0), _error(_EOPNOTSUPP)])
 
 
@@ -162,24 +161,24 @@ def _ioctl(number: int) -> list[bytes]:
 
 
 def _pairs(number: int) -> list[bytes]:
-    """Pairs of sockets: UNIX ones that stay connected to each other."""
+    """Allow pairs of UNIX sockets that stay connected to each other."""
     lines = [_op(_LOAD, _ARG0), _op(_EQUAL, _UNIX, 1, 0), _error(_EPERM), _op(_LOAD, _ARG0 + 8)]
     lines += [_op(_AND, _TYPE_BITS), _op(_EQUAL, _STREAM, 2, 0), _op(_EQUAL, _SEQPACKET, 1, 0), _error(_EPERM)]
     return _call(number, lines)
 
 
 def _call(number: int, lines: list[bytes]) -> list[bytes]:
-    """What is asked of one call, which goes through where nothing of that answers."""
+    """Apply these instructions to one call, which is allowed where none of them returns."""
     return [_op(_EQUAL, number, 0, len(lines) + 1), *lines, _op(_RETURN, _ALLOW)]
 
 
 def _unless_bits(number: int, argument: int, bits: int) -> list[bytes]:
-    """A call that is refused where an argument has any of these bits."""
+    """Refuse a call where an argument has any of these bits."""
     return _call(number, [_op(_LOAD, _ARG0 + 8 * argument), _op(_ANY_BIT, bits, 0, 1), _error(_EPERM)])
 
 
 def _not_seen(machine: str, asked: tuple[int, ...]) -> list[bytes]:
-    """What no namespace and no mount keeps away."""
+    """Refuse calls that would reach other processes, or ask the listener."""
     lines = []
     for numbers, verdict in (
         (_SHARED[machine], _error(_EPERM)),
@@ -194,13 +193,13 @@ def _not_seen(machine: str, asked: tuple[int, ...]) -> list[bytes]:
 
 
 def _own_only(number: int, argument: int, of_a_user: int) -> list[bytes]:
-    """A call that takes 0 for the caller itself. `of_a_user`, as the first argument, would mean all of the user's."""
+    """Refuse a call whose argument is not 0, the caller itself; `of_a_user` as first argument means all of a user's."""
     lines = [_op(_LOAD, _ARG0), _op(_EQUAL, of_a_user, 0, 1), _error(_EPERM)] if of_a_user else []
     return _call(number, [*lines, _op(_LOAD, _ARG0 + 8 * argument), _op(_EQUAL, 0, 1, 0), _error(_EPERM)])
 
 
 def _unless(number: int, argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """A call that is refused for these values of an argument."""
+    """Refuse a call for these values of an argument."""
     lines = [_op(_LOAD, _ARG0 + 8 * argument)]
     for value in values:
         lines += [_op(_EQUAL, value, 0, 1), _error(_EPERM)]

@@ -1,4 +1,4 @@
-"""What no command of a worker may read, wherever it stands."""
+"""Finds the secrets that no command of a worker may read, and repositories, below a folder."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pwd
 import stat
 from collections.abc import Iterator
 
-# Below every home folder that we know of.
-_AT_HOME = (
+# Below every known home folder.
+_HOME_PATHS = (
     ".ssh", ".gnupg", ".aws", ".azure", ".config/gh", ".config/glab-cli", ".config/gcloud", ".config/doctl",
     ".config/op", ".config/hub", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials",
     ".config/git/credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".gem/credentials", ".cargo/credentials",
@@ -19,7 +19,7 @@ _AT_HOME = (
     ".config/BraveSoftware", ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history",
     ".node_repl_history", ".local/share/fish/fish_history",
 )  # fmt: skip
-_OF_THE_SYSTEM = (
+_SYSTEM_PATHS = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
     "/etc/ssl/private", "/etc/krb5.keytab", "/etc/wireguard", "/etc/NetworkManager/system-connections",
     "/var/lib/docker", "/var/lib/containerd", "/var/spool/cron", "/var/spool/at", "/var/run/docker.sock",
@@ -27,18 +27,21 @@ _OF_THE_SYSTEM = (
 )  # fmt: skip
 ENV_FILES = (".env", ".envrc", ".env.*")  # as patterns
 _SAMPLES = (".example", ".sample", ".template", ".dist")
-# How far a folder is searched for .env files and repositories; the first two where only its top is looked at.
-_DEEPEST, _MOST_AT_THE_TOP, _MOST_FOLDERS, _MOST_PASSED_OVER = 3, 400, 20_000, 2_000
-_BOTTOM = 40  # nobody works deeper down; and each folder on the way to a repository has its price
-_PASSED_OVER = {"node_modules", ".venv", "venv", "__pycache__", "target", "dist", "build", ".cache"}
-BARE = frozenset({"HEAD", "objects", "refs"})  # what git takes for a repository
+# How far a folder is searched for .env files and repositories; the first two apply to a shallow walk.
+_DEEPEST = 3
+_MOST_AT_THE_TOP = 400
+_MOST_FOLDERS = 20_000
+_MOST_PASSED_OVER = 2_000  # folders of builds and packages
+_BOTTOM = 40  # depth; each folder on the way to a repository is a mount
+_BUILD_FOLDERS = {"node_modules", ".venv", "venv", "__pycache__", "target", "dist", "build", ".cache"}
+BARE = frozenset({"HEAD", "objects", "refs"})  # a folder with these is a repository for git
 
 
 def existing(home: str, extra: tuple[str, ...] = ()) -> list[str]:
-    """The real paths of all secrets that are there; `more` are the operator's own."""
-    candidates = [*_OF_THE_SYSTEM, *(os.path.expanduser(path) for path in extra if path)]
+    """Return the real paths of all secrets that exist; `extra` are the operator's own paths."""
+    candidates = [*_SYSTEM_PATHS, *(os.path.expanduser(path) for path in extra if path)]
     for folder in {home, _own_home()} - {""}:
-        candidates += [os.path.join(folder, name) for name in _AT_HOME]
+        candidates += [os.path.join(folder, name) for name in _HOME_PATHS]
     keys = [f"/etc/ssh/{name}" for name in names("/etc/ssh") if name.endswith("_key")]
     return sorted({os.path.realpath(path) for path in [*candidates, *keys] if os.path.lexists(path)})
 
@@ -51,13 +54,15 @@ def _own_home() -> str:
 
 
 def is_env_file(name: str) -> bool:
-    """`.env`, `.env.local`, `.envrc`; not `.env.example`."""
+    """Return whether a file name is that of a secrets file: `.env`, `.env.local`, `.envrc`; not `.env.example`."""
     return name in (".env", ".envrc") or (name.startswith(".env.") and not name.endswith(_SAMPLES))
 
 
 def env_file_behind(path: str) -> str:
-    """Where the content of a .env file stands. A worker may have made the link: one to no plain file counts for none,
-    or whoever hides what it leads to would make, or cover, what the worker likes."""
+    """Return the real path of a .env file; empty for a link to anything but a plain, non-executable file.
+
+    A worker may have made the link, and could otherwise choose which path is hidden.
+    """
     real = os.path.realpath(path)
     if real == path:
         return "" if os.path.islink(path) else path  # a link that leads to itself
@@ -69,25 +74,26 @@ def env_file_behind(path: str) -> str:
 
 
 def repositories_in(folder: str, names: list[str]) -> list[str]:
-    """The repository of a folder with these names in it, and the folder itself where it is a bare one."""
+    """Return the `.git` of a folder with these names in it, and the folder itself where it is a bare repository."""
     inside = [os.path.join(folder, ".git")] if ".git" in names else []
     return [*inside, folder] if BARE.issubset(names) else inside
 
 
-def is_passed_over(path: str) -> bool:
-    """Whether it stands in a folder of builds or packages."""
-    return not _PASSED_OVER.isdisjoint(path.split(os.sep))
+def is_in_build_folder(path: str) -> bool:
+    """Return whether a path is in a folder of builds or packages."""
+    return not _BUILD_FOLDERS.isdisjoint(path.split(os.sep))
 
 
 class FolderWalk:
-    """A folder and those below it, each with the names in it, breadth first; links are not followed.
+    """Iterates over a folder and those below it as (path, names), breadth first; links are not followed.
 
-    A `deep` one goes all the way down, through the folders of builds and packages last. `left` tells afterwards whether
-    there were too many.
+    A `deep` walk goes all the way down, through folders of builds and packages last. `truncated` tells afterwards
+    whether there were too many folders.
     """
 
     def __init__(self, top: str, *, deep: bool) -> None:
-        self.top, self._deep = top, deep
+        self.top = top
+        self._deep = deep
         self.truncated = False
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
@@ -102,20 +108,20 @@ class FolderWalk:
             yield from itertools.islice(self._below(postponed, None), _MOST_PASSED_OVER)
 
     def _below(self, level: list[str], postponed: list[str] | None) -> Iterator[tuple[str, list[str]]]:
-        """Level by level. Folders of builds and packages go to `late` where that is given."""
+        """Yield folders level by level; those of builds and packages go to `postponed` where that is given."""
         depth = 0
         while level and depth <= (_BOTTOM if self._deep else _DEEPEST):
             below: list[str] = []
             for folder in level:
-                names, folders = _look(folder)
+                names, folders = _list_folder(folder)
                 yield folder, names
                 for name in folders:
-                    into = postponed if postponed is not None and name in _PASSED_OVER else below
+                    into = postponed if postponed is not None and name in _BUILD_FOLDERS else below
                     into += [os.path.join(folder, name)] if name != ".git" else []
             level, depth = below, depth + 1
 
 
-def _look(folder: str) -> tuple[list[str], list[str]]:
+def _list_folder(folder: str) -> tuple[list[str], list[str]]:
     names, folders = [], []
     try:
         with os.scandir(folder) as entries:
@@ -129,7 +135,7 @@ def _look(folder: str) -> tuple[list[str], list[str]]:
 
 
 def names(folder: str) -> list[str]:
-    """What is in a folder; nothing where that cannot be told."""
+    """Return the names in a folder; empty where it cannot be listed."""
     try:
         return os.listdir(folder)
     except OSError:

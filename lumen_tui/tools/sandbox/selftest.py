@@ -1,4 +1,4 @@
-"""Whether a tier holds on this machine: a command in its walls really tries what must not work."""
+"""Tests whether a sandbox tier holds on this machine: a sandboxed probe tries what must not work."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ class TierTest(Struct, frozen=True):
     holds: bool
     reason: str = msgspec.field(default="", name="why")
     tried: tuple[str, ...] = ()
-    through: tuple[str, ...] = ()  # of these, what it did not hold
+    through: tuple[str, ...] = ()  # of these, the attempts that succeeded
 
 
-class _Said(Struct, frozen=True):
+class _ProbeReport(Struct, frozen=True):
     tried: tuple[str, ...]
     through: tuple[str, ...]
     broken: str  # what must work and did not
 
 
 def test(tier: str, index: Path, path: str) -> TierTest:
-    """Test one tier in the folder `index`, with the programs on the PATH `path`. Never raises for what fails."""
+    """Test one tier in the folder `index`, with the programs on the PATH `path`. A failure is a result, no error."""
     if missing := _missing(tier, path):
         return TierTest(tier, holds=False, reason=missing)
     try:
         with _targets(index / FOLDER) as order:
             answer = _run(tier, order, path)
-            seen = _seen(Path(order["outside"]))
+            seen = _evidence(Path(order["outside"]))
     except (files.StoreError, OSError, ValueError, subprocess.SubprocessError) as error:
         return TierTest(tier, holds=False, reason=f"the test could not be made: {one_line(str(error), 200)}")
     try:
-        report = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_Said)
+        report = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_ProbeReport)
     except msgspec.DecodeError:
         return TierTest(
             tier, holds=False, reason=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer"
@@ -71,8 +71,8 @@ def test(tier: str, index: Path, path: str) -> TierTest:
     return TierTest(tier, holds=True, tried=report.tried)
 
 
-def _seen(outside: Path) -> list[str]:
-    """What it changed may have been in a file system of its own: the file here is the evidence."""
+def _evidence(outside: Path) -> list[str]:
+    """Return what the probe changed outside: a write may have succeeded in a private file system only."""
     written = ["write outside"] if outside.read_bytes() != _KEY else []
     return [*written, *([_MODE] if stat.S_IMODE(outside.stat().st_mode) != 0o600 else [])]
 
@@ -88,7 +88,7 @@ def _missing(tier: str, path: str) -> str:
 
 @contextlib.contextmanager
 def _targets(folder: Path) -> Iterator[dict[str, Any]]:
-    """Files and sockets to try on."""
+    """Make the files and sockets that the probe attacks, and yield its order."""
     folder = Path(os.path.realpath(folder))
     inside, secret, outside = folder / "inside", folder / "secret", folder / "outside"
     directories.make_folder(inside)
@@ -97,16 +97,16 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
     files.replace(outside, _KEY)
     paths = [inside / "made", inside / "link", inside / "setuid", folder / "service", folder / "log"]
     name = f"lumen-{os.getpid()}-{os.urandom(4).hex()}"
-    with contextlib.ExitStack() as open_ones:
+    with contextlib.ExitStack() as resources:
         for path in paths:
             directories.remove(path)
-            open_ones.callback(directories.remove, path)
-        port = open_ones.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0))))
-        abstract = open_ones.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)))
+            resources.callback(directories.remove, path)
+        port = resources.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0))))
+        abstract = resources.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)))
         abstract.bind("\0" + name)
         abstract.listen()
         for path, kind in ((folder / "service", socket.SOCK_STREAM), (folder / "log", socket.SOCK_DGRAM)):
-            open_ones.enter_context(contextlib.closing(_service(path, kind)))
+            resources.enter_context(contextlib.closing(_service(path, kind)))
         yield {
             "folder": str(folder),
             "inside": str(inside),
@@ -120,7 +120,7 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _service(path: Path, kind: socket.SocketKind) -> socket.socket:
-    """A UNIX socket at a path of any length, which the kernel's table knows under another name."""
+    """Return a UNIX socket bound at a path of any length, through a descriptor of its folder."""
     service = socket.socket(socket.AF_UNIX, kind)
     above = os.open(path.parent, os.O_PATH | os.O_CLOEXEC)
     try:
@@ -141,7 +141,7 @@ def _start_ticks() -> str:
 
 
 def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
-    """What the probe printed, on a line of its own."""
+    """Run the probe in the sandbox of a tier and return its output."""
     policy = Policy(writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"])
     argv = [sys.executable, "-I", "-S", "-c", inspect.getsource(probe), json.dumps(order)]
     command = sandboxed_command.start(
@@ -164,5 +164,5 @@ def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
             command.child.wait()
         command.close()
     if not sandboxed:
-        raise OSError(out.decode("utf-8", "replace").strip() or "the walls did not stand")
+        raise OSError(out.decode("utf-8", "replace").strip() or "the sandbox was not in place")
     return b"\n" + out

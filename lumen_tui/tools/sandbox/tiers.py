@@ -1,4 +1,4 @@
-"""Which tier is in force: the strongest that passed its test, within what the operator wants."""
+"""Chooses the sandbox tier: the strongest that passed its self-test, within the operator's settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumen_tui.storage import files
 from lumen_tui.tools.sandbox import sandboxed_command, selftest
 from lumen_tui.tools.sandbox.selftest import TierTest
 
-RESULTS = "sandbox.json"  # below index/: a copy of the last tests, made anew where the machine is another
+RESULTS = "sandbox.json"  # below index/: the last results, tested again on another machine
 REFUSED = "refused"  # no tier that the operator wants works: no command is run
 _UNREADABLE = (
     "no command is run: something under [sandbox] in the settings cannot be read; `lumen-tui doctor` names its line "
@@ -25,29 +25,29 @@ _UNREADABLE = (
 
 
 class SelfTestResults(Struct, frozen=True):
-    """What the tests said, and of which machine."""
+    """The results of the self-tests, and the machine they are valid for."""
 
     machine: str
     tested: tuple[TierTest, ...] = ()
 
     def holds(self, tier: str) -> bool:
-        """Whether that tier passed."""
+        """Return whether that tier passed."""
         return any(test.tier == tier and test.holds for test in self.tested)
 
     def reason(self, tier: str) -> str:
-        """Why it did not."""
+        """Return why that tier does not hold."""
         return next((test.reason for test in self.tested if test.tier == tier), "not tested")
 
 
 class TierChoice(Struct, frozen=True):
-    """The tier in force, or REFUSED, and the reason in a sentence where it is not the strongest."""
+    """The tier in force, or REFUSED; with the reason where it is not the strongest."""
 
     tier: str
     reason: str = ""
 
 
 def choose(settings: SandboxConfig, results: SelfTestResults) -> TierChoice:
-    """The tier in force. Never a weaker one than the settings name."""
+    """Return the tier in force, never a weaker one than the settings require."""
     if settings.require not in ("", *sandboxed_command.TIERS):
         return TierChoice(REFUSED, _UNREADABLE)
     candidates = sandboxed_command.TIERS if settings.tier == "auto" else (settings.tier,)
@@ -71,7 +71,7 @@ def choose(settings: SandboxConfig, results: SelfTestResults) -> TierChoice:
 
 
 def test_all(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults:
-    """Test the tiers that may be used, and keep what came of it for the workers."""
+    """Test the tiers that may be used, and store the results for the workers."""
     candidates = (
         (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
     )
@@ -87,12 +87,12 @@ def test_all(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults
 
 
 def current_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults:
-    """The results that were kept, where they are of this machine and of every tier that is wanted; else new ones."""
+    """Return the stored results where they are valid, else test now."""
     return stored_results(index, path, settings) or test_all(index, path, settings)
 
 
 def stored_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults | None:
-    """The results that were kept, None where they do not tell."""
+    """Return the stored results; None where they are of another machine or lack a tier that is needed."""
     try:
         results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=SelfTestResults)
     except (*UNDECODABLE, files.StoreError, OSError):
@@ -105,7 +105,7 @@ def stored_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestR
 
 
 def _machine(path: str) -> str:
-    """What the results hold for: this boot, this user, these programs."""
+    """Return what the results depend on: this boot, user, and these programs."""
     parts = [
         _boot(),
         str(os.getuid()),

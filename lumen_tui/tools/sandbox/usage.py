@@ -1,7 +1,7 @@
-"""What the processes of one command use: memory now, and in all processor time, and bytes that they wrote.
+"""What the processes of one command use: memory now; processor time and bytes written in total.
 
-The kernel adds what a process used to what its parent's children used, but only where the parent asks how it ended. Of
-one that ignores the end of its children (SIGCHLD) nothing is told any more, so what was last seen of them counts.
+The kernel adds the usage of an ended process to its parent's children only if the parent waits for it. Where a parent
+ignores SIGCHLD that usage is lost, so the last sample of each child counts.
 """
 
 from __future__ import annotations
@@ -22,61 +22,64 @@ _HELD = ("RssAnon", "RssShmem", "VmSwap")  # of memory, in /proc/PID/status
 
 
 class ProcessSample(Struct, frozen=True):
-    """A process at one look, with its collected children."""
+    """One sample of a process and its reaped children."""
 
-    seconds: float  # of its own
-    children: float  # seconds of those
+    seconds: float  # its own
+    children: float  # seconds of its reaped children
     written: int  # bytes
-    runs: bool  # or wants to
+    runs: bool  # running or runnable
 
 
 class ResourceUsage:
-    """Adds up, look by look."""
+    """Adds up resource usage over successive samples."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[int, str], ProcessSample] = {}
-        self._lost_seconds, self._lost_bytes = 0.0, 0
+        self._samples: dict[tuple[int, str], ProcessSample] = {}
+        self._lost_seconds = 0.0
+        self._lost_bytes = 0
         self._running = 0.0
-        self._looked = time.monotonic()
-        self.children_unaccounted = False  # whether some process ignored the end of its children
-        self.seconds, self.written, self.memory = 0.0, 0, 0
+        self._sampled_at = time.monotonic()
+        self.children_unaccounted = False  # whether some process ignored SIGCHLD
+        self.seconds = 0.0
+        self.written = 0
+        self.memory = 0
 
-    def look(self, pids: Iterable[int]) -> None:
-        """`pids` hold each parent before its children: so nothing is both a child's and added already."""
+    def sample(self, pids: Iterable[int]) -> None:
+        """Take a sample. `pids` has each parent before its children, so that no usage counts twice."""
         samples: dict[tuple[int, str], ProcessSample] = {}
         self.memory = 0
         for pid in pids:
-            samples.update(_look(pid))
+            samples.update(_sample_process(pid))
             memory, untold = _status(pid)
             self.memory += memory
             self.children_unaccounted = self.children_unaccounted or untold
-        self._lose(samples)
-        self._seen = samples
+        self._count_ended(samples)
+        self._samples = samples
         self.seconds = self._lost_seconds + sum(sample.seconds + sample.children for sample in samples.values())
         self.written = self._lost_bytes + sum(sample.written for sample in samples.values())
         self._count_running(sum(sample.runs for sample in samples.values()))
 
-    def _lose(self, samples: dict[tuple[int, str], ProcessSample]) -> None:
-        """Count on what was seen of those that have gone, as far as nobody has it among their children's."""
-        ended = [sample for key, sample in self._seen.items() if key not in samples]
+    def _count_ended(self, samples: dict[tuple[int, str], ProcessSample]) -> None:
+        """Add the last sample of ended processes, as far as no parent reaped them and so has it already."""
+        ended = [sample for key, sample in self._samples.items() if key not in samples]
         if not ended:
             return
-        pairs = [(self._seen[key], sample) for key, sample in samples.items() if key in self._seen]
+        pairs = [(self._samples[key], sample) for key, sample in samples.items() if key in self._samples]
         seconds = sum(sample.seconds + sample.children - _ROUNDING for sample in ended)
         self._lost_seconds += max(0.0, seconds - sum(sample.children - before.children for before, sample in pairs))
         taken = sum(sample.written - before.written for before, sample in pairs)
         self._lost_bytes += max(0, sum(sample.written for sample in ended) - taken)
 
     def _count_running(self, processes: int) -> None:
-        """Of children that nobody asks for, and that end between two looks, this is all that is ever seen."""
-        before, self._looked = self._looked, time.monotonic()
+        """Estimate the time of children that nobody waits for and that end between two samples."""
+        before, self._sampled_at = self._sampled_at, time.monotonic()
         if self.children_unaccounted:
-            self._running += min(processes, os.cpu_count() or 1) * (self._looked - before)
+            self._running += min(processes, os.cpu_count() or 1) * (self._sampled_at - before)
             self.seconds = max(self.seconds, self._running)
 
 
-def _look(pid: int) -> dict[tuple[int, str], ProcessSample]:
-    """The process under its number and the time it began at, as numbers are used again; nothing where it has gone."""
+def _sample_process(pid: int) -> dict[tuple[int, str], ProcessSample]:
+    """Return the sample under (pid, start time), as pids are reused; empty where the process is gone."""
     try:
         fields = "".join(descriptors.read_lines(f"/proc/{pid}/stat")).rpartition(")")[2].split()
         own, children = ((int(fields[at]) + int(fields[at + 1])) / _TICKS for at in (11, 13))
@@ -86,13 +89,13 @@ def _look(pid: int) -> dict[tuple[int, str], ProcessSample]:
 
 
 def _written(pid: int) -> int:
-    """Bytes that it and its collected children sent to disks, less what was thrown away before it got there."""
+    """Return the bytes that a process and its reaped children wrote to disks, less what was cancelled."""
     counts = dict(line.split(":") for line in descriptors.read_lines(f"/proc/{pid}/io"))
     return max(0, int(counts.get("write_bytes", 0)) - int(counts.get("cancelled_write_bytes", 0)))
 
 
 def _status(pid: int) -> tuple[int, bool]:
-    """Bytes that it holds and no file stands behind; and whether it ignores the end of its children."""
+    """Return the bytes of anonymous memory of a process, and whether it ignores SIGCHLD."""
     for place in descriptors.threads(pid):
         fields = dict(line.split(":", 1) for line in descriptors.read_lines(f"{place}/status") if ":" in line)
         amounts = [int(fields[name].split()[0]) for name in _HELD if name in fields]

@@ -81,9 +81,9 @@ class BackgroundCommand:
         return reason
 
     @property
-    def aside(self) -> list[str]:
+    def quarantined(self) -> list[str]:
         """What it made where programs would run it later, under new names; known after its end, told once."""
-        moved, self._pipeline.aside = self._pipeline.aside, []
+        moved, self._pipeline.quarantined = self._pipeline.quarantined, []
         return moved
 
     @property
@@ -191,7 +191,7 @@ def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
     job = _job(context, arguments.name)
     with context.guard():
         job.stop()
-        report(context, job.aside)
+        report(context, job.quarantined)
         protected_paths.check_afterwards(context)
     return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
 
@@ -200,7 +200,7 @@ def stop_all(context: Context) -> None:
     """End everything that runs: the task ends."""
     for job in _jobs(context).values():
         job.stop()
-        report(context, job.aside)
+        report(context, job.quarantined)
     protected_paths.check_afterwards(context, last=True)
 
 

@@ -55,7 +55,7 @@ class Pipeline:
         self.admission = admission
         self._commands: list[sandboxed_command.SandboxedCommand] = []
         self._group = 0
-        self.aside: list[str] = []  # what they made where programs would run it later, under new names
+        self.quarantined: list[str] = []  # what they made where programs would run it later, under new names
         policy = admission.policy
         self._watch = limits.ResourceWatch(policy.caps, policy.writable, policy.covers[0].folder, policy.scratch)
         self.output, sink = os.pipe()
@@ -110,7 +110,7 @@ class Pipeline:
             return f"it had more than {self.caps.processes} processes"
         if obeyed_later := next(filter(None, [command.check_quarantine() for command in self._commands]), ""):
             return obeyed_later
-        return self._watch.look([command.child.pid for command in self._commands if command.child.returncode is None])
+        return self._watch.check([command.child.pid for command in self._commands if command.child.returncode is None])
 
     def limit_of_exit(self) -> str:
         """The limit that the kernel ended one of them for, in a sentence, or empty. Asked after the end."""
@@ -133,7 +133,7 @@ class Pipeline:
         self._signal(signal.SIGKILL)
         for command in self._commands:
             command.close()
-            self.aside += command.aside
+            self.quarantined += command.quarantined
             if command.child.stdout:
                 command.child.stdout.close()
 
@@ -180,7 +180,7 @@ def started(
         with context.guard():
             if pipeline:
                 pipeline.end()
-                report(context, pipeline.aside)
+                report(context, pipeline.quarantined)
             protected_paths.check_afterwards(context)
 
 
