@@ -84,7 +84,7 @@ class BuiltinToolResult(Struct, frozen=True):
     ok: bool = True
 
 
-class Outcome(Struct, frozen=True):
+class ConversationOutcome(Struct, frozen=True):
     """How a conversation ended. `text` is the final answer where no result was written on the way."""
 
     ok: bool
@@ -131,7 +131,7 @@ class Launch(Protocol):
 
 
 Step = ToolCall | TextUpdate | Reserve | Spent | PermissionRequest | BuiltinToolResult
-Conversation = Generator[Step, Reply | None, Outcome]
+Conversation = Generator[Step, Reply | None, ConversationOutcome]
 
 
 class Job(Struct, frozen=True):

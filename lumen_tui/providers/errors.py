@@ -26,8 +26,8 @@ _NOT_REACHED = {
     "PoolTimeout",
     "ProxyError",
 }
-_AGAIN = (408, 409, 425, 429)  # and everything from 500
-_LATER = "try again later"
+_RETRYABLE = (408, 409, 425, 429)  # and everything from 500
+_TRY_LATER = "try again later"
 _QUOTA = (
     "insufficient_quota",
     "billing_error",
@@ -39,14 +39,18 @@ _QUOTA = (
 )
 _GARBLED = "tool_use_failed"  # Groq: what the model wrote was no tool call; it writes something else the next time
 # Anthropic's models take their thinking back only as long as nothing before it has changed.
-_BOUND = ("bound to a different conversation", "invalid `signature` in `thinking`", "`redacted_thinking` blocks in")
+_THINKING_REFUSED = (
+    "bound to a different conversation",
+    "invalid `signature` in `thinking`",
+    "`redacted_thinking` blocks in",
+)
 
 
 class ModelCallError(ProviderError):
     """A call that gave no answer: `brief` is what happened, `advice` what to do, and what the server said.
 
-    `again` and `elsewhere` say what can help, `after` (seconds) what the server asks.
-    `overlong`: a shorter conversation can help; `bound`: one without the model's own earlier thinking.
+    The flags say what can help: the same call again (`retryable`, after the seconds that the server asks for), another
+    model, a shorter conversation (`too_long`), or one without the model's earlier thinking (`thinking_refused`).
     """
 
     def __init__(
@@ -54,61 +58,70 @@ class ModelCallError(ProviderError):
         brief: str,
         advice: str = "",
         *,
-        again: bool = False,
-        elsewhere: bool = False,
-        overlong: bool = False,
-        bound: bool = False,
-        after: float | None = None,
+        retryable: bool = False,
+        other_model_helps: bool = False,
+        too_long: bool = False,
+        thinking_refused: bool = False,
+        retry_after_seconds: float | None = None,
         counts: TokenCounts | None = None,
     ) -> None:
         super().__init__(f"{brief}: {advice}" if advice else brief)
-        self.brief, self.advice = brief, advice
-        self.again, self.elsewhere, self.overlong, self.after = again, elsewhere, overlong, after
-        self.bound = bound
+        self.brief = brief
+        self.advice = advice
+        self.retryable = retryable
+        self.other_model_helps = other_model_helps
+        self.too_long = too_long
+        self.retry_after_seconds = retry_after_seconds
+        self.thinking_refused = thinking_refused
         self.counts = counts or TokenCounts()  # what is known of its cost
 
     def count(self, tries: int) -> None:
-        """Say how often the call was made, where it was made again."""
+        """Add to the message how often the call was made, where it was made again."""
         if tries > 1:
             self.brief = f"{self.brief}, after {tries} tries"
             self.args = (f"{self.brief}: {self.advice}" if self.advice else self.brief,)
 
 
 def map_error(error: BaseException, target: Target, counts: TokenCounts, now: float, guess: int = 0) -> ModelCallError:
-    """An SDK's error in our words. `counts` is what the call has cost for all that is known.
+    """Return an SDK's error as one that says what happened and what can help.
 
-    A server that was reached and then fell silent has read the prompt for all we know: `guess` tokens.
+    `counts` is what the call is known to have cost. A server that was reached and then fell silent is taken to have
+    read the prompt: `guess` tokens.
     """
     if isinstance(error, ModelCallError):
         error.counts = counts
         return error
     status, detail = _status(error), _detail(error)
     if status:
-        return _of_status(status, detail, error, target, counts, now)
+        return _status_error(status, detail, error, target, counts, now)
     names = {kind.__name__ for kind in type(error).__mro__}
     server = f"the model's server {_place(target)}"
     reached = not _causes(error) & _NOT_REACHED
     counts = counts if counts.prompt or not reached else TokenCounts(fresh=guess)
     if any("Timeout" in name for name in names) and reached:
-        return _passing(f"{server} was silent for too long", f"{_LATER} or give it more time under [models]", counts)
+        return _transient(
+            f"{server} was silent for too long", f"{_TRY_LATER} or give it more time under [models]", counts
+        )
     if names & {"APIConnectionError", "TransportError"} and reached:
-        return _passing(f"{server} cut the connection in the middle of its answer", _LATER, counts)
+        return _transient(f"{server} cut the connection in the middle of its answer", _TRY_LATER, counts)
     if names & {"APIConnectionError", "TransportError"}:
         setting = (
             "ANTHROPIC_BASE_URL" if target.endpoint.name == "anthropic" else "base_url of the endpoint in lumen.toml"
         )
-        return _passing(f"{server} cannot be reached ({detail})", f"look at the network and {setting}", counts)
+        return _transient(f"{server} cannot be reached ({detail})", f"look at the network and {setting}", counts)
     brief = f"{server} sent no usable answer ({type(error).__name__}: {detail})"
-    return _passing(brief, f"look at the endpoint's base_url and kind, or {_LATER}", counts)
+    return _transient(brief, f"look at the endpoint's base_url and kind, or {_TRY_LATER}", counts)
 
 
 def unusable_answer(target: Target, reason: str) -> ModelCallError:
-    """An answer that makes no sense."""
-    return _passing(f"the model's server {_place(target)} sent no usable answer ({reason})", _LATER, TokenCounts())
+    """Return the error for an answer that makes no sense."""
+    return _transient(
+        f"the model's server {_place(target)} sent no usable answer ({reason})", _TRY_LATER, TokenCounts()
+    )
 
 
-def _passing(brief: str, advice: str, counts: TokenCounts) -> ModelCallError:
-    return ModelCallError(brief, advice, again=True, elsewhere=True, counts=counts)
+def _transient(brief: str, advice: str, counts: TokenCounts) -> ModelCallError:
+    return ModelCallError(brief, advice, retryable=True, other_model_helps=True, counts=counts)
 
 
 def _place(target: Target) -> str:
@@ -117,7 +130,7 @@ def _place(target: Target) -> str:
 
 
 def _causes(error: BaseException | None) -> set[str]:
-    """The names of an error and of what it came from."""
+    """Return the class names of an error and of its causes."""
     names: set[str] = set()
     while error is not None and len(names) < 100:
         names |= {kind.__name__ for kind in type(error).__mro__}
@@ -126,7 +139,7 @@ def _causes(error: BaseException | None) -> set[str]:
 
 
 def _status(error: BaseException) -> int:
-    """The HTTP status; for an error inside a stream that of its type."""
+    """Return the HTTP status; of an error inside a stream, the one that belongs to its type; 0 where there is none."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:
         return status
@@ -140,25 +153,25 @@ def _status(error: BaseException) -> int:
 
 
 def _detail(error: BaseException) -> str:
-    """The server's own words on one line."""
+    """Return the server's own message on one line."""
     inner = _inner(error)
     words = (inner.get("message") or inner.get("detail")) if isinstance(inner, dict) else inner
     return one_line(str(words or getattr(error, "message", "") or error), 300)
 
 
 def _inner(error: BaseException) -> Any:
-    """What a server says is wrong: mostly a table, sometimes plain words."""
+    """Return what a server says is wrong: mostly an object, sometimes plain text."""
     body = getattr(error, "body", None)
     body = body[0] if isinstance(body, list) and body else body  # Google
     return body.get("error", body) if isinstance(body, dict) else body
 
 
 def refusal_text(error: BaseException) -> str:
-    """All that a server said when it refused the form of a request, in small letters; empty for any other error."""
+    """Return all that a server said when it refused the form of a request, in lower case; empty for other errors."""
     return f"{_detail(error)} {_code(error)}".lower() if getattr(error, "status_code", 0) in (400, 422) else ""
 
 
-def _of_status(
+def _status_error(
     status: int, detail: str, error: BaseException, target: Target, counts: TokenCounts, now: float
 ) -> ModelCallError:
     headers = getattr(getattr(error, "response", None), "headers", {})
@@ -170,24 +183,24 @@ def _of_status(
             "the request is too large for the server" if status == 413 else "the conversation is too long for the model"
         )
         advice = f"give a narrower objective or less context ({detail})"
-        return ModelCallError(f"{brief} ({status})", advice, overlong=True, counts=counts)
+        return ModelCallError(f"{brief} ({status})", advice, too_long=True, counts=counts)
     quota, garbled = status == 402 or any(word in text for word in _QUOTA), _GARBLED in name
-    passing = status in _AGAIN or status >= 500 or garbled
+    transient = status in _RETRYABLE or status >= 500 or garbled
     unread = f"the model's tool call could not be read ({status})", detail
-    brief, advice = unread if garbled else _words(status, detail, target, quota)
+    brief, advice = unread if garbled else _status_text(status, detail, target, quota)
     return ModelCallError(
         brief,
         advice,
-        again=passing and not quota and should_retry != "false",
-        elsewhere=passing or quota,
-        bound=status == 400 and any(words in text for words in _BOUND),
-        after=retry_after(headers, now),
+        retryable=transient and not quota and should_retry != "false",
+        other_model_helps=transient or quota,
+        thinking_refused=status == 400 and any(words in text for words in _THINKING_REFUSED),
+        retry_after_seconds=retry_after(headers, now),
         counts=counts,
     )
 
 
 def _name(error: BaseException) -> str:
-    """The server's own name for the error: its code and type, and none of the words around them."""
+    """Return the server's own name for the error: its code and type, without the message."""
     inner = _inner(error)
     return f"{inner.get('code')} {inner.get('type')}" if isinstance(inner, dict) else ""
 
@@ -197,8 +210,8 @@ def _code(error: BaseException) -> str:
     return json.dumps(body, default=str)[:2000] if isinstance(body, dict) else ""
 
 
-def _words(status: int, detail: str, target: Target, quota: bool) -> tuple[str, str]:
-    """What happened, and what to do about it or what the server said."""
+def _status_text(status: int, detail: str, target: Target, quota: bool) -> tuple[str, str]:
+    """Return what happened, and what to do about it or what the server said."""
     key = target.endpoint.key_env or "its key"
     if quota:
         return (
@@ -210,15 +223,15 @@ def _words(status: int, detail: str, target: Target, quota: bool) -> tuple[str, 
     known = {
         401: (f"the key in {key} was refused (401)", "set a valid one"),
         403: (f"the key in {key} may not do this (403)", detail),
-        429: ("the rate limit was reached (429)", f"{_LATER} ({detail})"),
-        529: ("the model's servers are overloaded (529)", _LATER),
+        429: ("the rate limit was reached (429)", f"{_TRY_LATER} ({detail})"),
+        529: ("the model's servers are overloaded (529)", _TRY_LATER),
     }
-    failed = (f"the model's server failed ({status})", f"{_LATER} ({detail})")
+    failed = (f"the model's server failed ({status})", f"{_TRY_LATER} ({detail})")
     return known.get(status) or (failed if status >= 500 else (f"the request was refused ({status})", detail))
 
 
 def _not_found(detail: str, target: Target) -> tuple[str, str]:
-    """A server that knows the address says which model it lacks."""
+    """Tell an unknown address from an unknown model: a server that knows the address names the model."""
     place, detail_text = target.endpoint, detail.lower()
     if place.base_url and "model" not in detail_text and target.model.lower() not in detail_text:
         mostly = "ends before /v1" if place.kind == "anthropic" else "mostly ends in /v1"
@@ -228,18 +241,18 @@ def _not_found(detail: str, target: Target) -> tuple[str, str]:
 
 
 def retry_after(headers: Any, now: float) -> float | None:
-    """The seconds that a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+    """Return the seconds that a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
 
-    None where it says nothing, or nothing to go by: what asks for no wait at all would be asked again at once.
+    None where it says nothing usable, or asks for no wait at all: the call would be made again at once.
     """
     try:
-        seconds = _asked(headers, now)
+        seconds = _requested_wait(headers, now)
     except (ValueError, TypeError, OverflowError):
         return None
     return seconds if 0 < seconds < math.inf else None
 
 
-def _asked(headers: Any, now: float) -> float:
+def _requested_wait(headers: Any, now: float) -> float:
     if value := headers.get("retry-after-ms"):
         return float(value) / 1000
     value = headers.get("retry-after") or "0"

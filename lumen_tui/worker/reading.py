@@ -25,7 +25,7 @@ from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import Conversation, ConversationOutcome, Job, ProviderError, Reserve, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
 from lumen_tui.storage import process
 from lumen_tui.storage.store import Store
@@ -159,7 +159,7 @@ def _job(order: Order, environ: dict[str, str]) -> Job:
     return Job(system=_SYSTEM, objective="List what is worth remembering.", context=material, now=time.time)
 
 
-def _converse(talk: Conversation, spender: Spender) -> Outcome:
+def _converse(talk: Conversation, spender: Spender) -> ConversationOutcome:
     """Carry a conversation on to its end."""
     reply: _Refusal | None = None
     try:
@@ -172,7 +172,7 @@ def _converse(talk: Conversation, spender: Spender) -> Outcome:
             elif isinstance(step, ToolCall):
                 reply = _Refusal()
     except StopIteration as end:
-        outcome: Outcome = end.value
+        outcome: ConversationOutcome = end.value
         return outcome
     finally:
         talk.close()

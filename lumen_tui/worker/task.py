@@ -19,8 +19,8 @@ from lumen_tui.model.transcript import session_id
 from lumen_tui.providers.base import (
     BuiltinToolResult,
     Conversation,
+    ConversationOutcome,
     Job,
-    Outcome,
     PermissionRequest,
     Provider,
     ProviderError,
@@ -143,7 +143,7 @@ class Task:
         """How many seconds the task may take."""
         return self.spec.timeout_seconds or self._role.limits.timeout_seconds
 
-    def run(self) -> Outcome:
+    def run(self) -> ConversationOutcome:
         """Do the task. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
         began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
         self._events.event("started", began, session=self._tally.session, sandbox=self._sandbox())
@@ -154,7 +154,7 @@ class Task:
         try:
             outcome = self._converse()
         except (ProviderError, StepLimit) as error:
-            outcome = Outcome(ok=False, reason=str(error))
+            outcome = ConversationOutcome(ok=False, reason=str(error))
         finally:
             self._toolbox.close()
         return self._settle(outcome)
@@ -171,7 +171,7 @@ class Task:
         self._events.event("finished", one_line(reason, 160) or status, ok=status == "done", status=status)
         self._transcript.end(status, reason)
 
-    def _converse(self) -> Outcome:
+    def _converse(self) -> ConversationOutcome:
         provider = choose_provider(self._config.models, self._role, self.spec, self._world.environ)
         self._tally.brain = provider.brain
         job = self._job()
@@ -183,7 +183,7 @@ class Task:
             self._tally.brain = provider.brain
             conversation.close()
 
-    def _drive(self, conversation: Conversation, provider: Provider) -> Outcome:
+    def _drive(self, conversation: Conversation, provider: Provider) -> ConversationOutcome:
         reply: Reply | None = None
         while True:
             try:
@@ -194,7 +194,7 @@ class Task:
             if isinstance(step, ToolCall):
                 reply = self._call(step)
                 if reply.ok and step.name == deposit.NAME:
-                    return Outcome(ok=True)
+                    return ConversationOutcome(ok=True)
             elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
@@ -247,7 +247,7 @@ class Task:
         self._transcript.answered(ToolResult(step.text, step.ok, summary=text))
         self._events.event("result", text, tool=step.name, ok=step.ok, **more)
 
-    def _settle(self, outcome: Outcome) -> Outcome:
+    def _settle(self, outcome: ConversationOutcome) -> ConversationOutcome:
         """Check the end: the final answer becomes the result if none was written."""
         self._transcript.answer(outcome.text)
         if not outcome.ok:
@@ -257,9 +257,9 @@ class Task:
             self._keep(outcome.text)
             self._written = True
         if not self._written:
-            return Outcome(ok=False, reason="it ended without a result")
+            return ConversationOutcome(ok=False, reason="it ended without a result")
         if missing := self._toolbox.unmet():
-            return Outcome(ok=False, reason=f"it ended too early: {missing}")
+            return ConversationOutcome(ok=False, reason=f"it ended too early: {missing}")
         return outcome
 
     def _keep(self, text: str) -> None:
@@ -299,8 +299,12 @@ def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) 
         raise CannotBegin(str(error)) from error
 
 
-def _as_outcome(value: Any) -> Outcome:
-    return value if isinstance(value, Outcome) else Outcome(ok=False, reason="the provider ended without an answer")
+def _as_outcome(value: Any) -> ConversationOutcome:
+    return (
+        value
+        if isinstance(value, ConversationOutcome)
+        else ConversationOutcome(ok=False, reason="the provider ended without an answer")
+    )
 
 
 def _config(store: Store) -> tuple[Config, list[Any]]:

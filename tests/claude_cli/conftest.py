@@ -22,8 +22,8 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import (
     BuiltinToolResult,
+    ConversationOutcome,
     Job,
-    Outcome,
     PermissionRequest,
     ProviderError,
     Reserve,
@@ -58,7 +58,7 @@ class Talk(Struct):
     """What came of a conversation."""
 
     steps: list[Any] = []
-    outcome: Outcome | None = None
+    outcome: ConversationOutcome | None = None
     error: str = ""
 
     def of(self, kind: type) -> list[Any]:

@@ -13,7 +13,7 @@ from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.modelsconfig import ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.providers.base import Job, Outcome, ProviderError, Reserve, Spent, TextUpdate, ToolCall
+from lumen_tui.providers.base import ConversationOutcome, Job, ProviderError, Reserve, Spent, TextUpdate, ToolCall
 from lumen_tui.providers.choose import choose_provider
 
 
@@ -33,7 +33,7 @@ class Talk(Struct):
     """What came of a conversation."""
 
     steps: list[Any] = []
-    outcome: Outcome | None = None
+    outcome: ConversationOutcome | None = None
     error: str = ""
     brain: str = ""
     waits: list[float] = []

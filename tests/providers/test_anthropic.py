@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools, use
 
-from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.conversation.calling import _too_long, back_off
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.prices import cost
@@ -20,7 +20,7 @@ PLAIN = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0,
 def test_one_round_with_a_tool(desk, api):
     api.say(tool("list_dir", path="/tmp", say="I look.", how={"usage": PLAIN}), text("Two entries.", usage=PLAIN))
     talk = desk.talk()
-    assert talk.outcome == Outcome(ok=True, text="Two entries.")
+    assert talk.outcome == ConversationOutcome(ok=True, text="Two entries.")
     assert talk.order == "RSTRS"
     assert talk.of(ToolCall) == [ToolCall("list_dir", {"path": "/tmp"})]
     assert talk.said() == ["I look.", "Two entries."]
@@ -152,8 +152,10 @@ def test_a_wait_that_is_too_long_ends_the_task(desk, api):
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 def test_what_the_server_asks_for_is_told_as_it_asked(chance):
-    asked = ModelCallError("the rate limit was reached (429)", after=86_400.0)
-    assert str(_too_long(asked, back_off(1, asked.after, chance))).endswith("the server asks to wait 24 h 0 m")
+    asked = ModelCallError("the rate limit was reached (429)", retry_after_seconds=86_400.0)
+    assert str(_too_long(asked, back_off(1, asked.retry_after_seconds, chance))).endswith(
+        "the server asks to wait 24 h 0 m"
+    )
     own = ModelCallError("the rate limit was reached (429)")
     assert "the server asks" not in str(_too_long(own, 90.0))
 
@@ -179,7 +181,7 @@ def test_a_broken_answer_is_asked_for_again(desk, api, broken, said):
     desk.settings["tries"] = 2
     api.say(broken, text("whole"))
     talk = desk.talk()
-    assert talk.outcome == Outcome(ok=True, text="whole")
+    assert talk.outcome == ConversationOutcome(ok=True, text="whole")
     assert [step.ok for step in talk.of(Spent)] == [False, True]
     (wait,) = talk.said("wait")
     assert said in wait

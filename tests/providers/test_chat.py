@@ -10,7 +10,7 @@ import pytest
 from lumen_apiserver import fail, huge, rubbish, text, tool, tools, use
 
 from lumen_tui.model.modelsconfig import PriceConfig
-from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.vendors.openai import MISSING
 
 
@@ -25,7 +25,7 @@ def box(desk):
 def test_one_round_with_tools(box, api, reply):
     api.say(tools(use("list_dir", path="/é"), use("other"), say="I look."), text("Two entries."))
     talk = box.talk(lambda call: reply("no" if call.name == "other" else "a", ok=call.name != "other"), model="m")
-    assert talk.outcome == Outcome(ok=True, text="Two entries.")
+    assert talk.outcome == ConversationOutcome(ok=True, text="Two entries.")
     assert (talk.order, talk.brain) == ("RSTTRS", "box m")
     assert talk.of(ToolCall)[0] == ToolCall("list_dir", {"path": "/é"})
     assert talk.said() == ["I look.", "Two entries."]

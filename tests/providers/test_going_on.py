@@ -6,7 +6,7 @@ import pytest
 from lumen_apiserver import fail, text, think, tool, tools, use
 
 from lumen_tui.model.modelsconfig import ServerConfig
-from lumen_tui.providers.base import Outcome, ToolCall
+from lumen_tui.providers.base import ConversationOutcome, ToolCall
 from lumen_tui.providers.conversation.conversation import is_call
 
 NAMES = ("list_dir", "other")
@@ -24,18 +24,18 @@ def box(desk):
 
 def test_the_parts_of_a_cut_answer_make_one_result(desk, api):
     api.say(text("one two th", "max_tokens"), text("ree fo", "max_tokens"), text("ur"))
-    assert desk.talk().outcome == Outcome(ok=True, text="one two three four")
+    assert desk.talk().outcome == ConversationOutcome(ok=True, text="one two three four")
 
 
 def test_a_cut_answer_before_a_tool_call_is_no_part_of_the_result(desk, api):
     api.say(text("I will lo", "max_tokens"), tool("list_dir", path="/"), text("Two entries."))
-    assert desk.talk().outcome == Outcome(ok=True, text="Two entries.")
+    assert desk.talk().outcome == ConversationOutcome(ok=True, text="Two entries.")
 
 
 def test_cuts_are_counted_between_two_calls_only(desk, api):
     rounds = [(text("hm", "max_tokens"), tool("list_dir", path=f"/{number}")) for number in range(6)]
     api.say(*(answer for pair in rounds for answer in pair), text("done"))
-    assert desk.talk().outcome == Outcome(ok=True, text="done")
+    assert desk.talk().outcome == ConversationOutcome(ok=True, text="done")
 
 
 # ---- no answer at all
@@ -45,7 +45,7 @@ def test_cuts_are_counted_between_two_calls_only(desk, api):
 def test_an_empty_answer_is_asked_for_once_more(desk, api, model):
     desk.server("box")
     api.say(tool("list_dir", path="/"), text(""), text("Two entries."))
-    assert desk.talk(model=model).outcome == Outcome(ok=True, text="Two entries.")
+    assert desk.talk(model=model).outcome == ConversationOutcome(ok=True, text="Two entries.")
     assert api.asked[2].last_text == "Your answer was empty. Go on: make the next tool call, or give the result."
 
 
@@ -64,7 +64,7 @@ def test_whoever_has_written_the_result_may_end_without_a_word(desk, api):
 
 def test_a_call_that_was_announced_and_not_made_is_asked_for(box, api):
     api.say(text("I look.", "tool_use"), tool("list_dir", path="/"), text("done"))
-    assert box.talk(model="m").outcome == Outcome(ok=True, text="done")
+    assert box.talk(model="m").outcome == ConversationOutcome(ok=True, text="done")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_call_as_text_is_no_result(box, api, words):
     assert not talk.outcome.ok
     assert "writes its tool calls as plain text" in talk.outcome.reason
     api.say(text(words), tool("list_dir", path="/"), text("done"))
-    assert box.talk(model="m").outcome == Outcome(ok=True, text="done")
+    assert box.talk(model="m").outcome == ConversationOutcome(ok=True, text="done")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_thinking_is_not_sent_back_after_a_cut_that_made_it_void(desk, api, repl
     api.binds = True
     api.say(*(think("hm", tool("list_dir", path=f"/{n}")) for n in range(20)), text("done"))
     talk = desk.talk(lambda call: reply(call.arguments["path"] * 4000))
-    assert talk.outcome == Outcome(ok=True, text="done")
+    assert talk.outcome == ConversationOutcome(ok=True, text="done")
     assert any("near the model's window" in note for note in talk.said("note"))
     assert any("thinking" in str(request.messages[1:]) for request in api.asked)
 
@@ -112,7 +112,7 @@ def test_thinking_that_the_server_does_not_take_back_is_left_out_once(desk, api)
     api.when(refusing, fail(400, words), again=True)
     api.say(think("hm", tool("list_dir", path="/")), text("done"))
     talk = desk.talk()
-    assert talk.outcome == Outcome(ok=True, text="done")
+    assert talk.outcome == ConversationOutcome(ok=True, text="done")
     assert "goes on without it" in talk.said("note")[-1]
     assert talk.order == "RSTRSRS"
 
@@ -128,7 +128,7 @@ def test_reasoning_goes_back_with_its_calls_to_the_same_server_only(box, api):
     api.say(
         think("let me see", tools(use("list_dir"), use("other"))), think("", tool("list_dir", path="/")), text("done")
     )
-    assert box.talk(model="m").outcome == Outcome(ok=True, text="done")
+    assert box.talk(model="m").outcome == ConversationOutcome(ok=True, text="done")
     assert [one.get("reasoning_content") for one in api.asked[2].messages if one.get("tool_calls")] == [
         "let me see",
         "",
@@ -164,7 +164,7 @@ def test_where_a_model_stands_by_a_refusal_goes_to_it_with_all_that_was_done(des
     api.when(of_claude, tool("list_dir", path="/x"), text("half a sen", "refusal"))
     api.say(text("done by the other"))
     talk = desk.talk()
-    assert talk.outcome == Outcome(ok=True, text="done by the other")
+    assert talk.outcome == ConversationOutcome(ok=True, text="done by the other")
     assert len(talk.of(ToolCall)) == 1
     assert "goes on from here: the model declined to do this" in talk.said("note")[-1]
     assert api.asked[-1].results == ("a\nb",)
@@ -174,7 +174,7 @@ def test_a_window_that_ran_full_is_made_room_in(desk, api, reply):
     calls = [tool("list_dir", path=f"/{n}") for n in range(4)]
     api.say(*calls, text("half", "model_context_window_exceeded"), text("done"))
     talk = desk.talk(lambda call: reply("y" * 20_000))
-    assert talk.outcome == Outcome(ok=True, text="done")
+    assert talk.outcome == ConversationOutcome(ok=True, text="done")
     assert any("old tool results cut" in note for note in talk.said("note"))
 
 

@@ -36,20 +36,20 @@ MATCHES = [
     ("Search for TODO in the python files in /work", "search-text", {"pattern": "TODO", "name": "*.py"}),
     ('Look for "Error 42" in /var/log ignoring case', "search-text", {"pattern": "Error 42", "ignore_case": True}),
     ("Find every line containing `def main` in /srv/x.py", "search-text", {"pattern": "def main"}),
-    ("How many files are in /usr/share/doc?", "count", {"path": "/usr/share/doc", "what": "files"}),
-    ("Count the lines of python code in /srv/project", "count", {"what": "lines", "name": "*.py"}),
-    ("How many lines are in /etc/passwd?", "count", {"what": "lines", "path": "/etc/passwd"}),
-    ("Number of .py files in /srv/project", "count", {"what": "files", "name": "*.py"}),
-    ("count folders in /tmp", "count", {"what": "folders"}),
+    ("How many files are in /usr/share/doc?", "count", {"path": "/usr/share/doc", "subject": "files"}),
+    ("Count the lines of python code in /srv/project", "count", {"subject": "lines", "name": "*.py"}),
+    ("How many lines are in /etc/passwd?", "count", {"subject": "lines", "path": "/etc/passwd"}),
+    ("Number of .py files in /srv/project", "count", {"subject": "files", "name": "*.py"}),
+    ("count folders in /tmp", "count", {"subject": "folders"}),
     ("Summarise the git log of /srv/project", "git-log", {"path": "/srv/project", "number": 200, "days": 0.0}),
     ("What happened in the git repository /srv/x in the last 7 days?", "git-log", {"path": "/srv/x", "days": 7.0}),
     ("Give me a digest of the last 20 commits in /srv/project", "git-log", {"number": 20, "days": 0.0}),
     ("Who committed to the repo /srv/project this week?", "git-log", {"days": 7.0}),
     ("Show the latest commit in /srv/project", "git-log", {"number": 1}),
-    ("Show errors in /var/log/syslog", "log-errors", {"path": "/var/log/syslog", "what": "errors"}),
+    ("Show errors in /var/log/syslog", "log-errors", {"path": "/var/log/syslog", "subject": "errors"}),
     ("What are the most common errors in the logs in /var/log?", "log-errors", {"path": "/var/log", "number": 10}),
-    ("Summarise the errors and warnings in /var/log/app.log", "log-errors", {"what": "errors and warnings"}),
-    ("Are there warnings in /var/log/app.log?", "log-errors", {"what": "warnings"}),
+    ("Summarise the errors and warnings in /var/log/app.log", "log-errors", {"subject": "errors and warnings"}),
+    ("Are there warnings in /var/log/app.log?", "log-errors", {"subject": "warnings"}),
     ("How many errors are there in /var/log/app.log", "log-errors", {"path": "/var/log/app.log"}),
 ]
 
@@ -88,7 +88,7 @@ def test_an_objective_finds_its_playbook(objective, playbook, parameters):
 def test_what_is_not_fully_understood_is_not_answered(objective):
     found = choose(objective)
     assert isinstance(found, NoMatch), found
-    assert found.why
+    assert found.reason
 
 
 def test_a_constraint_gives_or_caps_the_number():
@@ -104,4 +104,4 @@ def test_a_constraint_gives_or_caps_the_number():
 def test_a_missing_place_is_asked_for():
     found = choose("What are the 5 largest files?")
     assert isinstance(found, NoMatch)
-    assert "such as /var/log" in found.why
+    assert "such as /var/log" in found.reason

@@ -8,7 +8,7 @@ import pytest
 from lumen_apiserver import fail, rubbish, text, tool, tools, use
 
 from lumen_tui.model.modelsconfig import ServerConfig
-from lumen_tui.providers.base import Outcome, Spent, ToolCall
+from lumen_tui.providers.base import ConversationOutcome, Spent, ToolCall
 
 NAMES = ("list_dir", "other")
 
@@ -37,7 +37,7 @@ def test_what_a_server_does_not_know_is_left_out_from_then_on(desk, api, name, r
     )
     api.say(tool("list_dir"), text("done"))
     talk = desk.talk(model="m")
-    assert talk.outcome == Outcome(ok=True, text="done")
+    assert talk.outcome == ConversationOutcome(ok=True, text="done")
     assert [refused in request.body for request in api.asked] == [True, False, False]
     assert api.asked[-1].body[after] == 900
     assert talk.order == "RSTRS"
@@ -84,7 +84,7 @@ def test_one_call_in_parts_of_any_form_is_one_call(box, api, parts):
 @pytest.mark.parametrize("word", ["eos", "eos_token", "stop_sequence"])
 def test_other_words_for_a_good_end(box, api, word):
     api.say(text("done", word))
-    assert box.talk(model="m").outcome == Outcome(ok=True, text="done")
+    assert box.talk(model="m").outcome == ConversationOutcome(ok=True, text="done")
 
 
 # ---- errors
@@ -128,7 +128,7 @@ def test_a_length_that_is_refused_inside_a_stream_is_mended_too(box, api, reply,
     calls = [tool("list_dir", path=f"/{n}") for n in range(4)]
     api.say(*calls, rubbish(f"data: {words}\n\n", "text/event-stream"), text("done"))
     talk = box.talk(lambda call: reply("y" * 20_000), model="m")
-    assert talk.outcome == Outcome(ok=True, text="done")
+    assert talk.outcome == ConversationOutcome(ok=True, text="done")
     assert any("old tool results cut" in note for note in talk.said("note"))
     assert talk.waits == []
 
@@ -146,7 +146,7 @@ def test_a_stream_that_ends_before_its_end_is_asked_for_again_and_its_prompt_is_
     start = '{"type":"message_start","message":{"usage":{"input_tokens":500,"output_tokens":1}}}'
     api.say(rubbish(f"event: message_start\ndata: {start}\n\n", "text/event-stream"), text("whole"))
     talk = desk.talk()
-    assert talk.outcome == Outcome(ok=True, text="whole")
+    assert talk.outcome == ConversationOutcome(ok=True, text="whole")
     assert talk.of(Spent)[0].usage.input_tokens == 500
 
 

@@ -34,7 +34,7 @@ def test_the_oldest_results_go_first_and_say_so():
     assert shrunk.characters >= 3000
     assert "characters of this result; make the call again" in shrunk.entries[2].results[0].text
     assert shrunk.entries[6:] == entries[6:]
-    assert "2 old tool results cut" in shrunk.said
+    assert "2 old tool results cut" in shrunk.summary
 
 
 def test_a_pointer_to_the_whole_stays():

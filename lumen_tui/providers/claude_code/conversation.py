@@ -16,8 +16,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     BuiltinToolResult,
     Conversation,
+    ConversationOutcome,
     Job,
-    Outcome,
     PermissionRequest,
     ProviderError,
     Reply,
@@ -50,11 +50,11 @@ _WINDOW = "the conversation no longer fits the model: give a narrower objective 
 class ClaudeConversation:
     """One conversation under way."""
 
-    def __init__(self, wire: JsonLinesPipe, job: Job, config: ModelsConfig, model: str) -> None:
-        self._wire, self._job, self._config = wire, job, config
+    def __init__(self, pipe: JsonLinesPipe, job: Job, config: ModelsConfig, model: str) -> None:
+        self._pipe, self._job, self._config = pipe, job, config
         self._counter = UsageCounter(config, model, job.sent)
         self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
-        self._telling = StreamThrottle(job.now)
+        self._throttle = StreamThrottle(job.now)
         self._length = 0  # characters of the answer that is being written
         self._wait = 0.0  # seconds for which it said that it will be silent
         self._held: list[Raw] = []
@@ -65,27 +65,29 @@ class ClaudeConversation:
 
     def run(self) -> Conversation:
         """Until its result. Raises ProviderError."""
-        self._wire.send(_hello(self._job.system))
+        self._pipe.send(_hello(self._job.system))
         limit = self._config.first_byte_seconds + self._config.silence_seconds
         try:
             while True:
-                message, self._wait = self._wire.receive(limit + self._wait), 0.0
+                message, self._wait = self._pipe.receive(limit + self._wait), 0.0
                 if message.get("type") == "result":
-                    yield from self._counter.rest(message.get("modelUsage"))
+                    yield from self._counter.settle_rest(message.get("modelUsage"))
                     return outcome(message, self._counter.model, self._job.now())
                 yield from self._take(message)
         except PipeClosed:
-            yield from self._counter.lost()
-            stderr = self._wire.errors
-            return Outcome(ok=False, reason=f"Claude Code ended without a result{': ' + stderr if stderr else ''}")
+            yield from self._counter.settle_lost()
+            stderr = self._pipe.errors
+            return ConversationOutcome(
+                ok=False, reason=f"Claude Code ended without a result{': ' + stderr if stderr else ''}"
+            )
         except ProviderError:
-            yield from self._counter.lost()
+            yield from self._counter.settle_lost()
             raise
 
     def interrupt(self) -> None:
         """Ask it to leave what it is at."""
         request = {"subtype": "interrupt"}
-        self._wire.offer({"type": "control_request", "request_id": "lumen-2", "request": request})
+        self._pipe.offer({"type": "control_request", "request_id": "lumen-2", "request": request})
 
     def _take(self, message: Raw) -> Steps:
         kind = message.get("type")
@@ -117,43 +119,43 @@ class ClaudeConversation:
         self._greeted = True
         first_message = opening(self._job)
         declared = json.dumps([tool.schema for tool in self._tools]) + "".join(tool.description for tool in self._tools)
-        self._counter.grew(first_message + self._job.system + declared)
-        yield from self._counter.ahead()
+        self._counter.add_text(first_message + self._job.system + declared)
+        yield from self._counter.reserve()
         user_message = {"role": "user", "content": first_message}
         # Without the mark a first `/` would be a command of its own, and `@path` would read that file unasked.
-        self._wire.send({"type": "user", "message": user_message, "parent_tool_use_id": None, "client_composed": True})
+        self._pipe.send({"type": "user", "message": user_message, "parent_tool_use_id": None, "client_composed": True})
 
     # ---- what it streams
 
     def _stream(self, event: Raw) -> Steps:
         kind, message = event.get("type"), _inner(event, "message")
         if kind == "message_start":
-            self._telling, self._length = StreamThrottle(self._job.now), 0
-            yield from self._counter.begun(str(message.get("model") or ""), message.get("usage"))
+            self._throttle, self._length = StreamThrottle(self._job.now), 0
+            yield from self._counter.begin(str(message.get("model") or ""), message.get("usage"))
         elif kind == "content_block_delta":
             yield from self._delta(_inner(event, "delta"))
         elif kind == "message_delta":
-            self._counter.more(event.get("usage"))
+            self._counter.update(event.get("usage"))
         elif kind == "message_stop":
-            yield from self._telling.rest()
-            yield from self._counter.ended()
-            yield from self._let_go()
+            yield from self._throttle.finish()
+            yield from self._counter.settle()
+            yield from self._serve_held()
 
     def _delta(self, delta: Raw) -> Iterator[TextUpdate]:
         self._length += sum(len(part) for part in delta.values() if isinstance(part, str))
         if self._length > MAX_CHARACTERS:
             raise too_long()
-        yield from self._telling.take(str(delta.get("text") or ""))
+        yield from self._throttle.take(str(delta.get("text") or ""))
 
     def _system(self, message: Raw) -> Steps:
         kind = message.get("subtype")
         if kind == "status" and message.get("status") == "requesting":
-            yield from self._counter.ahead(gone=True)
+            yield from self._counter.reserve(already_sent=True)
         elif kind == "api_retry":
             yield self._waits(message)
             if self._counter.answering:
-                yield from self._counter.ended(ok=False)
-            yield from self._let_go()
+                yield from self._counter.settle(ok=False)
+            yield from self._serve_held()
         elif kind == "compact_boundary":
             yield TextUpdate("Claude Code has summarised the conversation so far, as it became too long", kind="note")
         elif kind == "init" and (broken := _broken(message)):
@@ -172,7 +174,7 @@ class ClaudeConversation:
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             text = _text(block)
-            self._counter.grew(text)
+            self._counter.add_text(text)
             permit = self._permitted.pop(str(block.get("tool_use_id")), None) if isinstance(block, dict) else None
             if permit:
                 yield BuiltinToolResult(permit.call, permit.name, text, ok=not block.get("is_error"))
@@ -186,7 +188,7 @@ class ClaudeConversation:
         else:
             yield from self._serve(message)
 
-    def _let_go(self) -> Steps:
+    def _serve_held(self) -> Steps:
         held, self._held = self._held, []
         for message in held:
             yield from self._serve(message)
@@ -210,7 +212,7 @@ class ClaudeConversation:
             self._session = one_line(str(about.get("transcript_path") or "?"), 500)
             yield TextUpdate(f"Claude Code {self.version}; its own session file is {self._session}", kind="note")
         if moment == _AFTER:
-            yield from self._counter.ahead()
+            yield from self._counter.reserve()
         elif moment == _BEFORE:
             return _decision(str(about.get("tool_name")))
         return {}
@@ -219,14 +221,14 @@ class ClaudeConversation:
         """Whether one of its own tools may run."""
         name, arguments = str(request.get("tool_name")), _inner(request, "input")
         if name not in OWN:
-            yield from self._counter.ahead()
+            yield from self._counter.reserve()
             return {"behavior": "deny", "message": _NOT_USED}
         permit = PermissionRequest(ToolCall(OWN[name], _in_our_words(arguments)), name)
         reply = yield permit
         if reply is not None and reply.ok:
             self._permitted[str(request.get("tool_use_id"))] = permit
             return {"behavior": "allow", "updatedInput": arguments}
-        yield from self._counter.ahead()
+        yield from self._counter.reserve()
         return {"behavior": "deny", "message": reply.text if reply else "it was not allowed"}
 
     def _tool(self, message: Raw) -> Generator[Step, Reply | None, Raw]:
@@ -235,16 +237,16 @@ class ClaudeConversation:
         if message.get("method") != mcp_server.CALL:
             return {"mcp_response": mcp_server.answer(message, self._tools)}
         reply = yield from ask_worker(ToolCall(*mcp_server.called(message)))
-        yield from self._counter.ahead()
+        yield from self._counter.reserve()
         return {"mcp_response": mcp_server.result(message, reply)}
 
     def _answer(self, message: Raw, answer: Raw) -> None:
         body = {"subtype": "success", "request_id": message.get("request_id"), "response": answer}
-        self._wire.send({"type": "control_response", "response": body})
+        self._pipe.send({"type": "control_response", "response": body})
 
     def _refuse(self, message: Raw, reason: str) -> None:
         body = {"subtype": "error", "request_id": message.get("request_id"), "error": reason}
-        self._wire.send({"type": "control_response", "response": body})
+        self._pipe.send({"type": "control_response", "response": body})
 
 
 def _hello(system: str) -> Raw:
@@ -309,20 +311,20 @@ class _ApiError(Exception):
         self.status_code, self.message = status, words
 
 
-def outcome(message: dict[str, Any], model: str, now: float) -> Outcome:
+def outcome(message: dict[str, Any], model: str, now: float) -> ConversationOutcome:
     """What came of it. Raises ProviderError where the model could not be asked."""
     text = message.get("result")
     words = text if isinstance(text, str) else ""
     if not message.get("is_error") and message.get("subtype") == "success":
-        return Outcome(ok=True, text=words)
+        return ConversationOutcome(ok=True, text=words)
     if message.get("subtype") == "error_max_turns":
-        return Outcome(
+        return ConversationOutcome(
             ok=False, reason="it used all the turns that its role may take: raise max_steps, or ask for less"
         )
     if message.get("stop_reason") == "refusal":
-        return Outcome(ok=False, reason="the model declined to do this")
+        return ConversationOutcome(ok=False, reason="the model declined to do this")
     if message.get("terminal_reason") == "prompt_too_long":
-        return Outcome(ok=False, reason=_WINDOW)
+        return ConversationOutcome(ok=False, reason=_WINDOW)
     raise _error(message, words or _errors(message), model, now)
 
 

@@ -29,7 +29,7 @@ class UsageCounter:
 
     def __init__(self, config: ModelsConfig, model: str, sent: Callable[[], None]) -> None:
         self._config, self.model, self._sent = config, model, sent
-        self._gauge = TokenEstimator()
+        self._estimator = TokenEstimator()
         self._size = _FIRST
         self._open = False
         self._counts: TokenCounts | None = None  # of the call whose answer has begun
@@ -40,11 +40,11 @@ class UsageCounter:
         """Whether an answer has begun and not ended."""
         return self._counts is not None
 
-    def grew(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """The conversation got longer."""
         self._size += len(text.encode("utf-8", "replace"))
 
-    def ahead(self, *, gone: bool = False) -> Iterator[Step]:
+    def reserve(self, *, already_sent: bool = False) -> Iterator[Step]:
         """Set the next call aside, unless that was done. It comes before everything that lets it be made.
 
         `gone`: the program makes the call by itself, and may have made it.
@@ -52,42 +52,42 @@ class UsageCounter:
         if self._open:
             return
         self._open = True
-        yield Reserve(self._most(), self.model, tells=not gone)
-        if not gone:
+        yield Reserve(self._most(), self.model, tells=not already_sent)
+        if not already_sent:
             self._sent()
 
-    def begun(self, model: str, usage: Any) -> Iterator[Step]:
+    def begin(self, model: str, usage: Any) -> Iterator[Step]:
         """An answer begins. One that had begun before was cut off."""
         if self._counts is not None:
-            yield from self.ended(ok=False)
+            yield from self.settle(ok=False)
         self.model = model or self.model
-        yield from self.ahead(gone=True)
+        yield from self.reserve(already_sent=True)
         self._counts = _counts(usage, _USAGE)
 
-    def more(self, usage: Any) -> None:
+    def update(self, usage: Any) -> None:
         """Newer counts of the answer that is being written."""
         if self._counts is not None:
             self._counts = _combined(max, self._counts, _counts(usage, _USAGE))
 
-    def ended(self, *, ok: bool = True) -> Iterator[Step]:
+    def settle(self, *, ok: bool = True) -> Iterator[Step]:
         """Settle the open call, where there is one."""
         if not self._open:
             return
         counts, self._counts, self._open = self._counts or TokenCounts(), None, False
         if ok:
-            self._gauge.learn(self._size, counts)
+            self._estimator.learn(self._size, counts)
         self._known[self.model] = _combined(add, self._known.get(self.model, TokenCounts()), counts)
         yield Spent(self._cost(self.model, counts), ok=ok)
 
-    def lost(self) -> Iterator[Step]:
+    def settle_lost(self) -> Iterator[Step]:
         """Settle a call whose end nobody saw: the server has read the prompt for all that is known."""
         if self._open:
-            self._counts = self._counts or TokenCounts(fresh=self._gauge.expected(self._size))
-            yield from self.ended(ok=False)
+            self._counts = self._counts or TokenCounts(fresh=self._estimator.expected(self._size))
+            yield from self.settle(ok=False)
 
-    def rest(self, by_model: Any) -> Iterator[Step]:
+    def settle_rest(self, by_model: Any) -> Iterator[Step]:
         """What was called besides (a summary of the conversation, a title), by the program's own totals."""
-        yield from self.ended(ok=False)
+        yield from self.settle(ok=False)
         for model, totals in by_model.items() if isinstance(by_model, dict) else ():
             unsettled = _combined(_difference, _counts(totals, _TOTALS), self._known.get(str(model), TokenCounts()))
             if unsettled.prompt or unsettled.output:
@@ -96,7 +96,7 @@ class UsageCounter:
                 yield Spent(usage)
 
     def _most(self) -> Usage:
-        prompt = self._gauge.most(self._size)
+        prompt = self._estimator.most(self._size)
         kinds = (TokenCounts(fresh=prompt, output=MAX_OUTPUT), TokenCounts(written=prompt, output=MAX_OUTPUT))
         return max((self._cost(self.model, counts) for counts in kinds), key=lambda usage: usage.usd)
 

@@ -73,9 +73,9 @@ class ModelCaller:
     def __init__(self, wires: Sequence[ModelClient], config: ModelsConfig, job: Job) -> None:
         self._wires, self._config, self._job = list(wires), config, job
         self._place = 0
-        self._greeted = self._doubted = -1
+        self._introduced = self._truncation_reported = -1
         self._slow = False  # whether the next answer may be long in coming
-        self.gauge = TokenEstimator()
+        self.estimator = TokenEstimator()
         self.used = [wires[0].target.label]
 
     @property
@@ -85,8 +85,8 @@ class ModelCaller:
 
     def call(self, prompt: Prompt) -> Answered:
         """The answer of the model that answers now. Raises ModelCallError."""
-        yield from self._greet()
-        return (yield from self._tries(prompt))
+        yield from self._introduce()
+        return (yield from self._with_retries(prompt))
 
     @property
     def _has_next(self) -> bool:
@@ -94,20 +94,20 @@ class ModelCaller:
 
     def hand_over(self, error: ModelCallError) -> TextUpdate | None:
         """Let the next model go on, where that can help and there is one. The conversation may not fit its window."""
-        if not error.elsewhere or not self._has_next:
+        if not error.other_model_helps or not self._has_next:
             return None
         before = self.wire.target.label
         self._place += 1
-        self.gauge = TokenEstimator()
+        self.estimator = TokenEstimator()
         label = self.wire.target.label
         self.used.append(label)
         return TextUpdate(f"{before} did not answer, {label} goes on from here: {error.brief}", kind="note")
 
-    def _greet(self) -> Generator[Step, Reply | None, None]:
+    def _introduce(self) -> Generator[Step, Reply | None, None]:
         """What is worth knowing of a model before its first call."""
-        if self._greeted == self._place:
+        if self._introduced == self._place:
             return
-        self._greeted = self._place
+        self._introduced = self._place
         target = self.wire.target
         if price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own) is None:
             yield TextUpdate(
@@ -117,48 +117,48 @@ class ModelCaller:
             )
         self._slow = target.endpoint.kind != "anthropic"
 
-    def _waiting(self) -> TextUpdate:
+    def _wait_notice(self) -> TextUpdate:
         """So that a worker is not taken for a hung one while its model says nothing."""
         target = self.wire.target
         reason = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
         until = self._job.now() + patience(self._config, target)
         return TextUpdate(f"waits for {target.label}, which {reason}", kind="wait", data={"until": until})
 
-    def _tries(self, prompt: Prompt) -> Answered:
+    def _with_retries(self, prompt: Prompt) -> Answered:
         patience = SHORT_RETRY if self._has_next else RetryPolicy(tries=self._config.tries)
         tries = min(patience.tries, self._config.tries)
         number = 1
         while True:
             try:
-                return (yield from self._once(prompt))
+                return (yield from self._request(prompt))
             except ModelCallError as error:
-                wait = back_off(number, error.after, self._job.chance())
-                if not error.again or number >= tries:
+                wait = back_off(number, error.retry_after_seconds, self._job.chance())
+                if not error.retryable or number >= tries:
                     error.count(number)
                     raise
                 if wait > patience.longest:
                     raise _too_long(error, wait) from error
-                yield self._waits(error, wait, number, tries)
+                yield self._retry_notice(error, wait, number, tries)
                 self._job.pause(wait)
             number += 1
 
-    def _waits(self, error: ModelCallError, wait: float, number: int, tries: int) -> TextUpdate:
+    def _retry_notice(self, error: ModelCallError, wait: float, number: int, tries: int) -> TextUpdate:
         data = {"until": self._job.now() + wait, "try": number + 1, "tries": tries}
         return TextUpdate(
             f"trying again in {span(wait)} ({number + 1} of {tries}): {error.brief}", kind="wait", data=data
         )
 
-    def _once(self, prompt: Prompt) -> Answered:
+    def _request(self, prompt: Prompt) -> Answered:
         """One request: reserved before, settled after, whatever becomes of it."""
         size = self.wire.size(prompt)
         reply = yield self._reserve(size)
         if self._slow:
-            yield self._waiting()
-        telling = StreamThrottle(self._job.now)
+            yield self._wait_notice()
+        throttle = StreamThrottle(self._job.now)
         stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0, self._job.sent)
         try:
             while True:
-                yield from telling.take(next(stream))
+                yield from throttle.take(next(stream))
         except StopIteration as end:
             turn: AssistantMessage = end.value
         except ProviderError as error:  # a ModelCallError, or a package that is missing: then nothing was asked
@@ -166,19 +166,19 @@ class ModelCaller:
             raise
         finally:
             stream.close()
-            self._slow = self.wire.target.endpoint.kind != "anthropic" and telling.silence > _SLOW
-        yield from telling.rest()
-        self.gauge.learn(size, turn.counts)
+            self._slow = self.wire.target.endpoint.kind != "anthropic" and throttle.silence > _SLOW
+        yield from throttle.finish()
+        self.estimator.learn(size, turn.counts)
         yield Spent(self._cost(turn.counts))
-        yield from self._doubt(size, turn.counts.prompt)
+        yield from self._check_truncation(size, turn.counts.prompt)
         return turn
 
-    def _doubt(self, size: int, read: int) -> Iterator[TextUpdate]:
+    def _check_truncation(self, size: int, read: int) -> Iterator[TextUpdate]:
         """A server of our own that has read far less than it was sent has cut the beginning off, as Ollama does."""
         target = self.wire.target
-        if not target.endpoint.own or self._doubted == self._place or not 0 < read * _LONGEST_TOKEN < size:
+        if not target.endpoint.own or self._truncation_reported == self._place or not 0 < read * _LONGEST_TOKEN < size:
             return
-        self._doubted = self._place
+        self._truncation_reported = self._place
         yield TextUpdate(
             f"{target.label} has read {read:,} tokens of about {size * 2 // 7:,}: it seems to cut the beginning of the "
             f"conversation off. Give it a larger context (num_ctx in Ollama), and say it as window under "
@@ -197,7 +197,7 @@ class ModelCaller:
         return Reserve(self._most(size, output), self.wire.target.model, least, tells=True)
 
     def _most(self, size: int, output: int) -> Usage:
-        prompt = self.gauge.most(size)
+        prompt = self.estimator.most(size)
         kinds = (TokenCounts(fresh=prompt, output=output), TokenCounts(written=prompt, output=output))
         return max((self._cost(counts) for counts in kinds), key=lambda usage: usage.usd)
 
@@ -205,6 +205,8 @@ class ModelCaller:
 def _too_long(error: ModelCallError, wait: float) -> ModelCallError:
     """The server's own word where it gave one; what is added so that not all come back at once is ours."""
     delay = f"the next try would come after {span(wait)}"
-    if error.after is not None:
-        delay = f"the server asks to wait {span(error.after)}"
-    return ModelCallError(error.brief, f"{error.advice}; {delay}" if error.advice else delay, elsewhere=error.elsewhere)
+    if error.retry_after_seconds is not None:
+        delay = f"the server asks to wait {span(error.retry_after_seconds)}"
+    return ModelCallError(
+        error.brief, f"{error.advice}; {delay}" if error.advice else delay, other_model_helps=error.other_model_helps
+    )

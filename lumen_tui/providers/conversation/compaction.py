@@ -15,8 +15,8 @@ from lumen_tui.providers.conversation.history import AssistantMessage, Entry, Pr
 _COUNT_FROM = 0.6  # of the window: from here on the tokens are counted exactly where the API can
 _CUT_FROM = 0.85
 _CUT_TO = 0.5  # far below, as each cut makes the prompt cache worthless once
-_KEPT = 300  # characters of a result that was cut
-_KEPT_LAST = 2_000  # of one of the newest results, where nothing else is left to cut
+_KEPT_CHARACTERS = 300  # characters of a result that was cut
+_KEPT_OF_NEWEST = 2_000  # of one of the newest results, where nothing else is left to cut
 _RECENT = 4  # entries at the end that stay as they are as long as possible
 
 
@@ -28,7 +28,7 @@ class Compaction(Struct, frozen=True):
     characters: int = 0
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """What was cut, for the record."""
         return (
             f"the conversation came near the model's window: {self.pieces} old tool "
@@ -38,10 +38,10 @@ class Compaction(Struct, frozen=True):
 
 def compact(entries: tuple[Entry, ...], target: int) -> Compaction:
     """Cut at least `wanted` characters, the oldest first; less where there is no more to cut."""
-    shrunk = Compaction(entries)
+    compaction = Compaction(entries)
     for cut, newest in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
-        shrunk = _pass(shrunk, cut, newest, target)
-    return replace(shrunk, entries=without_native(shrunk.entries)) if shrunk.pieces else shrunk
+        compaction = _pass(compaction, cut, newest, target)
+    return replace(compaction, entries=without_native(compaction.entries)) if compaction.pieces else compaction
 
 
 def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -52,8 +52,8 @@ def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
 _Cut = Callable[[Entry], Entry]
 
 
-def _pass(shrunk: Compaction, cut: _Cut, spared: int, target: int) -> Compaction:
-    entries, pieces, removed = list(shrunk.entries), shrunk.pieces, shrunk.characters
+def _pass(compaction: Compaction, cut: _Cut, spared: int, target: int) -> Compaction:
+    entries, pieces, removed = list(compaction.entries), compaction.pieces, compaction.characters
     for place in range(max(0, len(entries) - spared)):
         if removed >= target:
             break
@@ -72,7 +72,7 @@ def _size(entry: Entry) -> int:
     return len(entry.text)
 
 
-def _cut_results(entry: Entry, limit: int = _KEPT) -> Entry:
+def _cut_results(entry: Entry, limit: int = _KEPT_CHARACTERS) -> Entry:
     if not isinstance(entry, ResultMessages):
         return entry
     cut = tuple(_cut_result(result, limit) for result in entry.results)
@@ -80,7 +80,7 @@ def _cut_results(entry: Entry, limit: int = _KEPT) -> Entry:
 
 
 def _cut_newest(entry: Entry) -> Entry:
-    return _cut_results(entry, _KEPT_LAST)
+    return _cut_results(entry, _KEPT_OF_NEWEST)
 
 
 def _cut_result(result: ResultMessage, limit: int) -> ResultMessage:
@@ -98,8 +98,8 @@ def _cut_arguments(entry: Entry) -> Entry:
     """Long texts that the model once wrote into a call (a file, a report), and what it thought before."""
     if not isinstance(entry, AssistantMessage):
         return entry
-    if len(entry.reasoning or "") <= 2 * _KEPT and not any(
-        len(str(call.arguments)) > 2 * _KEPT for call in entry.calls
+    if len(entry.reasoning or "") <= 2 * _KEPT_CHARACTERS and not any(
+        len(str(call.arguments)) > 2 * _KEPT_CHARACTERS for call in entry.calls
     ):
         return entry
     calls = tuple(replace(call, arguments=_short(call.arguments)) for call in entry.calls)
@@ -107,8 +107,8 @@ def _cut_arguments(entry: Entry) -> Entry:
 
 
 def _short(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _KEPT:
-        return f"{value[:_KEPT]} [cut to make room: {len(value) - _KEPT:,} characters]"
+    if isinstance(value, str) and len(value) > _KEPT_CHARACTERS:
+        return f"{value[:_KEPT_CHARACTERS]} [cut to make room: {len(value) - _KEPT_CHARACTERS:,} characters]"
     if isinstance(value, dict):
         return {key: _short(inner) for key, inner in value.items()}
     return [_short(inner) for inner in value] if isinstance(value, list) else value
@@ -122,28 +122,28 @@ class ContextWindow:
 
     def fit(self, prompt: Prompt) -> Generator[Step, Reply | None, tuple[Entry, ...]]:
         """The entries of `prompt`, cut where they come near the window; the cut is said."""
-        room = self._room
-        tokens = self._tokens(prompt, room)
-        if not room or tokens < _CUT_FROM * room:
+        limit = self._prompt_limit
+        tokens = self._tokens(prompt, limit)
+        if not limit or tokens < _CUT_FROM * limit:
             return prompt.entries
         size = self._caller.wire.size(prompt)
-        shrunk = compact(prompt.entries, round(size * (1 - _CUT_TO * room / tokens)))
-        if shrunk.pieces:
-            yield TextUpdate(shrunk.said, kind="note")
-        return shrunk.entries
+        compaction = compact(prompt.entries, round(size * (1 - _CUT_TO * limit / tokens)))
+        if compaction.pieces:
+            yield TextUpdate(compaction.summary, kind="note")
+        return compaction.entries
 
-    def halved(self, prompt: Prompt) -> Compaction:
+    def halve(self, prompt: Prompt) -> Compaction:
         """Half of a conversation that the model refused as too long."""
         return compact(prompt.entries, self._caller.wire.size(prompt) // 2)
 
     @property
-    def _room(self) -> int:
+    def _prompt_limit(self) -> int:
         """Tokens for a prompt; 0 where the window is not known."""
         wire = self._caller.wire
         return max(0, wire.target.endpoint.window - wire.max_output)
 
-    def _tokens(self, prompt: Prompt, room: int) -> int:
-        expected = self._caller.gauge.expected(self._caller.wire.size(prompt))
-        if not room or expected < _COUNT_FROM * room:
+    def _tokens(self, prompt: Prompt, limit: int) -> int:
+        expected = self._caller.estimator.expected(self._caller.wire.size(prompt))
+        if not limit or expected < _COUNT_FROM * limit:
             return expected
         return self._caller.wire.count(prompt) or expected

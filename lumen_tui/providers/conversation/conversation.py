@@ -12,7 +12,17 @@ from msgspec.structs import replace
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reply, Step, TextUpdate, ToolCall, ask
+from lumen_tui.providers.base import (
+    Conversation,
+    ConversationOutcome,
+    Job,
+    ProviderError,
+    Reply,
+    Step,
+    TextUpdate,
+    ToolCall,
+    ask,
+)
 from lumen_tui.providers.conversation.calling import Answered, ModelCaller
 from lumen_tui.providers.conversation.compaction import Compaction, ContextWindow, without_native
 from lumen_tui.providers.conversation.history import (
@@ -29,14 +39,14 @@ from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.wire import ModelClient
 
-_GO_ON = {
+_CONTINUE = {
     "length": "Your answer reached its length limit. Go on from where it ended, in smaller parts.",
     "empty": "Your answer was empty. Go on: make the next tool call, or give the result.",
     "tool": "Your answer announced a tool call and held none. Make the call again, or give the result.",
     "astext": "You wrote a tool call as plain text, and it was not made. Call the tool itself, or give the result.",
 }
-_MOST_CUTS = 3  # unfinished answers between two tool calls before the task is given up
-_WHY = {
+_MAX_UNFINISHED = 3  # unfinished answers between two tool calls before the task is given up
+_STOP_REASONS = {
     "length": "the model's answers were cut at the length limit again and again: ask for less at a time",
     "pause": "the model paused again and again",
     "refusal": "the model declined to do this",
@@ -45,7 +55,7 @@ _WHY = {
     "empty": "the model's answers were empty again and again",
     "astext": "the model writes its tool calls as plain text: choose a model, or a server, that can call tools",
 }
-_MOST_REFORMS = 2
+_MAX_REPAIRS = 2
 _RESULT = "write_result"  # the tool; whoever has written the result may end without a word
 
 _LONGEST_CALL = 20_000  # characters; whatever is longer is no call alone
@@ -125,48 +135,50 @@ class _ModelConversation:
     def __init__(self, caller: ModelCaller, job: Job) -> None:
         self._caller, self._job = caller, job
         self._entries: tuple[Entry, ...] = (UserMessage(opening(job)),)
-        self._fitting = ContextWindow(caller)
+        self._window = ContextWindow(caller)
         self._repeats = RepetitionGuard()
         self._ids: set[str] = set()
-        self._cuts = 0
-        self._part = ""  # of the answer, where its end is still to come
+        self._unfinished_count = 0
+        self._unfinished = ""  # of the answer, where its end is still to come
         self._delivered = False
 
     def run(self) -> Conversation:
         while True:
-            turn = self._judged(self._unique((yield from self._ask())))
+            turn = self._checked(self._unique((yield from self._ask())))
             if turn.stop == "tool" and turn.calls:
                 try:
                     results = yield from self._make_calls(turn)
                 except _GoesInCircles as circles:
-                    return Outcome(ok=False, text=turn.text, reason=str(circles))
+                    return ConversationOutcome(ok=False, text=turn.text, reason=str(circles))
                 self._entries += (turn, ResultMessages(tuple(results)))
-                self._cuts, self._part = 0, ""
-            elif not (yield from self._goes_on(turn)):
-                return _outcome(turn, self._part)
+                self._unfinished_count, self._unfinished = 0, ""
+            elif not (yield from self._continue(turn)):
+                return _outcome(turn, self._unfinished)
 
-    def _judged(self, turn: AssistantMessage) -> AssistantMessage:
+    def _checked(self, turn: AssistantMessage) -> AssistantMessage:
         """An answer that says it is one and is none, told by its `stop`."""
         if turn.stop != "end":
             return turn
         if is_call(turn.text, {tool.name for tool in self._job.tools}):
             return replace(turn, stop="astext")
-        nothing = not (self._delivered or self._part or turn.text.strip())
+        nothing = not (self._delivered or self._unfinished or turn.text.strip())
         return replace(turn, stop="empty") if nothing else turn
 
-    def _goes_on(self, turn: AssistantMessage) -> Generator[Step, Reply | None, bool]:
+    def _continue(self, turn: AssistantMessage) -> Generator[Step, Reply | None, bool]:
         """Whether the conversation goes on after an answer without calls; it is made ready for that."""
-        if turn.stop == "refusal" and (notice := self._caller.hand_over(ModelCallError(_reason(turn), elsewhere=True))):
+        if turn.stop == "refusal" and (
+            notice := self._caller.hand_over(ModelCallError(_reason(turn), other_model_helps=True))
+        ):
             yield notice
             return True
-        if turn.stop == "window" and (shrunk := self._fitting.halved(self._prompt())).pieces:
-            yield self._shrunk(shrunk)
+        if turn.stop == "window" and (compaction := self._window.halve(self._prompt())).pieces:
+            yield self._use(compaction)
             return True
-        if turn.stop not in (*_GO_ON, "pause") or self._cuts >= _MOST_CUTS:
+        if turn.stop not in (*_CONTINUE, "pause") or self._unfinished_count >= _MAX_UNFINISHED:
             return False
-        self._cuts += 1
-        self._part += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
-        self._entries += _continued(turn)
+        self._unfinished_count += 1
+        self._unfinished += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
+        self._entries += _continuation(turn)
         return True
 
     def _prompt(self) -> Prompt:
@@ -177,33 +189,33 @@ class _ModelConversation:
 
         A conversation that is refused as it is gets another form, at most twice for one answer.
         """
-        reforms = 0
+        repairs = 0
         while True:
-            self._entries = yield from self._fitting.fit(self._prompt())
+            self._entries = yield from self._window.fit(self._prompt())
             try:
                 return (yield from self._caller.call(self._prompt()))
             except ModelCallError as error:
-                notice, reforms = self._caller.hand_over(error), reforms + 1
+                notice, repairs = self._caller.hand_over(error), repairs + 1
                 if notice is not None:
-                    reforms = 0
-                elif reforms > _MOST_REFORMS or not (notice := self._reformed(error)):
+                    repairs = 0
+                elif repairs > _MAX_REPAIRS or not (notice := self._repaired(error)):
                     raise
                 yield notice
 
-    def _reformed(self, error: ModelCallError) -> TextUpdate | None:
+    def _repaired(self, error: ModelCallError) -> TextUpdate | None:
         """What was done to a conversation that its server refuses; None where nothing can be."""
-        if error.overlong and (shrunk := self._fitting.halved(self._prompt())).pieces:
-            return self._shrunk(shrunk)
-        if error.bound and (entries := without_native(self._entries)) != self._entries:
+        if error.too_long and (compaction := self._window.halve(self._prompt())).pieces:
+            return self._use(compaction)
+        if error.thinking_refused and (entries := without_native(self._entries)) != self._entries:
             self._entries = entries
             return TextUpdate(
                 "the server no longer takes the model's earlier thinking: it goes on without it", kind="note"
             )
         return None
 
-    def _shrunk(self, shrunk: Compaction) -> TextUpdate:
-        self._entries = shrunk.entries
-        return TextUpdate(shrunk.said, kind="note")
+    def _use(self, compaction: Compaction) -> TextUpdate:
+        self._entries = compaction.entries
+        return TextUpdate(compaction.summary, kind="note")
 
     def _unique(self, turn: AssistantMessage) -> AssistantMessage:
         """The ids of calls made so that none comes twice in the conversation, as some servers number them anew."""
@@ -221,53 +233,53 @@ class _ModelConversation:
         """Make the calls of one answer, in order. Raises _GoesInCircles."""
         results = []
         for call in turn.calls:
-            results.append((yield from self._make(call)))
+            results.append((yield from self._call(call)))
         known = {tool.name for tool in self._job.tools}
-        if self._repeats.nonsense(all(call.bad or call.name not in known for call in turn.calls)):
+        if self._repeats.count_bad_answer(all(call.bad or call.name not in known for call in turn.calls)):
             name = one_line(turn.calls[-1].name, 60)
             raise _GoesInCircles(
                 f"the model goes on calling tools that there are not, or without arguments (last: {name})"
             )
         return results
 
-    def _make(self, call: ModelCall) -> Generator[Step, Reply | None, ResultMessage]:
-        verdict = self._repeats.look(call)
+    def _call(self, call: ModelCall) -> Generator[Step, Reply | None, ResultMessage]:
+        verdict = self._repeats.judge(call)
         name = one_line(call.name, 60)
         if verdict is CallVerdict.END:
             raise _GoesInCircles(f"the model made the same call of {name} again and again, although it was told")
-        if verdict is CallVerdict.TELL:
+        if verdict is CallVerdict.REFUSE:
             yield TextUpdate(f"the model repeats the same call of {name} and is told so", kind="note")
             return ResultMessage(call.id, call.name, refusal_of(call, self._repeats.times), ok=False)
         if call.bad:
             text = f"the arguments of {name} are no JSON object: {one_line(call.bad, 200)}"
             yield TextUpdate(text, kind="note")
-            self._repeats.seen(text)
+            self._repeats.add_result(text)
             return ResultMessage(call.id, call.name, text, ok=False)
         reply = yield from ask(ToolCall(call.name, call.arguments))
-        self._repeats.seen(reply.text)
+        self._repeats.add_result(reply.text)
         self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
         return ResultMessage(call.id, call.name, reply.text, reply.ok)
 
 
-def _continued(turn: AssistantMessage) -> tuple[Entry, ...]:
+def _continuation(turn: AssistantMessage) -> tuple[Entry, ...]:
     """What lets an unfinished answer go on. A tool call that was cut is not repeated."""
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)
     partial = turn.text.rstrip() or "(nothing that was complete)"
-    return (AssistantMessage(partial), UserMessage(_GO_ON.get(turn.stop, _GO_ON["length"])))
+    return (AssistantMessage(partial), UserMessage(_CONTINUE.get(turn.stop, _CONTINUE["length"])))
 
 
-def _outcome(turn: AssistantMessage, before: str) -> Outcome:
+def _outcome(turn: AssistantMessage, before: str) -> ConversationOutcome:
     """`before`: the parts of the answer that came before this one."""
     text = before + turn.text
     if turn.stop == "end":
-        return Outcome(ok=True, text=text)
-    return Outcome(ok=False, text=text, reason=_reason(turn))
+        return ConversationOutcome(ok=True, text=text)
+    return ConversationOutcome(ok=False, text=text, reason=_reason(turn))
 
 
 def _reason(turn: AssistantMessage) -> str:
-    reason = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
-    return f"{reason}: {turn.why}" if turn.why else reason
+    reason = _STOP_REASONS.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
+    return f"{reason}: {turn.stop_detail}" if turn.stop_detail else reason
 
 
 class _WrittenCall(msgspec.Struct):

@@ -46,7 +46,7 @@ class AssistantMessage(Struct, frozen=True):
     native: Any = None  # the answer as the vendor's API wants it back (thinking and signatures), for `label` only
     label: str = ""
     reasoning: str | None = None  # its thinking in the field in which the server wants it back; for `label` only
-    why: str = ""  # the server's own words on `stop`
+    stop_detail: str = ""  # the server's own words on `stop`
 
 
 class ResultMessage(Struct, frozen=True):

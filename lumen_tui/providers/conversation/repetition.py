@@ -7,16 +7,16 @@ from enum import StrEnum
 
 from lumen_tui.providers.conversation.history import ModelCall
 
-SAME = 4  # calls in a row with the same arguments and the same result
-CHANGING = 12  # the same, where each gave something else: somebody polls
-NONSENSE = 6  # calls in a row that were refused before they began, or had no arguments
+MAX_SAME = 4  # calls in a row with the same arguments and the same result
+MAX_CHANGING = 12  # the same, where each gave something else: somebody polls
+MAX_BAD = 6  # calls in a row that were refused before they began, or had no arguments
 
 
 class CallVerdict(StrEnum):
     """What becomes of a call."""
 
     GO = "go"
-    TELL = "tell"  # it is not made, and the model is told why
+    REFUSE = "tell"  # it is not made, and the model is told why
     END = "end"
 
 
@@ -26,35 +26,35 @@ class RepetitionGuard:
     def __init__(self) -> None:
         self._last = ""
         self._results: list[str] = []
-        self._told = False
+        self._model_told = False
         self._bad = 0
 
-    def look(self, call: ModelCall) -> CallVerdict:
+    def judge(self, call: ModelCall) -> CallVerdict:
         """What becomes of this call; `seen` tells its result afterwards."""
         key = f"{call.name} {call.bad} {json.dumps(call.arguments, sort_keys=True)}"
         if key != self._last:
-            self._last, self._results, self._told = key, [], False
-        limit = SAME if len(set(self._results)) <= 1 else CHANGING
-        if len(self._results) < limit - 1 and not self._told:
+            self._last, self._results, self._model_told = key, [], False
+        limit = MAX_SAME if len(set(self._results)) <= 1 else MAX_CHANGING
+        if len(self._results) < limit - 1 and not self._model_told:
             return CallVerdict.GO
-        if self._told:
+        if self._model_told:
             return CallVerdict.END
-        self._told = True
-        return CallVerdict.TELL
+        self._model_told = True
+        return CallVerdict.REFUSE
 
     @property
     def times(self) -> int:
         """How many times in a row the last call came, this one included."""
         return len(self._results) + 1
 
-    def seen(self, text: str) -> None:
+    def add_result(self, text: str) -> None:
         """What the last call gave."""
         self._results.append(text)
 
-    def nonsense(self, bad: bool) -> bool:
+    def count_bad_answer(self, bad: bool) -> bool:
         """Count an answer of nothing but bad calls; whether there were too many in a row."""
         self._bad = self._bad + 1 if bad else 0
-        return self._bad >= NONSENSE
+        return self._bad >= MAX_BAD
 
 
 def refusal_of(call: ModelCall, times: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from lumen_tui.providers.base import TextUpdate
 
-_EVERY = 0.5  # seconds between two pieces
+_INTERVAL = 0.5  # seconds between two pieces
 _PIECE = 1_500  # characters that are told at once, whatever the time
 _LIVE = 20_000  # characters of one answer that are told on the way; the rest comes in one piece
-_ALIVE = 15.0  # seconds without a text after which a word says that the model is still at it
+_SILENCE_NOTE = 15.0  # seconds without a text after which a word says that the model is still at it
 
 
 class StreamThrottle:
@@ -18,7 +18,7 @@ class StreamThrottle:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._waiting = ""
-        self._told = 0
+        self._sent = 0
         self._last = now()
         self._silence = -1.0
 
@@ -28,8 +28,8 @@ class StreamThrottle:
         elapsed = abs(self._now() - self._last)  # a clock that was set back must not silence it
         self._silence = elapsed if self._silence < 0 else self._silence
         if self._due(elapsed) and (end := _boundary(self._waiting)):
-            yield self._tell(end)
-        elif not self._waiting and elapsed > _ALIVE:
+            yield self._send(end)
+        elif not self._waiting and elapsed > _SILENCE_NOTE:
             self._last = self._now()
             yield TextUpdate("the model is at work on its answer", kind="note")
 
@@ -38,17 +38,17 @@ class StreamThrottle:
         """Seconds until the first part came, or until now where none has come."""
         return self._silence if self._silence >= 0 else abs(self._now() - self._last)
 
-    def rest(self) -> Iterator[TextUpdate]:
+    def finish(self) -> Iterator[TextUpdate]:
         """What was not told yet."""
         if self._waiting:
-            yield self._tell(len(self._waiting))
+            yield self._send(len(self._waiting))
 
     def _due(self, elapsed: float) -> bool:
-        return self._told < _LIVE and (elapsed >= _EVERY or len(self._waiting) >= _PIECE)
+        return self._sent < _LIVE and (elapsed >= _INTERVAL or len(self._waiting) >= _PIECE)
 
-    def _tell(self, end: int) -> TextUpdate:
+    def _send(self, end: int) -> TextUpdate:
         piece, self._waiting = self._waiting[:end], self._waiting[end:]
-        self._told += len(piece)
+        self._sent += len(piece)
         self._last = self._now()
         return TextUpdate(piece)
 

@@ -41,7 +41,7 @@ class ParsedObjective(Struct, frozen=True):
     numbers: tuple[int, ...] = ()
     extensions: tuple[str, ...] = ()
     days: float = 0.0
-    rest: str = ""  # what `words` were made of, case kept
+    text: str = ""  # what `words` were made of, case kept
 
     def has(self, *candidates: str) -> bool:
         """Whether one of the words is there."""
@@ -67,7 +67,7 @@ def parse(objective: str) -> ParsedObjective:
         numbers=tuple(numbers),
         extensions=(*(extension.lstrip("*.").lower() for extension in extensions), *kinds),
         days=days,
-        rest=text,
+        text=text,
     )
 
 

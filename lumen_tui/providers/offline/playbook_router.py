@@ -41,14 +41,14 @@ class PlaybookPlan(Struct, frozen=True):
     pattern: str = ""
     name: str = ""  # pattern for file names
     days: float = 0.0
-    what: str = ""
+    subject: str = ""
     ignore_case: bool = False
 
 
 class NoMatch(Struct, frozen=True):
     """No playbook can answer; `why` is a clause that completes `the offline provider …`."""
 
-    why: str
+    reason: str
 
 
 class _Kind(Struct, frozen=True):
@@ -151,7 +151,7 @@ def _kind_of(ask: ParsedObjective) -> _Kind | None:
 
 def _with_bare_term(ask: ParsedObjective) -> tuple[ParsedObjective, _Kind | None]:
     """`search for TODO in /src`: one unquoted word may be what is looked for."""
-    text = ask.rest + (" in " if not re.search(r"\bin\b", ask.rest) else "")
+    text = ask.text + (" in " if not re.search(r"\bin\b", ask.text) else "")
     match = _BARE_TERM.search(text)
     if not match or ask.quoted or match.group("term").lower() in COMMON | _words("files file text lines"):
         return ask, None
@@ -192,7 +192,7 @@ def _plan(kind: _Kind, ask: ParsedObjective, limit: int) -> PlaybookPlan | NoMat
         days=ask.days,
         pattern=ask.quoted[0] if ask.quoted else "",
         name=f"*.{ask.extensions[0]}" if ask.extensions else "",
-        what=_what(kind.name, ask),
+        subject=_subject(kind.name, ask),
         ignore_case=ask.has(
             "insensitive",
             "insensitively",
@@ -213,7 +213,7 @@ def _default_number(kind: str, ask: ParsedObjective) -> int:
     return 1 if kind == "largest-files" and ask.has("file") and not ask.has("files") else _DEFAULT_TOP
 
 
-def _what(kind: str, ask: ParsedObjective) -> str:
+def _subject(kind: str, ask: ParsedObjective) -> str:
     """For `count`: lines, folders or files. For `log-errors`: errors, warnings or both."""
     if kind == "count":
         return "lines" if ask.has("line", "lines") else "files" if ask.has("file", "files") else "folders"

@@ -173,9 +173,9 @@ def search_text(plan: PlaybookPlan) -> Play:
 
 def count(plan: PlaybookPlan) -> Play:
     """How many files, folders or lines."""
-    if plan.what == "lines":
+    if plan.subject == "lines":
         return (yield from _count_lines(plan))
-    kind = "file" if plan.what == "files" else "folder"
+    kind = "file" if plan.subject == "files" else "folder"
     reply = yield from call("find", path=plan.path, kind=kind, name=plan.name, limit=1)
     data = reply.data
     named = f" named {code(plan.name)}" if plan.name else ""
@@ -197,16 +197,16 @@ def _count_lines(plan: PlaybookPlan) -> Play:
 
 def log_errors(plan: PlaybookPlan) -> Play:
     """Kinds of error in a log or a folder of logs: how often, where first, where last."""
-    pattern = {"errors": _ERROR, "warnings": _WARNING}.get(plan.what, f"{_ERROR}|{_WARNING}")
+    pattern = {"errors": _ERROR, "warnings": _WARNING}.get(plan.subject, f"{_ERROR}|{_WARNING}")
     name = plan.name if plan.name != "*.log" else ""  # `log files` are not always named so
     reply = yield from call(
         "grep", path=plan.path, pattern=pattern, regex=True, ignore_case=True, name=name, limit=_HITS
     )
     data = reply.data
     searched = f"{data['lines']:,} in {many(data['files'], 'text file')}"
-    head = f"{many(data['matches'], 'line')} of {searched} look like {plan.what}."
+    head = f"{many(data['matches'], 'line')} of {searched} look like {plan.subject}."
     if not data["hits"]:
-        return PlaybookReport(f"No {plan.what} in {line(plan.path)}", head, tuple(_skipped(data)))
+        return PlaybookReport(f"No {plan.subject} in {line(plan.path)}", head, tuple(_skipped(data)))
     groups = sorted(_groups(data["hits"]).values(), key=lambda hits: (-len(hits), hits[0]["path"], hits[0]["line"]))
     rows = [
         [f"{len(hits):,}", _place(hits[0]), _place(hits[-1]), code(hits[-1]["text"].strip()[:200])]
@@ -218,7 +218,7 @@ def log_errors(plan: PlaybookPlan) -> Play:
         notes.insert(0, f"{many(len(groups) - len(rows), 'rarer kind')} not shown.")
     if data["matches"] > len(data["hits"]):
         notes.insert(0, f"Grouped from the first {len(data['hits']):,} matching lines.")
-    return PlaybookReport(f"{plan.what.capitalize()} in {line(plan.path)}", body, tuple(notes))
+    return PlaybookReport(f"{plan.subject.capitalize()} in {line(plan.path)}", body, tuple(notes))
 
 
 def _groups(hits: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

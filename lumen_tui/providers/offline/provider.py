@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, TextUpdate, ToolCall, ask
+from lumen_tui.providers.base import Conversation, ConversationOutcome, Job, ProviderError, TextUpdate, ToolCall, ask
 from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, NoMatch, PlaybookPlan, choose
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
 from lumen_tui.providers.offline.report import PlaybookFailed, PlaybookReport, line
@@ -23,7 +23,7 @@ class OfflineProvider:
         """Work on one task. Raises ProviderError where no playbook fits, and never answers by guessing."""
         plan = choose(job.objective, job.constraints)
         if isinstance(plan, NoMatch):
-            raise ProviderError(f"The offline provider {plan.why}. {HELP}")
+            raise ProviderError(f"The offline provider {plan.reason}. {HELP}")
         self.brain = f"offline: {plan.playbook}"
         yield TextUpdate(f"playbook {plan.playbook}, {_parameters(plan)}", kind="note")
         if job.context.strip():
@@ -36,12 +36,12 @@ def _play(plan: PlaybookPlan, job: Job) -> Conversation:
     try:
         report = yield from PLAYBOOKS[plan.playbook](plan)
     except PlaybookFailed as error:
-        return Outcome(ok=False, reason=str(error))
+        return ConversationOutcome(ok=False, reason=str(error))
     text = _finish(report, plan, job, started)
     reply = yield from ask(ToolCall("write_result", {"text": text}))
     if not reply.ok:
-        return Outcome(ok=False, reason=f"the result could not be written: {reply.text}")
-    return Outcome(ok=True, text=text)
+        return ConversationOutcome(ok=False, reason=f"the result could not be written: {reply.text}")
+    return ConversationOutcome(ok=True, text=text)
 
 
 def _parameters(plan: PlaybookPlan) -> str:

@@ -78,10 +78,10 @@ class MessageAssembler:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._parts: dict[int, list[str]] = {}
         self._usage: dict[str, Any] = {}
-        self._stop = self._why = ""
+        self._stop = self._stop_detail = ""
         self._ended = False
         self._characters = 0
-        self._spoke = -1  # the block that spoke last
+        self._last_text_block = -1  # the block that spoke last
 
     def take(self, event: dict[str, Any]) -> str:
         """One event; returns the text that it adds for the reader. Raises ModelCallError."""
@@ -102,7 +102,9 @@ class MessageAssembler:
     def _stopped(self, delta: dict[str, Any]) -> None:
         self._stop = str(delta.get("stop_reason") or self._stop)
         details = as_table(delta.get("stop_details"))
-        self._why = one_line(str(details.get("explanation") or details.get("category") or ""), 300) or self._why
+        self._stop_detail = (
+            one_line(str(details.get("explanation") or details.get("category") or ""), 300) or self._stop_detail
+        )
 
     def _start(self, event: dict[str, Any]) -> None:
         index, block = event.get("index"), as_table(event.get("content_block"))
@@ -121,11 +123,11 @@ class MessageAssembler:
         self._characters += len(part)
         if self._characters > MAX_CHARACTERS:
             raise too_long()
-        return self._between(index) + part if part and delta.get("type") == "text_delta" else ""
+        return self._separator(index) + part if part and delta.get("type") == "text_delta" else ""
 
-    def _between(self, index: int) -> str:
+    def _separator(self, index: int) -> str:
         """What stands between two blocks of text, in the stream as in the whole."""
-        before, self._spoke = self._spoke, index
+        before, self._last_text_block = self._last_text_block, index
         return "\n" if before not in (-1, index) else ""
 
     @property
@@ -147,7 +149,9 @@ class MessageAssembler:
         text = "\n".join(block["text"] for block in blocks if block.get("type") == "text" and block["text"])
         stop = _STOPS.get(self._stop, self._stop)
         native = [_sent_back(block, place) for place, block in enumerate(blocks) if _is_kept(block, blocks[place:])]
-        return AssistantMessage(text, calls, stop, self.counts, native, self._target.label, why=self._why)
+        return AssistantMessage(
+            text, calls, stop, self.counts, native, self._target.label, stop_detail=self._stop_detail
+        )
 
     def _finished(self, index: int) -> dict[str, Any]:
         block, written = self._blocks[index], "".join(self._parts[index])

@@ -254,7 +254,7 @@ def _calls(layout: Layout, task: TaskParts) -> Iterator[CreatingCall]:
         yield from _calls_in(data)
 
 
-class _TranscriptLine(msgspec.Struct):
+class _SessionLine(msgspec.Struct):
     type: str = ""
     timestamp: str = ""
     message: dict[str, object] = {}
@@ -266,7 +266,7 @@ def _calls_in(data: bytes) -> Iterator[CreatingCall]:
     for _, raw in split_lines(data, 0):
         if b'"tool_use' not in raw and b'"tool_result"' not in raw:
             continue
-        line = _decoded(raw, _TranscriptLine)
+        line = _decoded(raw, _SessionLine)
         content = line.message.get("content") if line else None
         for block in content if isinstance(content, list) else ():
             if not line or not isinstance(block, dict):

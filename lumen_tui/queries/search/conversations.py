@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lumen_tui.model import times
 from lumen_tui.model.sessionlog import Entry, Report
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.documents import Document, indexed_text
+from lumen_tui.queries.search.documents import IndexedDocument, indexed_text
 from lumen_tui.queries.search.index import SearchIndex
 from lumen_tui.queries.search.ingest import IndexTransaction
 from lumen_tui.queries.trail.trail_rows import is_same_part, part_hashes
@@ -139,7 +139,7 @@ def _take_lines(
     """Documents of the lines from (offset, line) on; returns the offset behind the last one that was read."""
     end, number = start
     parser = SessionParser(path.stem, Report(file=str(path)), own=path.parent == layout.transcripts)
-    docs: list[tuple[int, Document]] = []
+    docs: list[tuple[int, IndexedDocument]] = []
     for offset, line in lines_from(fd, end):
         end, number = offset, number + 1
         docs += [(0, _document(entry, path, at)) for at, entry in enumerate(parser.entries(number, line)) if entry.text]
@@ -153,10 +153,10 @@ def _take_lines(
     return end
 
 
-def _document(entry: Entry, path: Path, block: int) -> Document:
+def _document(entry: Entry, path: Path, block: int) -> IndexedDocument:
     text = entry.text[: _LONGEST.get(entry.kind, 1000)]
     by = "person" if entry.person else entry.tool or ("output" if entry.kind == "result" else str(entry.trust))
-    return Document(
+    return IndexedDocument(
         f"{path.stem}:{entry.line}.{block}",
         "conversation",
         "episodic",

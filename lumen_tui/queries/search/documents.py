@@ -31,7 +31,7 @@ Raw = dict[str, Any]
 Again = Callable[[], object]
 
 
-class Document(NamedTuple):
+class IndexedDocument(NamedTuple):
     """A row of the index. `gone` takes what stands there under this id away."""
 
     ref: str
@@ -52,7 +52,7 @@ class Document(NamedTuple):
     gone: bool = False
 
 
-LineReader = Callable[[bytes], Document | None]
+LineReader = Callable[[bytes], IndexedDocument | None]
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -96,7 +96,7 @@ def _fraction(value: Any, usual: float) -> float:
     return float(value) if good else usual
 
 
-def node(line: bytes) -> Document | None:
+def node(line: bytes) -> IndexedDocument | None:
     """A line of memory.jsonl."""
     record = _raw(line)
     ref, meta = _text(record, "id"), record.get("metadata")
@@ -105,10 +105,10 @@ def node(line: bytes) -> Document | None:
     meta = meta if isinstance(meta, dict) else {}
     status, type = _text(meta, "status") or "open", _text(record, "type")
     if status == "deleted":
-        return Document(ref, gone=True)
+        return IndexedDocument(ref, gone=True)
     fact = meta.get("fact")
     source = _text(meta, "source") or (_text(fact, "source") if isinstance(fact, dict) else "")
-    return Document(
+    return IndexedDocument(
         ref,
         "fact" if isinstance(fact, dict) else type,
         _kind(meta, "episodic" if type in _EPISODES else "semantic"),
@@ -133,13 +133,13 @@ def _importance(meta: Raw, type: str, status: str) -> float:
     return importance * _ARCHIVED_FACTOR if status == "archived" else importance
 
 
-def passage(line: bytes) -> Document | None:
+def passage(line: bytes) -> IndexedDocument | None:
     """A line of archival.jsonl."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref or record.get("status") == WITHDRAWN:
-        return Document(ref, gone=True) if ref else None
-    return Document(
+        return IndexedDocument(ref, gone=True) if ref else None
+    return IndexedDocument(
         ref,
         "archival",
         _kind(record, "semantic"),
@@ -158,13 +158,13 @@ def passage(line: bytes) -> Document | None:
     )
 
 
-def signal(line: bytes) -> Document | None:
+def signal(line: bytes) -> IndexedDocument | None:
     """A line of signals.jsonl, or of the archive that cleanup puts them into."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref:
         return None
-    return Document(
+    return IndexedDocument(
         ref,
         "signal",
         "episodic",
@@ -183,14 +183,14 @@ def signal(line: bytes) -> Document | None:
     )
 
 
-def packet(line: bytes) -> Document | None:
+def packet(line: bytes) -> IndexedDocument | None:
     """A line of packets.jsonl: what a loop did, decided, made, left out and wrote for the next one."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref:
         return None
     lines = [f"loop {record.get('loop')}", *_packet_lines(record)]
-    return Document(
+    return IndexedDocument(
         ref,
         "packet",
         "episodic",
@@ -214,7 +214,7 @@ def _packet_lines(record: Raw) -> Iterator[str]:
         yield record["wake_state"]
 
 
-def task(folder: Path) -> Document:
+def task(folder: Path) -> IndexedDocument:
     """An ended task: what was asked and what came of it. What cannot be read is there without a text."""
     try:
         spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
@@ -222,7 +222,7 @@ def task(folder: Path) -> Document:
     except (DamagedTask, files.StoreError, OSError):
         spec, ended, result = Spec(id=folder.name, objective=""), None, ""
     ended = ended or Exit(task_id=folder.name, status="lost", finished_at="")
-    return Document(
+    return IndexedDocument(
         folder.name,
         "task",
         "episodic",
@@ -258,12 +258,12 @@ JOURNALS: dict[str, tuple[Callable[[Layout], Path], LineReader]] = {
 }
 
 
-def journal_docs(layout: Layout) -> Iterator[Document]:
+def journal_docs(layout: Layout) -> Iterator[IndexedDocument]:
     """Every valid document of the journals, read at once: for a search without an index."""
     from lumen_tui.storage.journal import Journal
 
     for path, read in JOURNALS.values():
-        newest: dict[str, Document] = {}
+        newest: dict[str, IndexedDocument] = {}
         for line in Journal(path(layout)).lines():
             if (doc := read(line)) is not None:
                 newest[doc.ref] = doc

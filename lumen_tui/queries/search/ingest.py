@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.queries.search import documents as rows
-from lumen_tui.queries.search.documents import Document
+from lumen_tui.queries.search.documents import IndexedDocument
 from lumen_tui.queries.search.tables import COLUMNS
 from lumen_tui.queries.trail.trail_rows import fresh_lines, is_same_part, part_hashes
 from lumen_tui.storage import files
@@ -51,7 +51,7 @@ class IndexTransaction:
         elif self.db.in_transaction:
             self.db.execute("ROLLBACK")
 
-    def put(self, src: str, docs: Iterable[tuple[int, Document]]) -> None:
+    def put(self, src: str, docs: Iterable[tuple[int, IndexedDocument]]) -> None:
         """Add or replace documents, each with a stamp; the last one of an id counts."""
         newest = {doc.ref: (stamp, doc) for stamp, doc in docs}
         self._changed += len(newest)
@@ -148,7 +148,7 @@ def _take_tasks(transaction: IndexTransaction, layout: Layout, now: float) -> No
     for place, folder, stamp, gone, new in _changed_tasks(db, layout, now):
         still_query = "SELECT 1 FROM docs WHERE (ref, src) = (?, ?)"  # not in another place by now
         removed = [ref for ref in gone if db.execute(still_query, (ref, place)).fetchone()]
-        transaction.put(place, [(0, Document(ref, gone=True)) for ref in removed])
+        transaction.put(place, [(0, IndexedDocument(ref, gone=True)) for ref in removed])
         transaction.put(place, ((at, rows.task(folder / name)) for name, at in new.items()))
         if stamp:
             db.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (place, stamp))

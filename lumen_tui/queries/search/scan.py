@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from lumen_tui.model.searching import Found, SearchQuery, score
 from lumen_tui.queries.search import documents as rows
-from lumen_tui.queries.search.documents import Document
+from lumen_tui.queries.search.documents import IndexedDocument
 from lumen_tui.queries.search.query import hit_of
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names
@@ -37,7 +37,7 @@ def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str
     return Found(hits=tuple(hits), matches=len(matches), notes=(NOTE,))
 
 
-def everything(layout: Layout) -> Iterator[Document]:
+def everything(layout: Layout) -> Iterator[IndexedDocument]:
     """All documents there are."""
     yield from rows.journal_docs(layout)
     for folder in (layout.tasks, *(month for _, month, _ in archive_months(layout.archive))):
@@ -51,7 +51,7 @@ def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(alternatives)})", re.I)
 
 
-def _counts(doc: Document, wish: SearchQuery) -> dict[str, int]:
+def _counts(doc: IndexedDocument, wish: SearchQuery) -> dict[str, int]:
     """How often each term stands in a document, as the beginning of a word."""
     text = f"{doc.text}\n{doc.tags}"
     if wish.without and _pattern(wish.without).search(text):
@@ -64,7 +64,7 @@ def _highlighted(text: str, counts: dict[str, int]) -> str:
     return _pattern(tuple(counts)).sub(lambda match: f"\x01{match.group()}\x02", text) if counts else text
 
 
-def _allowed(doc: Document, wish: SearchQuery, lane_units: Sequence[str]) -> bool:
+def _allowed(doc: IndexedDocument, wish: SearchQuery, lane_units: Sequence[str]) -> bool:
     listed = ((doc.type, wish.types), (doc.kind, wish.kinds), (doc.wu, wish.wus))
     return (
         all(value in allowed for value, allowed in listed if allowed)

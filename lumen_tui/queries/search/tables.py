@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.queries.search.documents import Document
+from lumen_tui.queries.search.documents import IndexedDocument
 from lumen_tui.storage import directories, files
 
 if TYPE_CHECKING:
     import sqlite3
 
 VERSION = 1  # of the tables; another one is made anew
-COLUMNS = Document._fields[:-1]
+COLUMNS = IndexedDocument._fields[:-1]
 _BUSY = 10.0  # seconds for another look to end
 _PLAIN = ", ".join(f"{name} {'REAL' if name in ('at', 'importance') else 'TEXT'}" for name in COLUMNS[1:])
 TABLES = f"""
