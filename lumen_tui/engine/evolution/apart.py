@@ -1,4 +1,4 @@
-"""A question to a model goes through a process of its own, which ends when it has answered or when we do."""
+"""Asking a model in a process of its own, which ends when it has answered or when we do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T", Answer, Judgement)
 
 
 def ask_process(module: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
-    """What `python -m module` answers to `order`; `problem` says why there is nothing. It is ended by `over`."""
+    """Run `python -m module` with `order`; return its answer, or one whose `problem` says why not. `over` ends it."""
     models = config.models
     keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")
     child = subprocess.Popen(

@@ -30,7 +30,7 @@ class EvolutionOutcome(msgspec.Struct):
     written: Written | None = None
 
     def total(self, name: str) -> int:
-        """The sum of one count over all reports."""
+        """Return the sum of one count over all reports."""
         return sum(getattr(report, name) for report in self.reports)
 
     @property
@@ -52,7 +52,7 @@ _COUNTS = (
 
 
 def check_constitution(layout: Layout) -> None:
-    """ActionError where nothing may be learnt."""
+    """Raise ActionError if nothing may be learnt."""
     if fault := read_state(layout).why:
         raise ActionError(
             f"{fault}: nothing is learnt until `lumen-tui constitution approve` (see `constitution diff`)"
@@ -102,5 +102,5 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
 
 
 def is_own(layout: Layout, path: Path) -> bool:
-    """Whether the engine's own workers wrote a session file."""
+    """Return whether the engine's own workers wrote a session file."""
     return path.absolute().is_relative_to(layout.transcripts.absolute())

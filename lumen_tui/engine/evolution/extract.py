@@ -23,7 +23,7 @@ class Extractor:
         self.held = held
 
     def take(self, entry: Entry) -> Iterator[LearningCandidate]:
-        """What one entry teaches."""
+        """Yield what can be learnt from one entry."""
         if entry.kind == "said":
             yield from learn_said(entry)
         elif entry.kind == "call":
@@ -42,7 +42,7 @@ class Extractor:
 
 
 def _answers(entry: Entry) -> Iterator[LearningCandidate]:
-    """What the person chose where the agent asked."""
+    """Yield what the person chose when the agent asked."""
     for hit in _ANSWER.finditer(entry.text):
         if _NO_CHOICE.match(hit["answer"]):
             continue

@@ -1,4 +1,4 @@
-"""What was learnt and can be looked at from outside becomes a fact with probes, and goes when the observation goes."""
+"""Observations that can be checked from outside become facts with probes, and go when the observation goes."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def link(store: Store, now: float, tried: set[str], *, seconds: float, each: flo
 
 
 def _key(observation: Observation) -> str:
-    """The same observation in other words is another claim."""
+    """Return the key of a claim: the same observation in other words is another one."""
     return f"{observation.id}:{observation.text}"
 
 
 def _root(index: FactIndex, fact: Fact) -> Fact:
-    """The fact with which a chain of superseded ones began."""
+    """Return the fact with which a chain of superseded ones began."""
     seen = {fact.id}
     while fact.supersedes and fact.supersedes not in seen and (state := index.get(fact.supersedes)):
         fact = state.fact
@@ -86,7 +86,7 @@ def _root(index: FactIndex, fact: Fact) -> Fact:
 def _candidates(
     index: FactIndex, known: dict[str, Observation], tried: set[str]
 ) -> Iterable[tuple[Observation, list[Probe]]]:
-    """Accepted observations that suggest probes and are no fact yet, not even a dropped one."""
+    """Yield accepted observations that suggest probes and are no fact yet, not even a dropped one."""
     states = index.states()
     claimed = {
         f"{state.fact.observation}:{_root(index, state.fact).claim}" for state in states if state.fact.observation
@@ -116,7 +116,7 @@ def _place(probe: Probe) -> tuple[str, ...]:
 def _note(
     store: Store, observation: Observation, held: list[tuple[Probe, Reading]], linked: Linked, now: float
 ) -> None:
-    """Append the node; its id is that of the observation and its words, so that two of us make one."""
+    """Append the node; its id comes from the observation and its text, so that two processes make one node."""
     source = f"{observation.id}, session {observation.sources[0].session}, line {observation.sources[0].line}"
     meta = facts.metadata("steady", source, tuple(probe for probe, _ in held), observation=observation.id)
     record = verbs.node(observation.text, meta, by=BY, now=now)
@@ -142,7 +142,7 @@ def _note(
 
 
 def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linked: Linked, now: float) -> None:
-    """Put away facts whose observation does not stand any more; bring back what was put away so and stands again.
+    """Archive facts whose observation is no longer accepted; restore those whose observation is again.
 
     What a person dropped stays dropped.
     """
@@ -162,7 +162,7 @@ def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linke
 
 
 def _turned(node: Raw, holds: bool, linked: Linked, now: float) -> bool:
-    """Whether the node was changed."""
+    """Archive or restore the node; return whether it was changed."""
     if holds and nodes.get_field(node, "metadata.archived_by") == BY:
         edits.patch(node, BACK_TO_OPEN, by=BY, now=now)
         linked.made.append(str(node["id"]))

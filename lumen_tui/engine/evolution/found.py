@@ -1,4 +1,4 @@
-"""What extraction hands on: a statement with its evidence, before the gate has seen it."""
+"""A candidate for learning: a statement with its evidence, before the gate has seen it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates meet what is known and the gate; what comes of that is written. Call it under the lock."""
+"""The gate for candidates: compare with what is known, judge, write. Call it under the lock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _GateRun(msgspec.Struct):
 
 
 class CandidateGate:
-    """Holds what is known between two calls and reads it anew where somebody else wrote."""
+    """Judges candidates; keeps what is known between calls and reads it again if another process wrote."""
 
     def __init__(self, layout: Layout, config: EvolutionConfig, *, dry_run: bool = False) -> None:
         self._layout, self._config, self._dry = layout, config, dry_run
@@ -86,7 +86,7 @@ class CandidateGate:
             self._stamp = current
 
     def _judge_one(self, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
-        """The record to write for one candidate; None where there is nothing to write."""
+        """Return the record to write for one candidate; None if there is nothing to write."""
         held, report = run.held, run.report
         if held.new >= self._config.per_session:
             known = self._known.exactly(candidate.text)
@@ -110,7 +110,7 @@ class CandidateGate:
         return observation
 
     def _reviewed(self, observation: Observation, run: _GateRun) -> Observation:
-        """The same, or turned away by who reviewer it. A person's own words wait for that person instead."""
+        """Return the observation, or rejected if the reviewer objects. A person's own words are proposed instead."""
         objection = run.reviewer.objection(observation)
         if not objection:
             return observation
@@ -138,7 +138,7 @@ class CandidateGate:
         return self._risen(msgspec.structs.replace(merged, status=verdict.status, reasons=verdict.reasons), run)
 
     def _risen(self, observation: Observation, run: _GateRun) -> Observation:
-        """One that waited and would get in now; where something is held against it, it waits on."""
+        """Return one that would be accepted now; if the reviewer objects it stays proposed."""
         objection = run.reviewer.objection(observation) if observation.status is Status.ACCEPTED else ""
         if not objection:
             return observation
@@ -147,7 +147,7 @@ class CandidateGate:
         )
 
     def _turn_away(self, observation: Observation, reasons: tuple[str, ...], run: _GateRun) -> None:
-        """Note it in rejections.jsonl, once. One of a model has a record of its own, so that it can be brought back."""
+        """Note it in rejections.jsonl, once. One rejected by a model has its own record, so that it can be restored."""
         redact, source = run.rules.redact, observation.sources[0]
         if self._rejected is None:
             self._rejected = {

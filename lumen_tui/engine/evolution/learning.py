@@ -1,4 +1,4 @@
-"""The engine's own evolving: after sessions, in a thread, a few seconds in each beat. Beats never wait for it."""
+"""The engine's learning: after sessions, in a thread, a few seconds in each beat. Beats never wait for it."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Learning:
         self._standing = Stamped(lambda: paths, lambda: read_state(layout))
 
     def note_ended(self, ended: object) -> None:
-        """Sessions came to an end: there may be something new in their files."""
+        """Note that sessions ended: there may be something new in their files."""
         if ended:
             self._seen = None
 
     def beat(self, config: EvolutionConfig, now: float) -> None:
-        """One look: tell what the last pass brought, check the constitution, begin the next pass if there is cause."""
+        """Report what the last pass brought, check the constitution, start the next pass if there is cause."""
         self._report(now)
         self._standing.refresh()
         if not self._constitution_holds(now) or not config.enabled or self._job is not None:
@@ -79,7 +79,7 @@ class Learning:
         self._job = asyncio.get_running_loop().create_task(self._run(config, now))
 
     def _inputs_stamp(self, now: float) -> object:
-        """Differs where there may be something to do: sessions, observations, what probes found, and once an hour."""
+        """Return a value that changes when there may be work: sessions, observations, probe results, a new hour."""
         layout = self._layout
         return (*map(stamp, (layout.transcripts, layout.observations, layout.confirmations)), now // 3600)
 
@@ -101,7 +101,7 @@ class Learning:
             self._job = None
 
     def _pass(self, config: EvolutionConfig, now: float) -> _Pass:
-        """In a thread: all own sessions that changed, until the time is over."""
+        """Read all own sessions that changed, until the time is over. Runs in a thread."""
         with acting.acting_for(acting.LEARNING, acting.ENGINE, now):
             return self._learn(config, now)
 
@@ -133,7 +133,7 @@ class Learning:
             return _Pass(problem=str(error))
 
     def _judge(self, config: EvolutionConfig) -> ModelJudge | None:
-        """A model that judges behind the gate, where the operator wants that."""
+        """Return a model that judges behind the gate, if the operator wants that."""
         from lumen_tui.engine.evolution import modeljudge
 
         if config.judge != modeljudge.MODEL:
@@ -142,11 +142,11 @@ class Learning:
         return modeljudge.ModelJudge(self._store, config, over=self._stop.is_set, refusal=refusal)
 
     def _held_back(self) -> bool:
-        """Whether a person holds everything back, or may do so in a file that cannot be read."""
+        """Return whether a person holds everything back, or may do so in a file that cannot be read."""
         return is_thrown(self._layout) or pauses.paused(self._layout) is not None
 
     def _go_on(self, ended: _Pass, config: EvolutionConfig, judge: ModelJudge | None, now: float) -> None:
-        """What comes after the extractor: a model that reads along, and facts."""
+        """Do what follows the extractor: a model that reads along, and facts."""
         from lumen_tui.engine.evolution import evolve
 
         read = self._read_along(config, own_sessions(self._layout), judge, now)
@@ -182,7 +182,7 @@ class Learning:
             self._log.add("evolution", f"{ended.facts} from what was learnt", now)
 
     def _report_model(self, model: str, summary: str, failed: bool, now: float) -> None:
-        """A failure that stays the same is told once."""
+        """Report what a model did; a failure that stays the same once."""
         if not summary:
             return
         if not failed or summary != self._reported_models.get(model):

@@ -1,4 +1,4 @@
-"""Is it known, does it contradict, or is it new: by words, by subject, and by likeness (rapidfuzz)."""
+"""Matching candidates with known observations: by words, by subject, and by similarity (rapidfuzz)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KnownObservations:
             self.add(observation)
 
     def add(self, observation: Observation) -> None:
-        """Take in a new one, or a new state of a known one."""
+        """Add a new observation, or a new state of a known one."""
         if observation.id not in self.by_id:
             words = evolution.normal(observation.text)
             self._ids.append(observation.id)
@@ -38,12 +38,12 @@ class KnownObservations:
         self.by_id[observation.id] = observation
 
     def exactly(self, text: str) -> Observation | None:
-        """The known one in the same words, fillers aside."""
+        """Return the known observation in the same words, fillers aside."""
         known = self._exact.get(_exact(text))
         return self.by_id[known] if known else None
 
     def same(self, candidate: LearningCandidate) -> Observation | None:
-        """The known one that says the same."""
+        """Return the known observation that says the same."""
         if known := self.exactly(candidate.text):
             return known
         if candidate.subject:
@@ -52,7 +52,7 @@ class KnownObservations:
         return near if near is not None and _agree(near.text, candidate.text) else None
 
     def contrary(self, candidate: LearningCandidate) -> Observation | None:
-        """The one in force, or waiting, that says otherwise."""
+        """Return the accepted or proposed observation that contradicts the candidate."""
         if candidate.subject:
             others = [other for other in self._about(candidate.subject) if other.value != candidate.value]
         else:
@@ -65,7 +65,7 @@ class KnownObservations:
         return [self.by_id[known] for known in self._subjects.get(subject, ())]
 
     def _nearest(self, text: str) -> Observation | None:
-        """The most alike one without a subject of its own; the figures in both must be the same."""
+        """Return the most similar observation without a subject; the figures in both must be the same."""
         from rapidfuzz import fuzz, process  # 4 MiB that an engine without sessions need not hold
 
         words = evolution.normal(text)
@@ -90,7 +90,7 @@ def _oppose(text: str, other: str) -> bool:
 
 
 def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observation | None:
-    """`known` with one more source; None where that changes nothing.
+    """Return `known` with one more source; None if that changes nothing.
 
     A source of lower trust adds nothing, and one of higher trust takes the place of those before: so the trust of an
     observation stays the lowest among its sources, and nobody can lower what a person said by repeating it.
@@ -120,7 +120,7 @@ def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observ
 
 
 def rises(known: Observation, candidate: LearningCandidate) -> bool:
-    """Whether one that waits, or that a model turned away, now stands on the word of somebody more trusted.
+    """Return whether a proposed or objected observation now has a source of higher trust.
 
     Then it has to be judged again.
     """

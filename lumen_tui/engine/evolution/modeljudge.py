@@ -68,7 +68,7 @@ class ModelJudge:
         self.done = JudgingTotals()
 
     def opinion(self, batches: Iterable[Batch], now: float) -> Opinion | None:
-        """What the model holds against what the rules let pass.
+        """Return what the model objects to among what the rules let pass.
 
         None where `over` says that it is enough, or where the constitution does not hold any more: then nothing is to
         be written, and the same is read another time.
@@ -87,7 +87,7 @@ class ModelJudge:
         return Opinion(against, self.done.brain)
 
     def _passed(self, batches: Iterable[Batch], now: float) -> list[Observation]:
-        """What would get in by the rules alone; nothing is written."""
+        """Return what would be accepted by the rules alone; nothing is written."""
         judging = CandidateGate(self._store.layout, self._config, dry_run=True)
         noted = Passed([])
         for candidates, held in batches:
@@ -122,7 +122,7 @@ class ModelJudge:
 
 
 def _newest(text: str) -> str:
-    """What was learnt and stands in a file, one entry in each line, without ids; the last ones where there are many."""
+    """Return the entries of a learnt file, one per line, without ids; the last ones if there are many."""
     lines = "\n".join(f"- {entry}" for entry in evolvedfiles.entries(text).values())
     return lines if len(lines) <= opinions.MOST_STANDING else lines[-opinions.MOST_STANDING :].partition("\n")[2]
 

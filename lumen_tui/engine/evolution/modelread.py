@@ -154,7 +154,7 @@ def _ask(
     now: float,
     over: Callable[[], bool],
 ) -> bool:
-    """Whether the stretch was read."""
+    """Ask the model about a stretch; return whether it was read."""
     passages = tuple(
         Passage(entry.line, "person" if entry.person else "agent", entry.text) for entry in stretch.entries
     )
@@ -181,7 +181,7 @@ def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
 
 
 def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[LearningCandidate]:
-    """The candidates with the evidence of the lines that they name; one that names none of them has none."""
+    """Yield the candidates with the evidence of the lines they name; one that names no line is dropped."""
     by_line: dict[int, list[Entry]] = {}
     for entry in entries:
         by_line.setdefault(entry.line, []).append(entry)

@@ -1,4 +1,4 @@
-"""What is held against candidates that the rules let pass."""
+"""Objections to candidates that the rules let pass."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Key = tuple[str, str, str]
 
 
 class Reviewer(Protocol):
-    """Asked of each candidate that would get in."""
+    """Reviews each candidate that would be accepted."""
 
     @property
     def by(self) -> str:
         """Who objects, for the record."""
 
     def objection(self, observation: Observation) -> str:
-        """Why it should not get in; empty where nothing speaks against it."""
+        """Return why it should not be accepted; empty if nothing speaks against it."""
 
 
 def key_of(observation: Observation) -> Key:
-    """The same candidate in a second look at the same lines."""
+    """Return a key that is the same when the same lines are read again."""
     return observation.sources[0].key, str(observation.kind), observation.text
 
 
 class Opinion(Struct, frozen=True):
-    """What a model said; one of nobody objects to nothing."""
+    """A model's objections; the empty one objects to nothing."""
 
     against: dict[Key, str] = {}
     brain: str = ""

@@ -1,4 +1,4 @@
-"""What commands showed: what failed and then worked, how tests are run, versions and ports."""
+"""Learning from commands: what failed and then worked, how tests are run, versions and ports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PORT = re.compile(
 
 
 def note_call(entry: Entry, held: Open) -> None:
-    """A call was made; its result comes later."""
+    """Note a call whose result comes later."""
     while len(held.calls) >= _MOST_OPEN:
         held.calls.pop(next(iter(held.calls)))
     command = entry.text[:_MOST_KEPT]
@@ -35,7 +35,7 @@ def note_call(entry: Entry, held: Open) -> None:
 
 
 def learn_from_result(entry: Entry, call: Call, held: Open) -> Iterator[LearningCandidate]:
-    """The result of a call. What is learnt of commands is the word of whoever ran them, what they print is not."""
+    """Learn from the result of a call. A command has the trust of whoever ran it, its output has not."""
     command, path = call.command, call.path
     held.step += 1
     held.failures = [failure for failure in held.failures if held.step - failure.step < _PATIENCE]
@@ -72,18 +72,18 @@ def _failed(entry: Entry, call: Call, held: Open) -> None:
 
 
 def _around(output: str, quote: str) -> str:
-    """The part of an output in which a quote stands, as it stands there; its beginning where it does not."""
+    """Return the part of an output from a quote on; its beginning if the quote is not in it."""
     return output[max(0, output.find(quote)) :][:_MOST_EVIDENCE]
 
 
 def shown(command: str) -> str:
-    """A command line as a statement names it."""
+    """Return a command line in the form used in statements."""
     text = programs.bare(command).replace("`", "'")
     return text if len(text) <= _MOST_COMMAND else text[: _MOST_COMMAND - 1] + "…"
 
 
 def _fixes(call: Call, held: Open) -> Iterator[LearningCandidate]:
-    """The newest failure that this success answers."""
+    """Yield a fix for the newest failure that this success resolves."""
     for failure in reversed(held.failures):
         text = _fixed(failure, call.command)
         if not text:
@@ -96,7 +96,7 @@ def _fixes(call: Call, held: Open) -> Iterator[LearningCandidate]:
 
 
 def _fixed(failure: Failure, command: str) -> str:
-    """How a failure was mended, where this success has to do with it and something was done in between."""
+    """Return how a failure was fixed; empty if this success is unrelated or nothing was done in between."""
     line = shown(command)
     if line.endswith("…"):
         return ""
@@ -112,7 +112,7 @@ def _fixed(failure: Failure, command: str) -> str:
 
 
 def _habits(entry: Entry, call: Call) -> Iterator[LearningCandidate]:
-    """How tests, the build and the linter are run here."""
+    """Yield how tests, the build and the linter are run here."""
     sort = programs.sort_of(call.command)
     line = programs.bare(call.command)
     if not sort or len(line) > 80 or re.search(r"[|;&<>$]", line):
@@ -125,13 +125,13 @@ def _habits(entry: Entry, call: Call) -> Iterator[LearningCandidate]:
 
 
 def project_of(cwd: str) -> str:
-    """The name of the folder a session worked in; the folder of a task says nothing."""
+    """Return the name of the folder a session worked in; empty for the folder of a task."""
     name = cwd.rstrip("/").rpartition("/")[2]
     return "" if "/tasks/" in cwd or not re.fullmatch(r"[\w.-]{1,40}", name) else name
 
 
 def _versions_and_ports(entry: Entry, command: str) -> Iterator[LearningCandidate]:
-    """Versions and ports, in fixed words: of an output nothing but a number is taken."""
+    """Yield versions and ports in fixed words: only a number is taken from the output."""
     head = entry.text[:4000]
     match = _VERSION_ASKED.match(programs.bare(command))
     if match and (hit := _VERSION.search(head[:300])):

@@ -1,4 +1,4 @@
-"""What a person or an agent said: decisions, corrections, rules, and facts in plain sentences."""
+"""Learning from messages: decisions, corrections, rules, and facts in plain sentences."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _KEPT = 2000
 
 
 def learn_said(entry: Entry) -> Iterator[LearningCandidate]:
-    """What one message says that is worth keeping."""
+    """Yield what is worth keeping in one message."""
     if entry.trust not in (Trust.PERSON, Trust.AGENT):
         yield from _worker_words(entry)
         return
@@ -106,7 +106,7 @@ def _of_person(entry: Entry, sentence: str) -> LearningCandidate | None:
 
 
 def _of_agent(entry: Entry, sentence: str) -> LearningCandidate | None:
-    """Of a model's own words only what is said to be decided."""
+    """Return a decision that an agent states; nothing else of its own words counts."""
     core = _LEAD.sub("", sentence)
     if _ASKED.search(core) or not _SETTLED.search(core) or not _DECISION.search(core):
         return None
@@ -114,7 +114,7 @@ def _of_agent(entry: Entry, sentence: str) -> LearningCandidate | None:
 
 
 def _worker_words(entry: Entry) -> Iterator[LearningCandidate]:
-    """Of what nobody drives only plain decisions are proposed; the gate lets none of them pass by itself."""
+    """Yield plain decisions of a worker; the gate lets none of them pass by itself."""
     for sentence in sentences(entry.text):
         if re.search(r"^(?:decision: |we (?:have )?decided\b|i (?:have )?decided\b)", sentence, re.I):
             yield _candidate(entry, Kind.DECISION, sentence, sentence, 0.4)
@@ -137,7 +137,7 @@ def _candidate(entry: Entry, kind: Kind, quote: str, core: str, confidence: floa
 
 
 def choice(text: str) -> tuple[str, str]:
-    """For "X instead of Y": the pair as a subject, and X as the value; empty where there is no such choice."""
+    """Parse "X instead of Y": the pair as a subject, X as the value; both empty if there is no such choice."""
     match = _CHOICE.search(text)
     if not match:
         return "", ""
@@ -146,7 +146,7 @@ def choice(text: str) -> tuple[str, str]:
 
 
 def statement(core: str) -> str:
-    """A sentence as one line that begins with a capital."""
+    """Return a sentence as one line that begins with a capital."""
     text = one_line(core, 380).rstrip(" ;,:—–-")
     return text[:1].upper() + text[1:]
 
@@ -184,7 +184,7 @@ SHORTEST, LONGEST = 8, 380
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Each sentence exactly as it stands in `text`."""
+    """Yield each quotable sentence exactly as it is in `text`: no code, no quotations, no pasted output."""
     for piece in _pieces(text):
         for line in _FENCE.sub("\n", piece).splitlines():
             if _PASTED.search(line):

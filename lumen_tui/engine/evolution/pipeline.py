@@ -40,7 +40,7 @@ _BYTES = 8 * 1024 * 1024
 
 
 def never() -> bool:
-    """Go on to the end."""
+    """Return False: the default for `stop`, to read to the end."""
     return False
 
 
@@ -65,7 +65,7 @@ class EvolutionPipeline:
         self._places_stamp = (-1, -1, -1)
 
     def read(self, path: Path, now: float, *, own: bool) -> Report:
-        """Take in what is new in one session file. What cannot be read is said in the report and not raised."""
+        """Take in what is new in one session file. What cannot be read is in the report, not raised."""
         report = Report(one_line(str(path), 300))
         began = time.perf_counter()
         try:
@@ -92,21 +92,21 @@ class EvolutionPipeline:
         run.read_on(parser, Extractor(held), now)
 
     def _place(self, key: str, fd: int) -> Place | None:
-        """Where reading goes on; from the first line where the file is not the one that was read."""
+        """Return where reading goes on; None (the first line) if the file is not the one that was read."""
         place = self.place_on_disk(key)
         if place is None or os.fstat(fd).st_size < place.offset:
             return None
         return place if transcript_lines.tail_hash(fd, place.offset) == place.tail else None
 
     def place_on_disk(self, key: str) -> Place | None:
-        """What the last write of anybody says."""
+        """Return the place that any process wrote last."""
         current = stamp(self._layout.read_sessions)
         if current != self._places_stamp:
             self._places, self._places_stamp = evolved.places(self._layout), current
         return self._places.get(key)
 
     def is_unchanged(self, path: Path) -> bool:
-        """Whether a file has not changed since it was read to its end: no look inside is needed then."""
+        """Return whether a file has not changed since it was read to its end."""
         file_stamp = stamp(path)
         self.place_on_disk("")
         return any(
@@ -116,7 +116,7 @@ class EvolutionPipeline:
         )
 
     def wait(self, run: _Run, now: float) -> None:
-        """Judge it together with others."""
+        """Queue a file so that it is judged together with others."""
         self._waiting.append(run)
         if sum(len(waiting.buffer) for waiting in self._waiting) >= MOST_CASES:  # known ones with them
             self.settle(now)
@@ -136,7 +136,7 @@ class EvolutionPipeline:
 
 
 class _Run:
-    """One way through one file."""
+    """One pass through one file."""
 
     def __init__(
         self, evolving: EvolutionPipeline, fd: int, path: Path, key: str, report: Report, place: Place | None

@@ -81,14 +81,14 @@ _FAILED_WORDS = ("xit code", "command not found", "Traceback (most")
 
 
 def failed(output: str) -> bool:
-    """Whether an output says that its command failed, though nobody marked it so."""
+    """Return whether an output says that its command failed, though it was not marked so."""
     head = output[:2000]
     return any(word in head for word in _FAILED_WORDS) and _FAILED.search(head) is not None
 
 
 @lru_cache(4096)
 def bare(command: str) -> str:
-    """A command line without `cd …&&`, variables and wrappers, on one line."""
+    """Return a command line without `cd …&&`, variables and wrappers, on one line."""
     text = " ".join(command.split())
     while (match := _CD.match(text)) or (match := _ENV.match(text)):
         text = text[match.end() :]
@@ -100,7 +100,7 @@ def bare(command: str) -> str:
 
 @lru_cache(4096)
 def program(command: str) -> str:
-    """What is run: `pytest` for `uv run pytest -q`, `git push` for `git push -u origin`."""
+    """Return what is run: `pytest` for `uv run pytest -q`, `git push` for `git push -u origin`."""
     words = bare(command).split()
     while len(words) > 1 and ((words[0], words[1]) in _RUNNERS or (words[0], "") in _RUNNERS):
         words = words[1:] if (words[0], "") in _RUNNERS else words[2:]
@@ -114,25 +114,25 @@ def program(command: str) -> str:
 
 
 def only_looks(command: str) -> bool:
-    """Whether a command tells nothing by having worked."""
+    """Return whether a command only looks, so that its success says nothing."""
     name = program(command).partition(" ")[0]
     return not name or name in _LOOKS
 
 
 @lru_cache(4096)
 def sort_of(command: str) -> str:
-    """What a command runs: tests, the build, the linter, the program; empty for anything else."""
+    """Return what a command runs: tests, the build, the linter, the program; empty for anything else."""
     return next((sort for sort, pattern in _SORTS if pattern.search(bare(command))), "")
 
 
 @lru_cache(4096)
 def prepares(command: str) -> bool:
-    """Whether a command installs or sets something up."""
+    """Return whether a command installs or sets something up."""
     return _INSTALL.search(command) is not None
 
 
 def why_failed(output: str) -> str:
-    """The failure in a few words out of a fixed set of shapes: what the output says besides is never taken."""
+    """Describe a failure in words of fixed shapes; nothing else of the output is ever taken."""
     for pattern in _WHY:
         if match := pattern.search(output):
             return match.group().lower() if match.group()[0].islower() else match.group()
@@ -140,7 +140,7 @@ def why_failed(output: str) -> str:
 
 
 def failing_line(output: str) -> str:
-    """The line of the output that says why, as it stands there."""
+    """Return the line of the output that says why, unchanged."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for pattern in _WHY:
         for line in lines:

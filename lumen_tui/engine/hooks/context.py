@@ -15,7 +15,7 @@ SIZE = 4096  # characters, the head with it; agents' programs take 10,000
 
 
 def block(root: str, *, by: str, wu_id: str, now: float) -> str:
-    """The recovery block of a work unit; where it cannot be made, that is noted and nothing is said."""
+    """Return the recovery block of a work unit; if it cannot be made, note that and return the empty string."""
     more = _MORE.format(wu_id)
     room = SIZE - len(_HEAD) - len(more)
     try:

@@ -22,7 +22,7 @@ _COMPLETION = "wu_completion"  # told by the program itself
 
 
 def due_text(root: str, record: Raw, rule: Raw) -> str:
-    """What is due since this hook, which stands in the journal; empty where nothing is, or was told before."""
+    """Return which progress signal is due since this hook; empty if none is, or it was announced before."""
     wu_id = record.get("wu")
     if not wu_id or record["event"] not in hook_journal.CALLS:
         return ""
@@ -39,7 +39,7 @@ def due_text(root: str, record: Raw, rule: Raw) -> str:
 
 
 def _since(root: str, record: Raw, signalled: float) -> Iterator[Raw]:
-    """What the same session did on the same work unit since it was last signalled about."""
+    """Yield what the same session did on the same work unit since the last signal about it."""
     needle = record["session"].encode()
     for line in _lines(f"{root}/{hook_journal.NAME}"):
         entry = decode(line) if needle in line else None
@@ -51,7 +51,7 @@ def _since(root: str, record: Raw, signalled: float) -> Iterator[Raw]:
 
 
 def _signalled(root: str, wu_id: str) -> float:
-    """When an agent last told others about this work unit; 0 for never."""
+    """Return when an agent last signalled about this work unit; 0 for never."""
     needle = f'"{wu_id}"'.encode()
     for line in _lines(f"{root}/memory/signals.jsonl"):
         signal = decode(line) if needle in line else None
@@ -61,6 +61,6 @@ def _signalled(root: str, wu_id: str) -> float:
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    """The lines at the end of a journal, newest first."""
+    """Return the lines at the end of a journal, newest first."""
     data = backwards.read_tail(path, _FAR)
     return (line for _, line in backwards.split(0, data))

@@ -79,7 +79,7 @@ def _agent(store: Store, ses: str) -> str:
 
 
 def _words(requests: list[Raw]) -> str:
-    """What the checkpoint says: what asked for it."""
+    """Return the text of the checkpoint: what asked for it."""
     asks = dict.fromkeys(str(request["ask"]) for request in requests)
     calls = sum(request["calls"] for request in requests if isinstance(request.get("calls"), int))
     parts = [f"{calls} tool calls" if ask == "tool_calls" else _NOTES.get(ask, ask) for ask in asks]

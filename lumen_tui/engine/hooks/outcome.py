@@ -30,7 +30,7 @@ def note(
     wu_id: str = "",
     node_id: str = "",
 ) -> None:
-    """Record it durably; StoreError where that cannot be done."""
+    """Record an outcome durably. Raises StoreError."""
     record = {"at": times.iso(now), "event": hook_journal.OUTCOME, "session": session, "ok": ok, "wu": wu_id}
     record |= {"node": node_id} if node_id else {}
     record |= {"said": one_line(message, 500), "answers": list(answers), "schema": 1}
@@ -51,7 +51,7 @@ class HookNews:
             pass  # there is none yet: it is read from its first line on
 
     def poll(self, now: float) -> None:
-        """Tell what is new."""
+        """Record new outcomes as events."""
         if not self._follower.pending():
             return
         try:
@@ -65,7 +65,7 @@ class HookNews:
                 self._report(decode(line) or {}, now, until)
 
     def _report(self, record: dict[str, Any], now: float, until: float) -> None:
-        """One outcome. A journal that was shortened begins anew: what it holds `until` then was told before."""
+        """Record one outcome; those at or before `until` (seconds) were recorded already."""
         at = times.epoch(str(record.get("at")))
         if record.get("event") != hook_journal.OUTCOME or at <= until:
             return

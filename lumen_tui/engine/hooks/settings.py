@@ -40,17 +40,17 @@ class Installed(Struct, frozen=True):
 
 
 def path_of(project: Path) -> Path:
-    """The settings file of a project."""
+    """Return the settings file of a project."""
     return project / ".claude" / "settings.json"
 
 
 def command(program: list[str], event: str, root: Path) -> str:
-    """What the agent's program runs at an event, as a line for the shell."""
+    """Return the shell command that the agent's program runs at an event."""
     return shlex.join([*program, "hook", event, "--state", str(root)])
 
 
 def install(path: Path, program: list[str], root: Path) -> bool:
-    """Put our hooks in, in place of earlier ones of ours; False where they are there just so."""
+    """Install our hooks in place of earlier ones of ours; return False if they are there already."""
     path = _real(path)
     text = _read(path)
     before = _parse(path, text) if text.strip() else {}
@@ -69,7 +69,7 @@ def install(path: Path, program: list[str], root: Path) -> bool:
 
 
 def uninstall(path: Path) -> bool:
-    """Take ours out and leave the rest; False where there is nothing of ours."""
+    """Remove our hooks and nothing else; return False if there are none."""
     path = _real(path)
     text = _read(path)
     before = _parse(path, text) if text.strip() else {}
@@ -86,7 +86,7 @@ def uninstall(path: Path) -> bool:
 
 
 def installed(path: Path) -> Installed:
-    """What is installed; a file that cannot be read is told, not raised."""
+    """Return what is installed; a file that cannot be read is reported, not raised."""
     try:
         real = _real(path)
         text = _read(real)
@@ -106,7 +106,7 @@ def installed(path: Path) -> Installed:
 
 
 def _real(path: Path) -> Path:
-    """The file behind a link: a link in the operator's own folder is followed, not replaced."""
+    """Return the file behind a link: a link in the operator's own folder is followed, not replaced."""
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
@@ -172,7 +172,7 @@ def _is_ours(hook: Any) -> bool:
 
 
 def _ours(settings: Settings) -> list[tuple[str, str]]:
-    """(event, command) of each of our entries."""
+    """Return (event, command) of each of our entries."""
     return [
         (event, str(hook["command"]))
         for event, groups in settings.get("hooks", {}).items()
@@ -184,7 +184,7 @@ def _ours(settings: Settings) -> list[tuple[str, str]]:
 
 
 def _without_ours(settings: Settings, earlier: Settings) -> Settings:
-    """The same without ours. What is empty then goes too, unless it stood there empty before us."""
+    """Return the settings without our hooks, and without what is empty then, unless it was before us."""
     after = deepcopy(settings)
     hooks = after.get("hooks", {})
     before = earlier.get("hooks", {})
@@ -202,7 +202,7 @@ def _without_ours(settings: Settings, earlier: Settings) -> Settings:
 
 
 def _cleared(group: Any) -> Any:
-    """A matcher without our commands; None where it held nothing else."""
+    """Return a matcher without our commands; None if it held nothing else."""
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
         return group
     remaining = [hook for hook in group["hooks"] if not _is_ours(hook)]
@@ -212,7 +212,7 @@ def _cleared(group: Any) -> Any:
 
 
 def _dump(settings: Settings, text: str) -> str:
-    """JSON in the manner of the file that was there: its indent, its line ends, its last newline."""
+    """Encode as JSON in the style of the existing file: its indent, its line ends, its last newline."""
     match = re.search(r"^([ \t]+)\S", text, re.M)
     indent: str | int | None = match.group(1) if match else 2
     if text.strip() not in ("", "{}") and "\n" not in text.strip():

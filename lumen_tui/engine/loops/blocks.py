@@ -1,4 +1,4 @@
-"""The memory blocks as they stand in a loop's briefing: each between fences, with its age, its author and its trust."""
+"""The memory blocks in a loop's briefing: each fenced, with its age, its author and its trust."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def entries(layout: Layout, now: float, mark: str) -> list[str]:
-    """One entry for each block that says something. Edits by hand are recorded first."""
+    """Return one entry for each block that has text. Edits by hand are recorded first."""
     try:
         blocks.take_in(layout, now)
         present = [block for block in blocks.read_all(layout) if block.text.strip() or block.problem]
@@ -51,7 +51,7 @@ def _entry(layout: Layout, block: Block, now: float, mark: str, most: int) -> st
 
 
 def _remarks(block: Block) -> list[str]:
-    """What a writer must know."""
+    """Return what a writer of the block must know."""
     remarks = []
     if block.problem:
         remarks.append(f"its file cannot be read, this is the text of its last step: {block.problem}")

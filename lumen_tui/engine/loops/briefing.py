@@ -1,4 +1,4 @@
-"""What a session of the main agent is told before it begins, within a fixed size.
+"""The briefing of a session of the main agent, within a fixed size.
 
 Whatever others wrote (signals, results, discoveries) stands between fences that carry a mark made for this loop.
 """
@@ -55,13 +55,13 @@ class BriefingInputs:
 
 
 def in_order(signals: Iterable[Signal], name: str) -> tuple[Signal, ...]:
-    """P0 first, then what is meant for the agent, then the others; the newest first in each."""
+    """Sort signals: P0 first, then those meant for the agent, then the others; newest first in each."""
     newest_first = list(signals)[::-1]
     return tuple(sorted(newest_first, key=lambda signal: (signal.priority != "P0", signal.target_agent != name)))
 
 
 def brief(inputs: BriefingInputs) -> Briefing:
-    """The briefing."""
+    """Assemble the briefing, section by section."""
     snapshot = inputs.snapshot
     return assemble([
         Section("Now", tuple(_now(inputs)), 1500),
@@ -124,7 +124,7 @@ def _before(packets: tuple[Packet, ...]) -> list[str]:
 
 
 def _capsule(inputs: BriefingInputs) -> list[str]:
-    """What the agent wakes with. What no person has accepted may be from anywhere: it stands behind a fence."""
+    """Return the capsule. What no person has accepted may be from anywhere: it is fenced."""
     whole = inputs.capsule
     own = tuple(part for part in whole.parts if part.name not in capsule.UNACCEPTED)
     text = capsule.render(msgspec.structs.replace(whole, parts=own, stalest=whole.stalest_id))
@@ -199,7 +199,7 @@ def _discoveries(inputs: BriefingInputs) -> list[str]:
 
 
 def _needs(inputs: BriefingInputs) -> list[str]:
-    """Signals, questions, proposals: how many of each, and behind a fence what they say. No proposal says anything."""
+    """Return how many things wait for a person, and fenced what they say; proposals are only counted."""
     needs = inputs.snapshot.attention[:_NAMED]
     counts = Counter(item.need for item in needs)
     lines = [f"- {item.need}: {one_line(item.text, 160)}" for item in needs if item.need is not Need.PROPOSAL]
@@ -217,7 +217,7 @@ def _roles(snapshot: Snapshot) -> list[str]:
 
 
 def _decision_entries(layout: Layout, packets: Sequence[Packet], mark: str) -> list[str]:
-    """Tell who decided what, and why; behind a fence, as a title may be anybody's words."""
+    """Return who decided what, and why; fenced, as a title may be anybody's words."""
     before = next((packet for packet in reversed(packets) if not packet.failed), None)
     if before is None:
         return []

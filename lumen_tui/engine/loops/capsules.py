@@ -46,7 +46,7 @@ class Capsules:
         self._learnt = Stamped(lambda: [layout.observations], lambda: evolved.view(layout))
 
     def build(self, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
-        """The capsule with which loop number `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""
+        """Build the capsule with which loop `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""
         for slice_ in (self._units, self._learnt):
             slice_.refresh()
         packets = _or_empty(lambda: capsules.recent_packets(self._layout, config.capsule.loops))
@@ -69,7 +69,7 @@ class Capsules:
         )
 
     def _bound_by(self, packets: Sequence[Packet], config: Config, now: float) -> tuple[str, ...]:
-        """What the last loop that told of constraints noted, then what holds it up now."""
+        """Return the constraints that the last good loop noted, then those in force now."""
         noted = next((packet.constraints for packet in reversed(packets) if not packet.failed), ())
         return tuple(dict.fromkeys((*noted, *self.constraints.passing(config, now))))
 
@@ -89,12 +89,12 @@ class Capsules:
         return built
 
     def _threads(self, packets: Sequence[Packet], now: float) -> Iterator[str]:
-        """What is under way: open sessions, then what the last loop meant to do."""
+        """Yield what is under way: open sessions, then what the last loop meant to do."""
         yield from (_session(session, now) for session in _or_empty(lambda: sessions.live(self._layout))[:_SESSIONS])
         yield from (f"next, said loop {packets[-1].loop}: {step}" for step in (packets[-1].next if packets else ()))
 
     def _asked(self, now: float) -> Iterator[str]:
-        """What a person is to decide. Of proposals only how many: their words are nobody's before they are accepted."""
+        """Yield what a person is to decide; of proposals only how many, as nobody has accepted their words."""
         for approval in _or_empty(lambda: approvals.undecided(self._layout)):
             if now < approval.expires:
                 yield f"{approval.role} asks {approval.summary}"
@@ -109,12 +109,12 @@ class Capsules:
 
 
 def build_capsule(layout: Layout, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
-    """The capsule with which loop number `loop` would wake, for somebody who looks once."""
+    """Build one capsule with which loop number `loop` would wake."""
     return Capsules(layout).build(loop, config, now, budget=budget)
 
 
 def _or_empty(read: Callable[[], Iterable[T]]) -> list[T]:
-    """What cannot be read is left out of a capsule; the room's problems tell of it."""
+    """Return what `read` gives, or nothing if it cannot be read; the room's problems report that."""
     try:
         return list(read())
     except (StoreError, OSError):
@@ -122,7 +122,7 @@ def _or_empty(read: Callable[[], Iterable[T]]) -> list[T]:
 
 
 def _left_out(packets: Sequence[Packet]) -> Iterator[str]:
-    """Newest first, each once."""
+    """Yield what was left out, newest first, each once."""
     seen: set[LeftOut] = set()
     for packet in reversed(packets):
         both = (("abandoned", packet.abandoned), ("decided against", packet.decided_against))
@@ -147,7 +147,7 @@ def _session(session: WorkSession, now: float) -> str:
 
 
 def _projects(units: Iterable[WorkUnit], config: Config) -> list[str]:
-    """Lanes with how full they are, then what is in progress, blocked, ready; the most urgent first in each."""
+    """Return lanes with how full they are, then units in progress, blocked, ready; most urgent first in each."""
     units = [unit for unit in units if unit.status in _RANK]
     units.sort(key=lambda unit: (_RANK[unit.status], unit.priority, unit.id))
     counts = Counter((unit.lane, unit.status) for unit in units)
@@ -167,7 +167,7 @@ def _lane(lane: str, counts: Counter[tuple[str, str]], config: Config) -> str:
 
 
 def _loop_line(packet: Packet, now: float) -> str:
-    """One loop: how it went, what it left, what it cost."""
+    """Return one loop on one line: how it went, what it made, what it cost."""
     when = times.stamp(times.epoch(packet.completed_at, now))
     parts = [f"failed: {packet.failed}"] if packet.failed else []
     parts += (
@@ -182,7 +182,7 @@ def _loop_line(packet: Packet, now: float) -> str:
 
 
 def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: float) -> Claims:
-    """The facts behind the capsule: its stalest, the marks that go beside entries, and those that are to be listed."""
+    """Return the facts behind the capsule: the stalest, marks for entries, and those to be listed."""
     entries = [entry for part in parts for entry in part.entries]
     text = "\n".join(" ".join(entry.split()).casefold() for entry in [*entries, wake])
     marks: dict[str, str] = {}
@@ -209,12 +209,12 @@ def _drifted(state: FactState, now: float) -> bool:
 
 
 def next_loop(layout: Layout) -> int:
-    """The number of the loop that comes next, from the newest packet."""
+    """Return the number of the next loop, from the newest packet."""
     return max((packet.loop for packet in capsules.recent_packets(layout, 1)), default=0) + 1
 
 
 def loop_named(name: str) -> int:
-    """The loop that a person means by `12`, `loop 12` or `loop-000012`. ActionError for anything else."""
+    """Parse `12`, `loop 12` or `loop-000012`. Raises ActionError for anything else."""
     digits = name.lower().removeprefix("loop").strip(" -#") if name[:1] != "-" else ""
     number = int(digits) if digits.isdecimal() and len(digits) < 16 else agent.loop_of(name)
     if not number:

@@ -31,7 +31,7 @@ def settle(store: Store, before: LoopState | None, packet: Packet, config: Confi
 
 
 def receipts(packet: Packet, reader: str) -> list[Receipt]:
-    """The proof of what the agent was shown; none for a loop that failed."""
+    """Return receipts for what the agent was shown; none for a loop that failed."""
     at = packet.completed_at
     if packet.failed:
         return []
@@ -41,7 +41,7 @@ def receipts(packet: Packet, reader: str) -> list[Receipt]:
 
 
 def wake_text(packet: Packet) -> str:
-    """wake-state.md for the loop after `packet`."""
+    """Return wake-state.md for the loop after `packet`."""
     body = _agent_account(packet) if packet.wake_state else _engine_account(packet)
     left_out = [f"- {item.what}: {item.why}" for item in (*packet.abandoned, *packet.decided_against)]
     if left_out:
@@ -60,13 +60,13 @@ def wake_text(packet: Packet) -> str:
 
 
 def _agent_account(packet: Packet) -> list[str]:
-    """What the agent wrote for itself, and what it made."""
+    """Return what the agent wrote for itself, and what it made."""
     artifacts = [f"- {item.title}: `{item.path}`" if item.path else f"- {item.title}" for item in packet.made]
     return [packet.wake_state, "", *(["## Made", *artifacts, ""] if artifacts else [])]
 
 
 def _engine_account(packet: Packet) -> list[str]:
-    """What the engine's records say."""
+    """Return what the engine's records say."""
     artifacts = [f"- {item.title}: `{item.path}`" for item in packet.made]
     artifacts += [f"- {item}" for item in packet.done[len(packet.made) :]]
     came_in = [f"- {item}" for item in packet.came_in]
@@ -83,14 +83,14 @@ def _engine_account(packet: Packet) -> list[str]:
 
 
 def is_empty(packet: Packet) -> bool:
-    """Whether the loop changed nothing. What came in to a model is no change; without one it is all there can be."""
+    """Return whether the loop changed nothing. On a model, what came in is no change; offline it is."""
     if packet.brain == "offline":
         return not any(packet.changed.values())
     return not any(packet.changed.get(name) for name in agent.WORTH)
 
 
 def next_state(before: LoopState | None, packet: Packet, config: Config, today: Today) -> LoopState:
-    """The loop-state after `packet`."""
+    """Return the loop-state after `packet`."""
     ended = times.epoch(packet.completed_at)
     day, tokens, usd = today(config.budget, ended)
     failed = (before.failed_loops if before else 0) + 1 if packet.failed else 0
@@ -120,7 +120,7 @@ def next_state(before: LoopState | None, packet: Packet, config: Config, today: 
 
 
 def _rest(packet: Packet, failed: int, empty: int, every: float) -> tuple[float, str]:
-    """How long only urgent news brings the next loop, and why."""
+    """Return for how many seconds only urgent news starts a loop, and why."""
     if failed:
         return agent.rest_after(failed, 1, every), f"its last {failed} sessions failed" if failed > 1 else "it failed"
     if seconds := agent.rest_after(empty, agent.EMPTY_LOOPS, every) if packet.brain != "offline" else 0.0:

@@ -42,11 +42,11 @@ class Constraints:
         self._units = Stamped(lambda: work_units.unit_files(layout), lambda: work_units.list_units(layout)[0])
 
     def in_force(self, config: Config, now: float) -> tuple[str, ...]:
-        """One line each, what stops most first; empty where nothing binds."""
+        """Return one line each, what stops most first; empty if nothing binds."""
         return self.passing(config, now) + _lines(self._sandbox_tier, self._network)
 
     def passing(self, config: Config, now: float) -> tuple[str, ...]:
-        """Of these what comes and goes; the others are the same for every loop, and a capsule is short."""
+        """Return those that come and go; the others are the same for every loop, and a capsule is short."""
         return _lines(
             self._killed,
             lambda: self._paused(now),
@@ -98,7 +98,7 @@ def _lines(*reads: Callable[[], Iterable[str]]) -> tuple[str, ...]:
 
 
 def _or_empty(read: Callable[[], Iterable[str]]) -> list[str]:
-    """What cannot be read is left out; the room's problems tell of it."""
+    """Return what `read` gives, or nothing if it cannot be read; the room's problems report that."""
     try:
         return list(read())
     except (StoreError, OSError):

@@ -1,4 +1,4 @@
-"""What came in for the main agent since its last loop. Looking changes nothing."""
+"""What came in for the main agent since its last loop. Reading it changes nothing."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class News:
         return bool(self.ended or self.signals or self.discoveries)
 
     def without(self, tasks: Container[str]) -> News:
-        """The same but for what these tasks said."""
+        """Return the same news without signals of these tasks."""
         return replace(self, signals=[(at, signal) for at, signal in self.signals if signal.task_id not in tasks])
 
     def urgent(self, name: str) -> bool:
-        """Whether something is there for which the agent is woken from its rest."""
+        """Return whether there is something for which the agent is woken from its rest."""
         return bool(self.ended) or any(
             signal.priority == "P0" or signal.target_agent == name for _, signal in self.signals
         )
 
 
 def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> News:
-    """The news behind the cursor `before`. What the agent itself said and did is none, nor is others' mail."""
+    """Return the news after the cursor `before`, without what the agent itself said and did and others' mail."""
     events = log.since(int(before.get("events", 0)))
     signal_lines, signals_at = cursor.lines_after(store.layout.signals, before.get("signals", {}))
     node_lines, nodes_at = cursor.lines_after(store.layout.memory, before.get("memory", {}))

@@ -59,7 +59,7 @@ class MainLoop:
 
     @property
     def at_work(self) -> int:
-        """The loop whose session is at work, 0 where there is none."""
+        """The loop whose session is at work, 0 if there is none."""
         return self._session.open.loop if self._session.open else 0
 
     def recover(self, config: Config) -> bool:
@@ -82,7 +82,7 @@ class MainLoop:
         return None
 
     def news(self, config: Config) -> News:
-        """What there is for the agent; reading it changes nothing.
+        """Return what there is for the agent; reading it changes nothing.
 
         What was no news stays none: the next look begins behind it, not at the last loop's cursor.
         """
@@ -94,11 +94,11 @@ class MainLoop:
         return news
 
     def has_waking_news(self, config: Config) -> bool:
-        """Whether there is news that brings the next beat near; what a task says again waits for the regular one."""
+        """Return whether there is news that brings the next beat near; repeats of a task wait for the regular one."""
         return bool(self.news(config).without(self._woke))
 
     def poll(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
-        """See to the session that is at work; returns its packet where it has ended."""
+        """See to the session that is at work; return its packet if it has ended."""
         packet = self._session.poll(self.state, now, may_start=may_start)
         if packet is not None:
             self._commit(packet, config, now)
@@ -136,7 +136,7 @@ class MainLoop:
         return story(self._store, news, self._next(), now, finished)
 
     def _resting_reason(self, news: News, config: Config, now: float) -> str:
-        """Why the agent is not woken now, or the empty string. After a failure not even urgent news does it."""
+        """Return why the agent rests now, or the empty string. After a failure not even urgent news wakes it."""
         state = self.state
         if state is None or not now < times.epoch(state.rests_until):
             return ""
@@ -145,14 +145,14 @@ class MainLoop:
         return f"the main agent rests until {state.rests_until[11:16]}: {state.rests_why}"
 
     def _waiting_reason(self, news: News) -> str:
-        """Why the agent is not woken by what is there, or the empty string."""
+        """Return why the agent is not woken by this news, or the empty string."""
         if news.without(self._woke):
             return ""
         names = sorted({signal.task_id for _, signal in news.signals})
         return f"{', '.join(names[:3])} woke the agent a moment ago: what it says now waits for the next regular beat"
 
     def _has_model(self, config: Config) -> bool:
-        """Whether a loop is a session of a model. A provider that cannot be used is one: its session says why."""
+        """Return whether a loop runs on a model; also if the provider cannot be used: its session says why."""
         layout = self._store.layout
         if layout.retired_role(agent.ROLE).exists():
             return False
@@ -165,7 +165,7 @@ class MainLoop:
         return choices[0].endpoint.name != "offline"
 
     def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
-        """Packet, wake-state, receipts, loop-state, in that order."""
+        """Write packet, wake-state, receipts and loop-state, in that order."""
         packet = msgspec.structs.replace(packet, in_force=self._session.capsules.constraints.in_force(config, now))
         self._store.packets.append(packet)
         self._settle(packet, config)
@@ -188,7 +188,7 @@ def _news_counts(news: News) -> str:
 
 
 class Arrivals:
-    """Compares with the last look, so that what lies there unread asks for one beat and not for one after another."""
+    """Detects what came in since the last poll, so that unread news asks for one beat, not for one after another."""
 
     def __init__(self, layout: Layout, loop: MainLoop) -> None:
         self._layout, self._loop = layout, loop
@@ -199,7 +199,7 @@ class Arrivals:
         return (stamp(layout.signals), stamp(layout.memory)), stamp(layout.work), stamp(layout.approvals)
 
     def poll(self, config: Config) -> bool:
-        """Whether there is news since the last look. StoreError.
+        """Return whether there is news since the last poll. Raises StoreError.
 
         What comes while the agent is at work waits for the end of its loop, which brings a beat by itself.
         """

@@ -18,7 +18,7 @@ SHOWN = 12  # entries of one kind that a packet names; the rest are counted
 
 
 def story(store: Store, news: News, loop: int, now: float, finished: float) -> Packet:
-    """The packet of loop number `loop` on what came in."""
+    """Return the packet of loop number `loop` on what came in."""
     done, bad = by_end(news.ended)
     offset, newest = news.signals[-1] if news.signals else (-1, Signal("", "", ""))
     return Packet(
@@ -49,23 +49,23 @@ def story(store: Store, news: News, loop: int, now: float, finished: float) -> P
 
 
 def came_ids(signals: Sequence[Signal], ended: Sequence[EngineEvent]) -> tuple[str, ...]:
-    """What a loop was told of, by id: the newest where there are many."""
+    """Return the ids of what came in; the newest if there are many."""
     return (*[signal.id for signal in signals[-_IDS:]], *[event.task_id for event in ended[-_IDS:]])
 
 
 def by_end(ended: Sequence[EngineEvent]) -> tuple[list[EngineEvent], list[EngineEvent]]:
-    """The tasks that are done, and the others."""
+    """Return the tasks that are done, and the others."""
     done = [event for event in ended if event.data.get("status") == "done"]
     return done, [event for event in ended if event.data.get("status") != "done"]
 
 
 def failed(bad: Sequence[EngineEvent]) -> list[EngineEvent]:
-    """Of the tasks that are not done, those with which something is wrong: a cancel is what somebody wanted."""
+    """Return the tasks that failed: of those not done, all but the cancelled ones."""
     return [event for event in bad if event.data.get("status") != "cancelled"]
 
 
 def results(store: Store, done: Sequence[EngineEvent]) -> tuple[Artifact, ...]:
-    """What the tasks left that are done."""
+    """Return the results of tasks that are done."""
     return tuple(artifact for event in done if (artifact := _artifact(store, event)))
 
 
@@ -78,14 +78,14 @@ def _artifact(store: Store, event: EngineEvent) -> Artifact | None:
 
 
 def shown(words: list[str], kind: str) -> tuple[str, ...]:
-    """The last of a long list, and how many more there were."""
+    """Return the last entries of a long list, and how many more there were."""
     if len(words) <= SHOWN:
         return tuple(words)
     return (*words[-SHOWN:], f"and {len(words) - SHOWN} more {kind}")
 
 
 def signal_words(signal: Signal) -> str:
-    """A signal on one line, with who sent it."""
+    """Return a signal on one line, with who sent it."""
     place = f" on {signal.wu_id}" if signal.wu_id else ""
     return one_line(f"{signal.message} ({signal.sender}{place})", 160)
 
@@ -109,6 +109,6 @@ def _health(bad: list[EngineEvent]) -> Health:
 
 
 def usage_of(ended: Sequence[EngineEvent]) -> Usage:
-    """What ended tasks cost."""
+    """Return what ended tasks cost."""
     tokens = sum(int(event.data.get("tokens", 0)) for event in ended)
     return Usage(input_tokens=tokens, usd=sum(float(event.data.get("usd", 0.0)) for event in ended))

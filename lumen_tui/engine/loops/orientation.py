@@ -40,12 +40,12 @@ _line = msgspec.json.Decoder(_TranscriptLine).decode
 
 
 def acts(tool: str) -> bool:
-    """Whether a call of this tool acts."""
+    """Return whether a call of this tool acts rather than reads."""
     return tool.removeprefix(_OURS).lower() not in READS
 
 
 def orientation(layout: Layout, folder: Path, ended: Exit) -> Orientation:
-    """What the session of the last attempt took in before it acted; all zeros where it never began."""
+    """Measure what the session of the last attempt took in before it acted; all zeros if it never began."""
     result = _from_events(folder, ended.attempt)
     if not result.seconds and not result.spent:
         return result
@@ -91,7 +91,7 @@ def _money(event: TaskEvent) -> float:
 
 
 def _read_before(path: Path, first: str) -> int:
-    """Bytes of the results in a transcript before the first call of the tool `first`."""
+    """Return the bytes of results in a transcript before the first call of the tool `first`."""
     size = 0
     for line in (files.read(path, _MOST_LINES) or b"").splitlines():
         for block in _blocks(line):

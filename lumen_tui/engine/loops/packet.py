@@ -38,7 +38,7 @@ _COUNTED = {
 
 
 def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
-    """The packet of a session whose task has ended, or is gone (`folder` is None then)."""
+    """Return the packet of a session whose task has ended, or is gone (`folder` is None then)."""
     ended = (task_files.read_exit(folder) if folder else None) or _gone(begun, now)
     deposit = read_json(folder / DEPOSIT_FILE, Deposit) if folder else None
     acts = _acts(folder)
@@ -95,7 +95,7 @@ def _deposited(base: Packet, begun: OpenLoop, deposit: Deposit, ended: Exit, fol
 
 
 def _failed(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, done: tuple[str, ...]) -> Packet:
-    """Nothing counts as read, and the same news comes again; in the end it is left to a person."""
+    """Return the packet of a failed session: its news is shown again, and in the end left to a person."""
     reason = safe(ended.reason) or f"it ended as {ended.status} without a deposit"
     again = _again(state)
     words = "its news is shown again" if again else "its news is not shown again: the signals stay unread"
@@ -111,12 +111,12 @@ def _failed(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None,
 
 
 def _again(state: LoopState | None) -> bool:
-    """Whether what a loop that failed was shown is shown again."""
+    """Return whether the news of a failed loop is shown again."""
     return (state.failed_loops if state else 0) + 1 < agent.FAILED_LOOPS
 
 
 def _with(usage: Usage, begun: OpenLoop) -> Usage:
-    """What the session cost, and the tasks that had ended."""
+    """Return what the session and the ended tasks cost together."""
     return Usage(usage.input_tokens + begun.tokens, usage.output_tokens, usage.usd + begun.usd)
 
 
@@ -131,7 +131,7 @@ def _acts(folder: Path | None) -> list[Act]:
 
 
 def _changed(begun: OpenLoop, deposit: Deposit | None, done: list[Act], *, counted: bool) -> dict[str, int]:
-    """What the loop and its workers changed, never what a person did meanwhile.
+    """Count what the loop and its workers changed, never what a person did meanwhile.
 
     What came in counts where it is dealt with (`counted`): a loop that failed leaves it to the next one.
     """
@@ -150,7 +150,7 @@ def _changed(begun: OpenLoop, deposit: Deposit | None, done: list[Act], *, count
 
 
 def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
-    """How many work units of type `bug` the agent finished in a time, from their stamps; empty for none."""
+    """Count the work units of type `bug` that the agent finished in a time, from their stamps; empty for none."""
     fixed = 0
     for path in layout.stamps.glob("WU-*.done"):
         try:
@@ -167,7 +167,7 @@ def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
 
 
 def fitted(packet: Packet) -> Packet:
-    """The packet as one line takes it: what is too long is cut, and says so."""
+    """Return the packet, cut so that it fits on one line; it says what was cut."""
     for entries, words, wake in _SHARES:
         if len(msgspec.json.encode(packet)) <= _MOST:
             return packet

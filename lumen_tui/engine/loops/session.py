@@ -100,14 +100,14 @@ class LoopSession:
         )
 
     def has_task(self) -> bool:
-        """Whether the session came so far that it has a task. One that was killed before leaves nothing."""
+        """Return whether the session has a task yet. One that was killed before that leaves nothing."""
         return self.open is not None and self._folder(self.open) is not None
 
     def _folder(self, begun: OpenLoop) -> Path | None:
         return task_files.folder_of(self._store.layout, agent.task_id(begun.loop))
 
     def poll(self, state: LoopState | None, now: float, *, may_start: bool) -> Packet | None:
-        """See to the session: start it where it waits; the packet once it has ended."""
+        """See to the session: start it if it waits; return the packet once it has ended."""
         if self.open is None:
             return None
         name, folder = agent.task_id(self.open.loop), self._folder(self.open)
@@ -128,7 +128,7 @@ class LoopSession:
         self._supervisor.dispatcher.start_loop(agent.task_id(self.open.loop), now)
 
     def close(self) -> None:
-        """The packet of the session stands."""
+        """Forget the session: its packet is written."""
         directories.remove(self._store.layout.open_loop)
         self.open = None
 
@@ -146,7 +146,7 @@ def _spec(loop: int, briefing: Briefing, now: float) -> Spec:
 
 
 def _left(spend: SpendView) -> str:
-    """What may still be spent today, in words."""
+    """Return what may still be spent today, in words."""
     parts = []
     if spend.tokens_cap:
         parts.append(f"{max(0, spend.tokens_cap - spend.tokens):,} of {spend.tokens_cap:,} tokens")
