@@ -23,12 +23,12 @@ from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store.approvals.approval_index import ApprovalIndex
+from lumen_tui.store.approvals.approvals import ApprovalIndex
 from lumen_tui.store.approvals.expired import ExpiredIndex
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.ledger.ledger import LedgerReader
-from lumen_tui.store.memory.archive_damage import ArchiveDamage
+from lumen_tui.store.memory.archive import ArchiveDamage
 from lumen_tui.store.memory.capsules import recent_packets
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.node_index import NodeIndex

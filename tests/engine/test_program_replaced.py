@@ -31,7 +31,7 @@ def mark(tmp_path, monkeypatch):
     path = tmp_path / "__init__.py"
     path.write_text("1")
     monkeypatch.setattr(program_version, "_MARK", str(path))
-    monkeypatch.setattr(program_version, "_STARTED", program_version._look())
+    monkeypatch.setattr(program_version, "_STARTED", program_version._fingerprint())
     return path
 
 

@@ -23,9 +23,9 @@ from lumen_tui.storage.sweeping import sweep
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.tasks import pauses, task_end, task_files
 from lumen_tui.store.tasks.begun import nothing_begun
+from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_worker, read_json
-from lumen_tui.store.tasks.waits import died_waiting, waited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

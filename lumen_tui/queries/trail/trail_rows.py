@@ -128,9 +128,9 @@ def _take_signals(db: sqlite3.Connection, lines: Lines) -> None:
     if len(about) < _MANY:
         rows = [(_text(record, "wu_id"), offset) for offset, record in _decoded(about)]
     else:
-        from lumen_tui.store.signals import slim_signals
+        from lumen_tui.store.signals import signal_index
 
-        rows = list(slim_signals.units(about))
+        rows = list(signal_index.units_of_lines(about))
     db.executemany("INSERT OR REPLACE INTO signals VALUES (?, ?)", rows)
 
 

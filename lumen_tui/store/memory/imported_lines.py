@@ -107,7 +107,7 @@ def _record(line: bytes) -> Raw | None:
     return record if isinstance(record, dict) else None
 
 
-def cut(path: Path, at: int, size: int, said: Later) -> None:
+def cut(path: Path, at: int, size: int, changes: Later) -> None:
     """Remove the range, and later lines that repeat its records. rewriting.Moved where the journal was replaced
     meanwhile.
     """
@@ -116,10 +116,13 @@ def cut(path: Path, at: int, size: int, said: Later) -> None:
     def without(blocks: Iterator[bytes]) -> Iterator[bytes]:
         nonlocal position
         for block in blocks:
-            begin, end = max(0, at - position), max(0, at + size - position)
-            rest, known = block[end:], max(0, said.end - position - min(end, len(block)))
+            begin = max(0, at - position)
+            end = max(0, at + size - position)
+            following = block[end:]
+            examined = max(0, changes.end - position - min(end, len(block)))
             position += len(block)
-            yield block[:begin] + (_not_of(rest[:known], said.again) if said.again else rest[:known]) + rest[known:]
+            repeated, newer = following[:examined], following[examined:]
+            yield block[:begin] + (_not_of(repeated, changes.again) if changes.again else repeated) + newer
 
     rewriting.beside(path, without)
 

@@ -44,7 +44,7 @@ _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and
 _ASKS = "askuserquestion"
 
 
-class _TranscriptLine(Struct):
+class _SessionLine(Struct):
     type: str = ""
     message: Any = None
     uuid: Any = ""
@@ -60,7 +60,7 @@ class _TranscriptLine(Struct):
     result: Any = msgspec.field(default=None, name="toolUseResult")
 
 
-_decode = msgspec.json.Decoder(_TranscriptLine).decode
+_decode = msgspec.json.Decoder(_SessionLine).decode
 
 
 def task_in(cwd: str) -> str:
@@ -95,7 +95,7 @@ class SessionParser:
             return []
         return self._message(number, record)
 
-    def _message(self, number: int, record: _TranscriptLine) -> list[Entry]:
+    def _message(self, number: int, record: _SessionLine) -> list[Entry]:
         message = record.message
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -105,7 +105,7 @@ class SessionParser:
         entries = [self._block(number, record, block) for block in blocks if isinstance(block, dict)]
         return [entry for entry in entries if entry is not None]
 
-    def _block(self, number: int, record: _TranscriptLine, block: dict[str, Any]) -> Entry | None:
+    def _block(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
         kind = block.get("type")
         if kind == "text" and isinstance(block.get("text"), str):
             return self._said(number, record, block["text"])
@@ -115,7 +115,7 @@ class SessionParser:
             return self._result(number, record, block)
         return None
 
-    def _entry(self, number: int, record: _TranscriptLine, trust: Trust, kind: str, text: str, **more: Any) -> Entry:
+    def _entry(self, number: int, record: _SessionLine, trust: Trust, kind: str, text: str, **more: Any) -> Entry:
         return Entry(
             self.session,
             number,
@@ -128,7 +128,7 @@ class SessionParser:
             **more,
         )
 
-    def _agent(self, record: _TranscriptLine) -> Trust:
+    def _agent(self, record: _SessionLine) -> Trust:
         """Return how far the words of a model are trusted: less where no person drives it."""
         if record.side is True:
             return Trust.WORKER
@@ -137,19 +137,19 @@ class SessionParser:
             return Trust.AGENT if folder and "/loop-" in folder.group() else Trust.WORKER
         return Trust.AGENT
 
-    def _alone(self, record: _TranscriptLine) -> bool:
+    def _alone(self, record: _SessionLine) -> bool:
         """Return whether no person took part: a side chain, a worker, or a program (`claude -p`)."""
         driven = _text(record.entry).startswith("sdk") or _TASK_FOLDER.search(_text(record.cwd)) is not None
         return self._own or driven or record.side is True or self._unsure(record)
 
-    def _unsure(self, record: _TranscriptLine) -> bool:
+    def _unsure(self, record: _SessionLine) -> bool:
         """Return whether an unknown version of the program wrote the line; the report notes it."""
         if _KNOWN_VERSION.match(_text(record.version)):
             return False
         self._report.unsure = self._report.unsure or one_line(_text(record.version), 40)
         return True
 
-    def _said(self, number: int, record: _TranscriptLine, text: str) -> Entry | None:
+    def _said(self, number: int, record: _SessionLine, text: str) -> Entry | None:
         if record.type == "assistant":
             return self._entry(number, record, self._agent(record), "said", text)
         if record.meta is True or record.compact is True or record.only_shown is True or _NO_PERSON.match(text):
@@ -161,7 +161,7 @@ class SessionParser:
             return self._entry(number, record, Trust.WORKER, "said", words)
         return self._entry(number, record, Trust.PERSON, "said", words, person=True)
 
-    def _call(self, number: int, record: _TranscriptLine, block: dict[str, Any]) -> Entry | None:
+    def _call(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
         arguments = block.get("input")
         tool, call_id = _text(block.get("name")), _text(block.get("id"))
         if not isinstance(arguments, dict) or record.type != "assistant":
@@ -176,7 +176,7 @@ class SessionParser:
             number, record, self._agent(record), "call", _text(text), tool=name, call_id=call_id, path=_text(path)
         )
 
-    def _result(self, number: int, record: _TranscriptLine, block: dict[str, Any]) -> Entry | None:
+    def _result(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
         if record.type != "user":
             return None
         text, call_id = _content(block.get("content")), _text(block.get("tool_use_id"))

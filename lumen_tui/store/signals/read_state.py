@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import EVERYONE, Receipt
-from lumen_tui.storage import raw_json
+from lumen_tui.storage import backwards, files, raw_json
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import LineMap, holds
@@ -161,3 +161,30 @@ class ReadState:
 
     def _has_read(self, reader: str, signal: RetainedSignal, ordinal: int) -> bool:
         return ordinal <= self._reach.get(reader, -1) or signal.id in self._single.get(reader, ())
+
+
+def read_before(layout: Layout, agent: str) -> str:
+    """Return the signal up to which an agent, or an ended session of it, has read everything; empty for none.
+
+    A new session begins to read there. A session that is still open is another reader.
+    """
+    try:
+        fd = files.open_plain(layout.receipts)
+    except FileNotFoundError:
+        return ""
+    over = set(open_sessions.names(f"{layout.root}/sessions/ended"))
+    try:
+        for _, line in backwards.lines(fd):
+            receipt = decode_receipt(line) if b'"upto"' in line else None
+            if receipt and receipt.upto and _is_earlier(layout, receipt.reader, agent, over):
+                return receipt.signal_id
+    finally:
+        os.close(fd)
+    return ""
+
+
+def _is_earlier(layout: Layout, reader: str, agent: str, over: set[str]) -> bool:
+    if reader == agent or reader not in over:
+        return reader == agent
+    session = open_sessions.load(open_sessions.path(layout.root, reader, ended=True))
+    return session is not None and session.agent == agent

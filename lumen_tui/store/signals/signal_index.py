@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -263,3 +263,19 @@ class SignalIndex:
                 return
             if receipt := self._pending.pop(self._id(ordinal), None):
                 self._mark(ordinal, receipt.upto)
+
+
+class _AboutUnit(msgspec.Struct, gc=False):
+    wu_id: str = ""
+
+
+_about_unit = msgspec.json.Decoder(_AboutUnit)
+
+
+def units_of_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, int]]:
+    """Yield (work unit, offset) of each line that can be read, without decoding the rest of it."""
+    for offset, line in lines:
+        try:
+            yield _about_unit.decode(line).wu_id, offset
+        except UNDECODABLE:
+            continue

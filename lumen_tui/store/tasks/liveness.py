@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lumen_tui.model import times
 from lumen_tui.model.liveness import ASKS, WAIT, WorkerEvidence, derive_worker, wait_until
-from lumen_tui.model.tasks import Exit, Run, Status, derive_status
+from lumen_tui.model.tasks import Exit, Run, Status, TaskEvent, derive_status
 from lumen_tui.model.text import safe
 from lumen_tui.storage import files, process
 from lumen_tui.store.tasks import pauses
@@ -21,6 +21,8 @@ from lumen_tui.store.tasks.task_records import (
     tail_events,
 )
 
+_WAIT_EVENTS = 100_000
+_WAIT_BYTES = 16 * 1024 * 1024
 TICK = 0.1  # seconds within which a file system may give two changes the same stamp
 
 
@@ -113,3 +115,29 @@ def _size(path: Path) -> int:
         return os.stat(path).st_size
     except OSError:
         return -1
+
+
+def waits_for_person(event: TaskEvent | None) -> bool:
+    """Return whether an event says that its worker waits until a person has answered or made room."""
+    if event is None:
+        return False
+    return event.kind == "waiting" or (event.kind == "wait" and event.data.get("person") is True)
+
+
+def died_waiting(folder: Path) -> int:
+    """Count the attempts whose last event is that they wait for a person."""
+    last = {event.attempt: event for event in tail_events(folder, _WAIT_EVENTS, _WAIT_BYTES)}
+    return sum(waits_for_person(event) for event in last.values())
+
+
+def waited(folder: Path, attempt: int, now: float) -> float:
+    """Return for how many seconds an attempt has waited for a person: time that does not count against its limit."""
+    total = 0.0
+    since = 0.0
+    for event in tail_events(folder, _WAIT_EVENTS, _WAIT_BYTES):
+        if event.attempt != attempt:
+            continue
+        at = times.epoch(event.at)
+        total += max(0.0, at - since) if since else 0.0
+        since = at if waits_for_person(event) else 0.0
+    return total + (max(0.0, now - since) if since else 0.0)
