@@ -93,8 +93,8 @@ def loop_of(name: str) -> int:
 
 def with_tools(role: Role) -> Role:
     """The role as a session of the main agent works under it: its own tools always, and a deposit for a result."""
-    kept = [tool for tool in role.tools if tool not in TOOLS and tool != "write_result"]
-    return msgspec.structs.replace(role, tools=(*kept, *TOOLS))
+    others = [tool for tool in role.tools if tool not in TOOLS and tool != "write_result"]
+    return msgspec.structs.replace(role, tools=(*others, *TOOLS))
 
 
 def rest_after(count: int, allowed: int, every: float) -> float:

@@ -35,8 +35,8 @@ _SECRET = ("tool_exec_environment_variables", "secrets")
 class BadAgentFile(ValueError):
     """A file that is none, or that cannot be used as it is; nothing is taken from it."""
 
-    def __init__(self, what: str, candidates: tuple[str, ...] = ()) -> None:
-        super().__init__(what)
+    def __init__(self, problem: str, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(problem)
         self.candidates = candidates
 
 
@@ -72,15 +72,15 @@ class AgentFile(Struct, frozen=True):
 
 def parse(data: bytes, agent: str = "") -> AgentFile:
     """The agent in a file, or the named one of several. BadAgentFile says what is wrong."""
-    found = _decode(data)
-    if isinstance(found, str):  # a file that was encoded twice: there are such among the published ones
-        found = _decode(found.encode())
-    if not isinstance(found, dict):
+    data_object = _decode(data)
+    if isinstance(data_object, str):  # a file that was encoded twice: there are such among the published ones
+        data_object = _decode(data_object.encode())
+    if not isinstance(data_object, dict):
         raise BadAgentFile("this is no agent file: it holds no JSON object")
-    if isinstance(found.get("agents"), list):
-        return _new(found, _chosen(_list(found, "agents", "agent"), agent))
-    if isinstance(found.get("core_memory"), list):
-        return _old(found)
+    if isinstance(data_object.get("agents"), list):
+        return _new(data_object, _chosen(_list(data_object, "agents", "agent"), agent))
+    if isinstance(data_object.get("core_memory"), list):
+        return _old(data_object)
     raise BadAgentFile("this is no agent file of a known version: it has neither `agents` nor `core_memory`")
 
 
@@ -96,21 +96,21 @@ def _decode(data: bytes) -> Any:
 
 
 def _chosen(agents: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
-    names = [text_of(one, "name") or text_of(one, "id") for one in agents]
+    names = [text_of(item, "name") or text_of(item, "id") for item in agents]
     if not agents:
         raise BadAgentFile("there is no agent in the file")
     if not wanted and len(agents) > 1:
-        said = ", ".join(one_line(name, 60) for name in names[:20])
-        raise BadAgentFile(f"the file has {len(agents)} agents: choose one with --agent", (said,))
-    for one, name in zip(agents, names, strict=True):
-        if not wanted or wanted in (name, text_of(one, "id")):
-            return one
+        listed = ", ".join(one_line(name, 60) for name in names[:20])
+        raise BadAgentFile(f"the file has {len(agents)} agents: choose one with --agent", (listed,))
+    for item, name in zip(agents, names, strict=True):
+        if not wanted or wanted in (name, text_of(item, "id")):
+            return item
     raise BadAgentFile(f"there is no agent {one_line(wanted, 60)!r} in the file", tuple(names[:8]))
 
 
 def _new(whole: dict[str, Any], agent: dict[str, Any]) -> AgentFile:
-    blocks = {text_of(one, "id"): one for one in _list(whole, "blocks", "block")}
-    tools = {text_of(one, "id"): text_of(one, "name") for one in _list(whole, "tools", "tool")}
+    blocks = {text_of(item, "id"): item for item in _list(whole, "blocks", "block")}
+    tools = {text_of(item, "id"): text_of(item, "name") for item in _list(whole, "tools", "tool")}
     chosen = [blocks[name] for name in _names(agent, "block_ids") if name in blocks]
     named = [tools[name] for name in _names(agent, "tool_ids") if name in tools]
     passages = [*_passages(whole), *_passages(agent), *_files(whole)]
@@ -127,7 +127,7 @@ def _old(agent: dict[str, Any]) -> AgentFile:
     version = agent.get("version")
     if not isinstance(version, str) or not _OLD_VERSION.fullmatch(version):
         raise BadAgentFile(f"version {one_line(str(version), 40)!r} of an agent file is unknown: 0.x is understood")
-    tools = [text_of(one, "name") for one in _list(agent, "tools", "tool")]
+    tools = [text_of(tool, "name") for tool in _list(agent, "tools", "tool")]
     messages, empty = read_messages(_list(agent, "messages", "message"))
     return AgentFile(
         name=text_of(agent, "name"), shape="old", description=text_of(agent, "description"),
@@ -136,46 +136,46 @@ def _old(agent: dict[str, Any]) -> AgentFile:
     )  # fmt: skip
 
 
-def _list(table: dict[str, Any], key: str, what: str) -> list[dict[str, Any]]:
+def _list(table: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:
     """The objects under a key; nothing where it is absent."""
     value = table.get(key)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise BadAgentFile(f"`{key}` is not a list of objects")
-    if len(value) > _MOST[what]:
-        raise BadAgentFile(f"the file has {len(value):,} {what}s, more than {_MOST[what]:,} are not taken")
+    if len(value) > _MOST[kind]:
+        raise BadAgentFile(f"the file has {len(value):,} {kind}s, more than {_MOST[kind]:,} are not taken")
     return value
 
 
 def _names(table: dict[str, Any], key: str) -> list[str]:
     value = table.get(key)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _blocks(found: Iterable[dict[str, Any]]) -> tuple[AfBlock, ...]:
-    made = []
-    for one in found:
-        label, value, limit = one.get("label"), one.get("value"), one.get("limit")
+def _blocks(records: Iterable[dict[str, Any]]) -> tuple[AfBlock, ...]:
+    blocks = []
+    for record in records:
+        label, value, limit = record.get("label"), record.get("value"), record.get("limit")
         if not isinstance(label, str) or not label.strip() or not isinstance(value, str):
             raise BadAgentFile("a memory block has no label or no value")
         size = limit if type(limit) is int and limit > 0 else 0
-        made.append(AfBlock(label, value, size, text_of(one, "description"), one.get("read_only") is True))
-    if twice := {one.label for one in made if [other.label for other in made].count(one.label) > 1}:
+        blocks.append(AfBlock(label, value, size, text_of(record, "description"), record.get("read_only") is True))
+    if twice := {record.label for record in blocks if [other.label for other in blocks].count(record.label) > 1}:
         raise BadAgentFile(f"two memory blocks are called {one_line(sorted(twice)[0], 60)!r}")
-    return tuple(made)
+    return tuple(blocks)
 
 
 def _passages(table: dict[str, Any]) -> Iterator[AfPassage]:
     for key in ("passages", "archival_passages", "archival_memory"):
-        for one in _list(table, key, "passage"):
-            if text := text_of(one, "text") or text_of(one, "content"):
-                kind, importance = _ours(one.get("metadata"))
+        for record in _list(table, key, "passage"):
+            if text := text_of(record, "text") or text_of(record, "content"):
+                kind, importance = _ours(record.get("metadata"))
                 yield AfPassage(
                     text,
-                    tuple(_names(one, "tags")),
-                    text_of(one, "created_at"),
-                    text_of(one, "file_name"),
+                    tuple(_names(record, "tags")),
+                    text_of(record, "created_at"),
+                    text_of(record, "file_name"),
                     kind,
                     importance,
                 )
@@ -194,10 +194,10 @@ def _ours(metadata: Any) -> tuple[str, float]:
 
 def _files(whole: dict[str, Any]) -> Iterator[AfPassage]:
     """Files whose content the file carries: what the agent could look up is what the archive is for."""
-    for one in _list(whole, "files", "file"):
-        name = text_of(one, "original_file_name") or text_of(one, "file_name")
-        if text := text_of(one, "content"):
-            yield AfPassage(text, ("file",), text_of(one, "file_creation_date"), name)
+    for record in _list(whole, "files", "file"):
+        name = text_of(record, "original_file_name") or text_of(record, "file_name")
+        if text := text_of(record, "content"):
+            yield AfPassage(text, ("file",), text_of(record, "file_creation_date"), name)
 
 
 def _count(value: Any) -> int:
@@ -208,17 +208,17 @@ def _left(whole: dict[str, Any], agent: dict[str, Any], empty: int) -> Iterator[
     """What has no place here. Of secrets only how many there are; `empty` messages had nothing to take over."""
     if empty:
         yield "1 message with nothing in it" if empty == 1 else f"{empty:,} messages with nothing in them"
-    for key, what in _NO_PLACE.items():
+    for key, label in _NO_PLACE.items():
         if value := agent.get(key):
             size = f" ({len(value):,} characters)" if isinstance(value, str) else ""
-            yield f"{what}{size}"
+            yield f"{label}{size}"
     if secret := max([_count(agent.get(key)) for key in _SECRET]):
         yield f"{secret} environment variables: never taken"
-    for key, what in (("mcp_servers", "MCP servers"), ("groups", "groups"), ("sources", "data sources")):
+    for key, label in (("mcp_servers", "MCP servers"), ("groups", "groups"), ("sources", "data sources")):
         if count := _count(whole.get(key)):
-            yield f"{count} {what}"
+            yield f"{count} {label}"
     tools = _list(whole or agent, "tools", "tool")
-    if code := sum(bool(text_of(one, "source_code")) for one in tools):
+    if code := sum(bool(text_of(tool, "source_code")) for tool in tools):
         yield f"the code of {code} tools: never stored and never run"
     if others := len(_list(whole, "agents", "agent")) - 1 if whole else 0:
         yield f"{others} other agents in the file"

@@ -37,12 +37,16 @@ class AfMessage(Struct, frozen=True):
     ok: bool = True
 
 
-def read_messages(found: Iterable[Raw]) -> tuple[tuple[AfMessage, ...], int]:
+def read_messages(records: Iterable[Raw]) -> tuple[tuple[AfMessage, ...], int]:
     """The messages of an agent, and how many of the file have nothing in them that could be taken over."""
     taken: list[AfMessage] = []
     empty = 0
-    for record in found:
-        parts = [one for one in _message(record) if one.text or one.thinking or one.calls or one.answers]
+    for record in records:
+        parts = [
+            message
+            for message in _message(record)
+            if message.text or message.thinking or message.calls or message.answers
+        ]
         taken += parts
         empty += not parts
     return tuple(taken), empty
@@ -55,16 +59,16 @@ def _message(record: Raw) -> Iterator[AfMessage]:
     text = content if isinstance(content, str) else "\n".join(filter(None, map(_text_part, parts)))
     results = _results(record, parts, text)
     if role == "tool" or (results and role not in _SPEAKING):
-        for answers, said, ok in results or [(text_of(record, "tool_call_id"), text, True)]:
-            yield AfMessage("tool", said, at, model, answers=answers, ok=ok)
+        for answers, result, ok in results or [(text_of(record, "tool_call_id"), text, True)]:
+            yield AfMessage("tool", result, at, model, answers=answers, ok=ok)
         return
     thinking = "\n".join(filter(None, map(_thought, parts)))
     calls = {call.id or str(number): call for number, call in enumerate((*_calls(record), *_called(parts)))}
     yield AfMessage("assistant" if role in _SPEAKING else role, text, at, model, thinking, tuple(calls.values()))
-    for said in _verdicts(record):
-        yield AfMessage("system", said, at)
-    for answers, said, ok in results if role in _SPEAKING else ():
-        yield AfMessage("tool", said, at, model, answers=answers, ok=ok)
+    for result in _verdicts(record):
+        yield AfMessage("system", result, at)
+    for answers, result, ok in results if role in _SPEAKING else ():
+        yield AfMessage("tool", result, at, model, answers=answers, ok=ok)
 
 
 def _text_part(part: Raw) -> str:
@@ -81,7 +85,9 @@ def _thought(part: Raw) -> str:
         return text_of(part, "reasoning")
     summary = part.get("summary") if part.get("type") == "summarized_reasoning" else None
     return (
-        "\n".join(text_of(one, "text") for one in summary if isinstance(one, dict)) if isinstance(summary, list) else ""
+        "\n".join(text_of(entry, "text") for entry in summary if isinstance(entry, dict))
+        if isinstance(summary, list)
+        else ""
     )
 
 
@@ -91,8 +97,8 @@ def _results(record: Raw, parts: list[Raw], text: str) -> list[tuple[str, str, b
     call = text_of(record, "tool_call_id")
     if len(returns) == 1:
         return [(call or text_of(returns[0], "tool_call_id"), text or _returned(returns[0]), _went_well(returns[0]))]
-    found = [(text_of(one, "tool_call_id") or call, _returned(one), _went_well(one)) for one in returns]
-    return found or [
+    results = [(text_of(result, "tool_call_id") or call, _returned(result), _went_well(result)) for result in returns]
+    return results or [
         (text_of(part, "tool_call_id") or call, text_of(part, "content"), part.get("is_error") is not True)
         for part in parts
         if part.get("type") == "tool_return"
@@ -109,26 +115,26 @@ def _returned(result: Raw) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _verdicts(record: Raw) -> Iterator[str]:
     """The answers of a person to calls that waited for one, in words: they are no calls and no results."""
-    found = _objects(record.get("approvals"))
-    if not found and isinstance(record.get("approve"), bool):
-        found = [{"approve": record["approve"], "reason": text_of(record, "denial_reason")}]
-    for one in found:
-        if isinstance(one.get("approve"), bool):
-            reason = f": {text_of(one, 'reason')}" if text_of(one, "reason") else ""
-            call = f" {text_of(one, 'tool_call_id')}" if text_of(one, "tool_call_id") else ""
-            yield f"The call{call} was {'approved' if one['approve'] else 'denied'}{reason}"
+    approvals = _objects(record.get("approvals"))
+    if not approvals and isinstance(record.get("approve"), bool):
+        approvals = [{"approve": record["approve"], "reason": text_of(record, "denial_reason")}]
+    for approval in approvals:
+        if isinstance(approval.get("approve"), bool):
+            reason = f": {text_of(approval, 'reason')}" if text_of(approval, "reason") else ""
+            call = f" {text_of(approval, 'tool_call_id')}" if text_of(approval, "tool_call_id") else ""
+            yield f"The call{call} was {'approved' if approval['approve'] else 'denied'}{reason}"
 
 
 def _calls(record: Raw) -> Iterator[AfCall]:
-    for one in _objects(record.get("tool_calls")):
-        function = one.get("function")
+    for call in _objects(record.get("tool_calls")):
+        function = call.get("function")
         if isinstance(function, dict):
-            yield AfCall(text_of(one, "id"), text_of(function, "name"), _arguments(function.get("arguments")))
+            yield AfCall(text_of(call, "id"), text_of(function, "name"), _arguments(function.get("arguments")))
 
 
 def _called(parts: list[Raw]) -> Iterator[AfCall]:
@@ -138,19 +144,19 @@ def _called(parts: list[Raw]) -> Iterator[AfCall]:
             yield AfCall(text_of(part, "id"), text_of(part, "name"), _arguments(part.get("input")))
 
 
-def _arguments(given: Any) -> Raw:
+def _arguments(arguments: Any) -> Raw:
     """What a call was given: JSON in a text, as the API has it; a text that is none stays a text."""
-    if isinstance(given, dict):
-        return given
+    if isinstance(arguments, dict):
+        return arguments
     try:
-        value = msgspec.json.decode(given) if isinstance(given, str) else {}
+        value = msgspec.json.decode(arguments) if isinstance(arguments, str) else {}
     except UNDECODABLE:
-        value = given
+        value = arguments
     return value if isinstance(value, dict) else {"arguments": value}
 
 
 def _objects(value: Any) -> list[Raw]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text_of(table: Raw, key: str) -> str:

@@ -77,7 +77,7 @@ def agent_status(snapshot: Snapshot, now: float) -> AgentStatus:
     """What is true of the agent at `now`, by the evidence in one picture."""
     workers = _workers(snapshot)
     at_work = _at_work(workers)
-    found = (
+    status = (
         _down(snapshot)
         or _paused(snapshot, workers)
         or _busy(workers, at_work, snapshot)
@@ -86,7 +86,7 @@ def agent_status(snapshot: Snapshot, now: float) -> AgentStatus:
     )
     beat = snapshot.engine.heartbeat
     wakes = times.epoch(beat.next_at) if beat is not None and beat.phase == "asleep" and beat.next_at else 0.0
-    return AgentStatus(found.state, found.brief, found.reason, found.until, wakes, at_work, _roles_full(snapshot))
+    return AgentStatus(status.state, status.brief, status.reason, status.until, wakes, at_work, _roles_full(snapshot))
 
 
 def _workers(snapshot: Snapshot) -> _Workers:

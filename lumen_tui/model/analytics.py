@@ -98,9 +98,9 @@ class Retirement(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The evidence in one sentence."""
-        own, rest = shares(self.own), shares(self.fleet)
+        own, others = shares(self.own), shares(self.fleet)
         cost = f", ${self.usd:.3f} a task against ${self.fleet_usd:.3f}" if self.usd or self.fleet_usd else ""
-        return f"role {self.role} does worse than the others: {own} done, they {rest}{cost}; retire it?"
+        return f"role {self.role} does worse than the others: {own} done, they {others}{cost}; retire it?"
 
 
 class Book(Struct, frozen=True):
@@ -112,7 +112,7 @@ class Book(Struct, frozen=True):
 
     def role(self, name: str) -> Stats | None:
         """The figures of one role."""
-        return next((one for one in self.roles if one.name == name), None)
+        return next((stats for stats in self.roles if stats.name == name), None)
 
 
 def wilson(done: int, tried: int) -> tuple[float, float]:
@@ -147,19 +147,20 @@ def percent(share: float) -> str:
 
 def stats(name: str, samples: Iterable[Sample], now: float) -> Stats:
     """The figures of one role or model."""
-    found = sorted(samples, key=lambda one: one.finished)
-    tried = [one for one in found if one.counts]
-    done = sum(one.good for one in tried)
+    ordered = sorted(samples, key=lambda sample: sample.finished)
+    tried = [sample for sample in ordered if sample.counts]
+    done = sum(sample.good for sample in tried)
     low, high = wilson(done, len(tried))
-    seconds = [one.seconds for one in tried if one.seconds > 0]
-    usd = [one.usd for one in tried]
+    seconds = [sample.seconds for sample in tried if sample.seconds > 0]
+    usd = [sample.usd for sample in tried]
     return Stats(
-        name=name, tasks=len(found), done=done, failed=len(tried) - done, cancelled=len(found) - len(tried),
+        name=name, tasks=len(ordered), done=done, failed=len(tried) - done, cancelled=len(ordered) - len(tried),
         rate=done / len(tried) if tried else None, low=low, high=high, median=quantile(seconds, 0.5),
-        p95=quantile(seconds, 0.95), tokens=sum(one.tokens for one in found), usd=math.fsum(one.usd for one in found),
-        usd_median=quantile(usd, 0.5), usd_p95=quantile(usd, 0.95), retries=sum(_again(one) for one in found),
-        last_used=found[-1].finished if found else 0.0, weeks=_weeks(tried, now),
-        latest=tuple(one.good for one in tried[-LATEST:]),
+        p95=quantile(seconds, 0.95), tokens=sum(sample.tokens for sample in ordered),
+        usd=math.fsum(sample.usd for sample in ordered),
+        usd_median=quantile(usd, 0.5), usd_p95=quantile(usd, 0.95), retries=sum(_again(sample) for sample in ordered),
+        last_used=ordered[-1].finished if ordered else 0.0, weeks=_weeks(tried, now),
+        latest=tuple(sample.good for sample in tried[-LATEST:]),
     )  # fmt: skip
 
 
@@ -169,27 +170,27 @@ def _again(sample: Sample) -> int:
 
 def _weeks(tried: Sequence[Sample], now: float) -> tuple[Tally, ...]:
     done, all_ = [0] * WEEKS, [0] * WEEKS
-    for one in tried:
-        back = int(max(0.0, now - one.finished) // (7 * times.DAY))
+    for sample in tried:
+        back = int(max(0.0, now - sample.finished) // (7 * times.DAY))
         if back < WEEKS:
-            done[-1 - back] += one.good
+            done[-1 - back] += sample.good
             all_[-1 - back] += 1
     return tuple(Tally(*pair) for pair in zip(done, all_, strict=True))
 
 
 def book(samples: Iterable[Sample], now: float) -> Book:
     """Everything there is to say of these tasks. Names are in alphabetical order."""
-    found = list(samples)
-    roles = _by([(one.role, one) for one in found], now)
-    models = _by([(one.model, one) for one in found if one.model], now)
-    tallies = {one.name: (Tally(one.done, one.done + one.failed), one.usd) for one in roles}
+    known = list(samples)
+    roles = _by([(entry.role, entry) for entry in known], now)
+    models = _by([(entry.model, entry) for entry in known if entry.model], now)
+    tallies = {entry.name: (Tally(entry.done, entry.done + entry.failed), entry.usd) for entry in roles}
     return Book(roles=roles, models=models, retirements=retirements(tallies))
 
 
 def _by(named: list[tuple[str, Sample]], now: float) -> tuple[Stats, ...]:
     named.sort(key=lambda pair: pair[0])
     groups = groupby(named, key=lambda pair: pair[0])
-    return tuple(stats(name, (one for _, one in group), now) for name, group in groups)
+    return tuple(stats(name, (sample for _, sample in group), now) for name, group in groups)
 
 
 def retirements(tallies: dict[str, tuple[Tally, float]], least: int = LEAST) -> tuple[Retirement, ...]:
@@ -198,14 +199,14 @@ def retirements(tallies: dict[str, tuple[Tally, float]], least: int = LEAST) -> 
     `tallies` holds for each role its tasks and what they cost. The main agent's sessions are no part of this.
     """
     fleet = {name: pair for name, pair in tallies.items() if name != agent.ROLE}
-    done, tried = sum(one.done for one, _ in fleet.values()), sum(one.tried for one, _ in fleet.values())
+    done, tried = sum(tally.done for tally, _ in fleet.values()), sum(tally.tried for tally, _ in fleet.values())
     spent = math.fsum(usd for _, usd in fleet.values())
-    found = []
+    proposals = []
     for name, (own, usd) in sorted(fleet.items()):
-        rest = Tally(done - own.done, tried - own.tried)
-        if min(own.tried, rest.tried) >= least and own.interval[1] < rest.interval[0]:
-            found.append(Retirement(name, own, rest, usd / own.tried, (spent - usd) / rest.tried))
-    return tuple(found)
+        others = Tally(done - own.done, tried - own.tried)
+        if min(own.tried, others.tried) >= least and own.interval[1] < others.interval[0]:
+            proposals.append(Retirement(name, own, others, usd / own.tried, (spent - usd) / others.tried))
+    return tuple(proposals)
 
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -214,9 +215,9 @@ _BARS = "▁▂▃▄▅▆▇█"
 def spark(weeks: Sequence[Tally], levels: str = _BARS) -> str:
     """One mark for each week: how much of it was done, of `levels` from none to all; blank for one without a task."""
     last = len(levels) - 1
-    return "".join([" " if one.rate is None else levels[round(one.rate * last)] for one in weeks])
+    return "".join([" " if week.rate is None else levels[round(week.rate * last)] for week in weeks])
 
 
 def recent(latest: Sequence[bool], good: str = "●", bad: str = "○") -> str:
     """One mark for each of the latest tasks, the oldest first."""
-    return "".join([good if one else bad for one in latest])
+    return "".join([good if done else bad for done in latest])

@@ -107,9 +107,9 @@ def canonical(tool: str, arguments: dict[str, Any]) -> bytes:
 
 def whole_call(request: Approval) -> str:
     """The command or the address, every character of it; of other tools the call as JSON."""
-    found = request.arguments.get(_WHOLE.get(request.tool, ""))
-    if isinstance(found, str) and found:
-        return found
+    argument = request.arguments.get(_WHOLE.get(request.tool, ""))
+    if isinstance(argument, str) and argument:
+        return argument
     return canonical(request.tool, request.arguments).decode()
 
 
@@ -142,9 +142,17 @@ def also_covered(rule: AllowRule, waiting: Iterable[Approval]) -> list[Approval]
     what stands there may not be all of the call.
     """
     return [
-        one for one in waiting
-        if allows(rule, tool=one.tool, role=one.role, target=one.rule, folder=one.folder, unwalled=one.unwalled)
-    ]  # fmt: skip
+        request
+        for request in waiting
+        if allows(
+            rule,
+            tool=request.tool,
+            role=request.role,
+            target=request.rule,
+            folder=request.folder,
+            unwalled=request.unwalled,
+        )
+    ]
 
 
 def _covers_command(pattern: str, command: str) -> bool:
@@ -161,19 +169,19 @@ def too_wide(pattern: str) -> bool:
 
 def preview_rule(request: Approval, pattern: str = "") -> str:
     """What "allow always" would save, as a sentence; empty where such a rule cannot be made."""
-    wanted = pattern or request.rule
-    if not wanted:
+    chosen = pattern or request.rule
+    if not chosen:
         return ""
-    said = rule_words(AllowRule(request.tool, request.role, wanted, request.folder, request.unwalled))
-    return f"{said}. {why}" if (why := moving(request.tool, wanted)) else said
+    sentence = rule_words(AllowRule(request.tool, request.role, chosen, request.folder, request.unwalled))
+    return f"{sentence}. {warning}" if (warning := moving(request.tool, chosen)) else sentence
 
 
 def no_rule(request: Approval, pattern: str = "") -> str:
     """Why "allow always" is not to be had, with what to do instead; empty where it is."""
     command = request.arguments.get("command") if request.tool in COMMANDS else ""
-    wanted = pattern or request.rule or (command if isinstance(command, str) else "")
-    if request.unwalled and (why := moving(request.tool, wanted)):
-        return f"no rule is made of this call: no sandbox stands around it. {why}. Allow it once"
+    chosen = pattern or request.rule or (command if isinstance(command, str) else "")
+    if request.unwalled and (warning := moving(request.tool, chosen)):
+        return f"no rule is made of this call: no sandbox stands around it. {warning}. Allow it once"
     return (
         "" if pattern or request.rule else "no narrow rule can be made of this call: allow it once, or give a pattern"
     )
@@ -192,6 +200,6 @@ def moving(tool: str, command: str) -> str:
         return ""
     if command.endswith(" *"):
         return "What stands for * is the worker's to choose"
-    if not (found := runs_files(command)):
+    if not (program := runs_files(command)):
         return ""
-    return f"It runs or goes by what stands in files ({found}), and the worker may write those"
+    return f"It runs or goes by what stands in files ({program}), and the worker may write those"

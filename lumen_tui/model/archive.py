@@ -68,10 +68,10 @@ def _prose(text: str) -> str:
     return scrubbed
 
 
-def _one_of(word: str, known: tuple[str, ...], what: str) -> str:
-    if word not in known:
-        raise ValueError(f"{what} {word[:40]!r} is unknown: one of {', '.join(known)}")
-    return word
+def _one_of(value: str, known: tuple[str, ...], field: str) -> str:
+    if value not in known:
+        raise ValueError(f"{field} {value[:40]!r} is unknown: one of {', '.join(known)}")
+    return value
 
 
 def _share(importance: float) -> float:
@@ -81,18 +81,18 @@ def _share(importance: float) -> float:
 
 
 def _labels(tags: tuple[str, ...]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(ids.check_label(tag.strip(), "tag") for tag in tags if tag.strip()))
-    if len(found) > MOST_TAGS:
+    labels = tuple(dict.fromkeys(ids.check_label(tag.strip(), "tag") for tag in tags if tag.strip()))
+    if len(labels) > MOST_TAGS:
         raise ValueError(f"a note has at most {MOST_TAGS} tags")
-    return found
+    return labels
 
 
 def parts(text: str, most: int = LONGEST // 4) -> list[str]:
     """A text of any length as notes of at most `most` characters each, cut at paragraphs, lines or words."""
-    found: list[str] = []
-    rest = text.strip()
-    while len(rest) > most:
-        cut = next((at for mark in ("\n\n", "\n", " ") if (at := rest.rfind(mark, most // 2, most)) > 0), most)
-        found.append(rest[:cut].rstrip())
-        rest = rest[cut:].lstrip()
-    return [*found, rest] if rest else found
+    pieces: list[str] = []
+    remaining = text.strip()
+    while len(remaining) > most:
+        cut = next((at for mark in ("\n\n", "\n", " ") if (at := remaining.rfind(mark, most // 2, most)) > 0), most)
+        pieces.append(remaining[:cut].rstrip())
+        remaining = remaining[cut:].lstrip()
+    return [*pieces, remaining] if remaining else pieces

@@ -71,33 +71,35 @@ def collect(
     now: float = 0.0,
 ) -> tuple[Attention, ...]:
     """All there is, most urgent first and oldest first within one urgency."""
-    found = [*_engine(engine), *_killed(killed), *_spend(spend)]
-    found += [Attention(Need.APPROVAL, one.id, f"{one.role} asks: {one.summary}", one.asked) for one in approvals]
-    found += [Attention(Need.EXPIRED, one.id, one.text, one.since) for one in overdue]
-    found += [item for view in tasks if (item := _task(view))]
+    items = [*_engine(engine), *_killed(killed), *_spend(spend)]
+    for approval in approvals:
+        text = f"{approval.role} asks: {approval.summary}"
+        items.append(Attention(Need.APPROVAL, approval.id, text, approval.asked))
+    items += [Attention(Need.EXPIRED, question.id, question.text, question.since) for question in overdue]
+    items += [item for view in tasks if (item := _task(view))]
     for signal in p0_signals:
         text = f"{signal.sender}: {signal.message}" if signal.sender else signal.message
-        found.append(Attention(Need.P0_SIGNAL, signal.id, text, times.epoch(signal.created_at)))
+        items.append(Attention(Need.P0_SIGNAL, signal.id, text, times.epoch(signal.created_at)))
     for row in p0_discoveries:
-        found.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
-    found += [_fact(state) for state in facts]
-    found += _loop(loop)
-    found += _triage(untriaged, now) if untriaged else []
-    found += [Attention(Need.PROGRESS, one.target, one.text, one.since) for one in progress]
-    found += [_held(name, one) for name, one in held]
-    found += _evolution(evolution)
-    found += [Attention(Need.RETIREMENT, one.target, one.text) for one in retirements]
+        items.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
+    items += [_fact(state) for state in facts]
+    items += _loop(loop)
+    items += _triage(untriaged, now) if untriaged else []
+    items += [Attention(Need.PROGRESS, signal_due.target, signal_due.text, signal_due.since) for signal_due in progress]
+    items += [_held(name, submission) for name, submission in held]
+    items += _evolution(evolution)
+    items += [Attention(Need.RETIREMENT, retirement.target, retirement.text) for retirement in retirements]
     for problem in problems:
-        found.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
-    return tuple(sorted(found, key=lambda item: (_ORDER.index(item.need), item.since)))
+        items.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
+    return tuple(sorted(items, key=lambda item: (_ORDER.index(item.need), item.since)))
 
 
-def sift(found: Iterable[Attention], dismissed: frozenset[str], day: str, now: float) -> Queue:
+def sift(needs: Iterable[Attention], dismissed: frozenset[str], day: str, now: float) -> Queue:
     """The list without what was put aside (`dismissed`, the names), and what of that comes back by itself.
 
     `day` is the budget's, such as `2026-11-21`.
     """
-    items, off = tuple(found), _put_off(dismissed, day, now)
+    items, off = tuple(needs), _put_off(dismissed, day, now)
     return Queue(
         tuple(item for item in items if item.target not in dismissed and item.target not in off),
         tuple(
@@ -144,11 +146,11 @@ def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> t
     """For how many seconds a need can be put off, or why it cannot be. A question comes back before it counts as no."""
     if need.need is Need.ENGINE:
         return 0.0, "what is about the engine cannot wait"
-    ends = next((one.expires for one in questions if one.id == need.target), 0.0)
-    left = ends - now - _BEFORE_NO if ends else times.HOUR
-    if left < _BEFORE_NO:
+    ends = next((question.expires for question in questions if question.id == need.target), 0.0)
+    seconds = ends - now - _BEFORE_NO if ends else times.HOUR
+    if seconds < _BEFORE_NO:
         return 0.0, "it counts as no too soon to be put off"
-    return min(times.HOUR, left), ""
+    return min(times.HOUR, seconds), ""
 
 
 def _put_off(names: frozenset[str], day: str, now: float) -> dict[str, str]:
@@ -210,14 +212,14 @@ def _evolution(view: EvolutionView | None) -> list[Attention]:
     """A changed constitution first of all; proposals as one item, however many."""
     if view is None:
         return []
-    found = []
+    items = []
     if view.constitution:
         text = f"{view.constitution}; nothing is learnt ({view.diff})"
-        found.append(Attention(Need.CONSTITUTION, "constitution", text))
+        items.append(Attention(Need.CONSTITUTION, "constitution", text))
     if view.proposals:
         word = "proposal waits" if view.proposals == 1 else "proposals wait"
-        found.append(Attention(Need.PROPOSAL, "proposals", f"{view.proposals} {word}: {view.newest}", view.since))
-    return found
+        items.append(Attention(Need.PROPOSAL, "proposals", f"{view.proposals} {word}: {view.newest}", view.since))
+    return items
 
 
 def _triage(untriaged: Untriaged, now: float) -> list[Attention]:
@@ -230,9 +232,14 @@ def _triage(untriaged: Untriaged, now: float) -> list[Attention]:
     return [Attention(Need.TRIAGE, f"triage-{int(now // (7 * times.DAY))}", text, untriaged.oldest)]
 
 
-def _held(name: str, one: Submission) -> Attention:
-    why = "; ".join(one.reasons)
-    return Attention(Need.RELAY, one.id, f"{one.by}'s text is held in {name}: {why}: “{one.title}”", one.since)
+def _held(name: str, submission: Submission) -> Attention:
+    reasons = "; ".join(submission.reasons)
+    return Attention(
+        Need.RELAY,
+        submission.id,
+        f"{submission.by}'s text is held in {name}: {reasons}: “{submission.title}”",
+        submission.since,
+    )
 
 
 def _fact(state: FactState) -> Attention:

@@ -35,12 +35,12 @@ def assemble(sections: Sequence[Section]) -> Briefing:
     for section in sections:
         lines, count, shortened = _fill(section)
         taken[section.title] = count
-        left = len(section.entries) - count
-        if left:
+        missing = len(section.entries) - count
+        if missing:
             where = f": {section.more}" if section.more else ""
-            cut.append(f"{section.title}: {left} of {len(section.entries)} {section.kind} left out{where}")
+            cut.append(f"{section.title}: {missing} of {len(section.entries)} {section.kind} left out{where}")
         if shortened:
-            where = f": {section.more}" if section.more and not left else ""
+            where = f": {section.more}" if section.more and not missing else ""
             cut.append(f"{section.title}: the last entry was cut{where}")
         if lines:
             parts.append(f"## {section.title}\n\n" + "\n".join(lines))

@@ -66,11 +66,11 @@ class Cap(Struct, frozen=True):
         spent, limit = self.spent, self.limit
         if self.closed:
             return _CLOSED
-        said = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
-        said += [f"{dollars(spent.usd, limit.usd)} of {dollars(limit.usd)}"] if limit.usd else []
+        parts = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
+        parts += [f"{dollars(spent.usd, limit.usd)} of {dollars(limit.usd)}"] if limit.usd else []
         digits = 0 if limit.seconds >= 600 else 2
-        said += [f"{round(spent.seconds / 60, digits):g} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
-        return f"{', '.join(said)} spent{self._of_it}"
+        parts += [f"{round(spent.seconds / 60, digits):g} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
+        return f"{', '.join(parts)} spent{self._of_it}"
 
     @property
     def _of_it(self) -> str:
@@ -90,9 +90,9 @@ def dollars(usd: float, beside: float = 0.0) -> str:
 
 def own_words(own: Budget) -> str:
     """`100,000 tokens, $0.50`: what one task may spend at most; empty where it has no limit of its own."""
-    said = [f"{own.tokens:,} tokens"] if own.tokens else []
-    said += [dollars(own.usd)] if own.usd else []
-    return ", ".join([*said, times.span(own.seconds)] if own.seconds else said)
+    parts = [f"{own.tokens:,} tokens"] if own.tokens else []
+    parts += [dollars(own.usd)] if own.usd else []
+    return ", ".join([*parts, times.span(own.seconds)] if own.seconds else parts)
 
 
 def out_of_range(**more: float) -> str:
@@ -132,8 +132,8 @@ def day_cap(book: Book, config: BudgetConfig, day: str) -> Cap:
 
 def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
     """The cap of a role for a day."""
-    found = config.roles.get(role, RoleBudget())
-    limit = _raised(book, day, role, Limit(found.tokens, found.usd, found.minutes * 60))
+    own = config.roles.get(role, RoleBudget())
+    limit = _raised(book, day, role, Limit(own.tokens, own.usd, own.minutes * 60))
     name = f"today's budget of role {one_line(role, 64)}"
     spent, held = book.part(day, "role", role), book.held(day, role=role)
     return Cap(name, limit, spent, held, key=f"role:{role}", unknown=book.unknown(day, role))
@@ -162,9 +162,9 @@ def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budge
 
 def caps(book: Book, config: BudgetConfig, hold: Entry, own: Budget) -> list[Cap]:
     """Every cap that a call of a task must fit under, its own first."""
-    found = [*task_caps(book, config, hold.task, hold.role, own)]
-    found += [role_cap(book, config, hold.day, hold.role), day_cap(book, config, hold.day)]
-    return [cap for cap in found if cap.limit]
+    every = [*task_caps(book, config, hold.task, hold.role, own)]
+    every += [role_cap(book, config, hold.day, hold.role), day_cap(book, config, hold.day)]
+    return [cap for cap in every if cap.limit]
 
 
 def short_of(cap: Cap, most: Amount) -> str:
@@ -186,19 +186,19 @@ def share_that_fits(cap: Cap, most: Amount, least: Amount) -> float:
 
     While others' calls hold room of a cap that is shared, all or nothing: it comes back.
     """
-    gone, found = cap.spent.plus(cap.held), 1.0
+    gone, share = cap.spent.plus(cap.held), 1.0
     for used, limit, low, high in (
         (gone.tokens, cap.limit.tokens, least.tokens, most.tokens), (gone.usd, cap.limit.usd, least.usd, most.usd),
     ):  # fmt: skip
         if limit and used + high > limit + _CENT:
-            found = min(found, (limit + _CENT - used - low) / (high - low) if high > low else -1.0)
-    return found if cap.own or not cap.held or found == 1.0 else -1.0
+            share = min(share, (limit + _CENT - used - low) / (high - low) if high > low else -1.0)
+    return share if cap.own or not cap.held or share == 1.0 else -1.0
 
 
 def why_short(cap: Cap, most: Amount, least: Amount) -> str:
     """Why no call fits under a cap, be its answer as short as it may; the empty string where one does."""
-    if why := short_of(cap, least):
-        return why
+    if reason := short_of(cap, least):
+        return reason
     return short_of(cap, most) if share_that_fits(cap, most, least) < 0 else ""
 
 
@@ -209,9 +209,9 @@ def between(least: Usage, most: Usage, share: float) -> Usage:
     return Usage(most.input_tokens, output, least.usd + way * (most.usd - least.usd))
 
 
-def _short(cap: Cap, asked: str) -> str:
+def _short(cap: Cap, amount: str) -> str:
     aside = " and the rest is set aside for calls that are being made" if cap.held else ""
-    return f"{cap.name} has no room for a call of up to {asked}: {cap.words}{aside}"
+    return f"{cap.name} has no room for a call of up to {amount}: {cap.words}{aside}"
 
 
 def reached(cap: Cap) -> bool:
@@ -237,7 +237,7 @@ def blocked(book: Book, config: BudgetConfig, day: str, role: str = "", *, for_g
     if reached(cap):
         return f"{cap.name} is used up: {cap.words}"
     waits = (wait for wait in book.waits.values() if wait.day == day and role in ("", wait.role))
-    return next((why for wait in waits if (why := short_of(cap, Amount(wait.tokens, wait.usd)))), "")
+    return next((reason for wait in waits if (reason := short_of(cap, Amount(wait.tokens, wait.usd)))), "")
 
 
 def pace(book: Book, now: float, over: float = _PACE) -> Amount:
@@ -252,13 +252,13 @@ def pace(book: Book, now: float, over: float = _PACE) -> Amount:
 
 def reaches(cap: Cap, spent_lately: Amount, now: float, over: float = _PACE) -> float:
     """When a cap is reached at this pace, in seconds since 1970: `now` where it is already, 0 for never."""
-    found = []
+    moments = []
     for (gone, most), (rate, _) in zip(_pairs(cap.limit, cap.spent), _pairs(cap.limit, spent_lately), strict=True):
         if 0 < most <= gone:
             return now
         if most and rate > 0:
-            found.append(now + (most - gone) / (rate / over))
-    return min(found, default=0.0)
+            moments.append(now + (most - gone) / (rate / over))
+    return min(moments, default=0.0)
 
 
 def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | None = None) -> SpendView:
@@ -268,9 +268,13 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
     known = None if alive is None else set(alive)
     when = reaches(cap, pace(book, now), now)
     waits = [wait for wait in book.waits.values() if wait.day == day and (known is None or wait.task in known)]
-    full = {role: why for role in ("", *config.roles) if (why := blocked(book, config, day, role, for_good=True))}
-    told = tuple(full.values())
-    warned = [why for why in warnings(book, config, day) if not any(one.startswith(_about(why)) for one in told)]
+    full = {role: reason for role in ("", *config.roles) if (reason := blocked(book, config, day, role, for_good=True))}
+    reasons = tuple(full.values())
+    warned = [
+        reason
+        for reason in warnings(book, config, day)
+        if not any(sentence.startswith(_about(reason)) for sentence in reasons)
+    ]
     return SpendView(
         usd=cap.spent.usd, usd_cap=cap.limit.usd, tokens=cap.spent.tokens, tokens_cap=cap.limit.tokens,
         seconds=cap.spent.seconds, seconds_cap=cap.limit.seconds, held_usd=cap.held.usd, held_tokens=cap.held.tokens,
@@ -288,5 +292,5 @@ def _about(warning: str) -> tuple[str, ...]:
 
 def warnings(book: Book, config: BudgetConfig, day: str) -> list[str]:
     """The caps that are spent for the most part, in words."""
-    found = [day_cap(book, config, day), *(role_cap(book, config, day, role) for role in config.roles)]
-    return [f"{cap.name}: {cap.words}" for cap in found if config.warn_at <= cap.share < 1]
+    every = [day_cap(book, config, day), *(role_cap(book, config, day, role) for role in config.roles)]
+    return [f"{cap.name}: {cap.words}" for cap in every if config.warn_at <= cap.share < 1]

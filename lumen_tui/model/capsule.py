@@ -95,8 +95,8 @@ def assemble(
     loop: int, parts: Sequence[Part], claims: Claims, *, budget: int, now: float, loops: tuple[int, int] = (0, 0)
 ) -> Capsule:
     """A capsule of at most `budget` tokens; one below LEAST is taken as LEAST."""
-    marked = [Part(part.name, tuple(_marked(one, claims.marks) for one in part.entries)) for part in parts]
-    listed = Part("claims", tuple(one_line(one, 2 * _ENTRY) for one in claims.listed))
+    marked = [Part(part.name, tuple(_marked(entry, claims.marks) for entry in part.entries)) for part in parts]
+    listed = Part("claims", tuple(one_line(entry, 2 * _ENTRY) for entry in claims.listed))
     whole = [part for part in (*marked, listed) if part.entries]
     capsule = Capsule(
         loop=loop, written_at=times.iso(now), budget=max(LEAST, budget), first_loop=loops[0], last_loop=loops[1],
@@ -110,35 +110,35 @@ def _marked(entry: str, marks: Mapping[str, str]) -> str:
     """An entry on one line, with the mark of a claim that it names."""
     text = one_line(entry, _ENTRY)
     plain = " ".join(text.split()).casefold()
-    found = next((words for name, words in marks.items() if name in plain), "")
-    return f"{text} {found}" if found and found not in text else text
+    mark = next((words for name, words in marks.items() if name in plain), "")
+    return f"{text} {mark}" if mark and mark not in text else text
 
 
 def _filled(capsule: Capsule, parts: list[Part]) -> Capsule:
-    kept = {part.name: list(part.entries) for part in parts}
-    cut = _shortened(kept, capsule.budget * _BYTES - _size(_head(capsule)))
-    found = tuple(Part(part.name, tuple(kept[part.name])) for part in parts if kept[part.name])
-    marked = sum(one.endswith("]") and " [" in one for part in found for one in part.entries)
+    entries = {part.name: list(part.entries) for part in parts}
+    cut = _shortened(entries, capsule.budget * _BYTES - _size(_head(capsule)))
+    fitting = tuple(Part(part.name, tuple(entries[part.name])) for part in parts if entries[part.name])
+    marked = sum(entry.endswith("]") and " [" in entry for part in fitting for entry in part.entries)
     counts = {part.name: len(part.entries) for part in parts}
-    report = tuple(Cut(name, counts[name] - len(kept[name]), counts[name]) for name in cut)
-    made = structs.replace(capsule, parts=found, cut=report, marked=marked)
-    return structs.replace(made, tokens=tokens_of(render(made)))
+    report = tuple(Cut(name, counts[name] - len(entries[name]), counts[name]) for name in cut)
+    filled = structs.replace(capsule, parts=fitting, cut=report, marked=marked)
+    return structs.replace(filled, tokens=tokens_of(render(filled)))
 
 
-def _shortened(kept: dict[str, list[str]], room: int) -> list[str]:
-    """Cut `kept` in place until it fits into `room` bytes; returns the parts that were cut, in order."""
-    sizes = {name: [_size(f"- {one}\n") for one in entries] for name, entries in kept.items()}
-    used = sum(map(sum, sizes.values())) + sum(_heading(name) for name, entries in kept.items() if entries)
+def _shortened(remaining: dict[str, list[str]], room: int) -> list[str]:
+    """Cut `remaining` in place until it fits into `room` bytes; return the parts that were cut, in order."""
+    sizes = {name: [_size(f"- {entry}\n") for entry in entries] for name, entries in remaining.items()}
+    used = sum(map(sum, sizes.values())) + sum(_heading(name) for name, entries in remaining.items() if entries)
     cut: dict[str, None] = {}
     for name, keep in CUTS:
-        while used > room and len(kept.get(name, ())) > keep:
+        while used > room and len(remaining.get(name, ())) > keep:
             if not cut:
                 room -= _REPORT
             if name not in cut:
                 room -= _REPORT
             cut[name] = None
-            kept[name].pop()
-            used -= sizes[name].pop() + (0 if kept[name] else _heading(name))
+            remaining[name].pop()
+            used -= sizes[name].pop() + (0 if remaining[name] else _heading(name))
     return list(cut)
 
 
@@ -174,7 +174,7 @@ def render(capsule: Capsule) -> str:
     """The capsule as text, at most as many tokens as its budget."""
     blocks = [_head(capsule)]
     for part in capsule.parts:
-        lines = "".join(f"- {one}\n" for one in part.entries)
+        lines = "".join(f"- {entry}\n" for entry in part.entries)
         blocks.append(f"\n## {TITLES.get(part.name, part.name)}\n\n{lines}")
     if capsule.cut:
         blocks.append("\n## Left out of this capsule\n\n" + "".join(f"- {line}\n" for line in report(capsule)))

@@ -49,21 +49,21 @@ def assemble(
     What was learnt goes first, by its `worth` (asked with the id of an observation), then a person's own last lines.
     No part is cut while it takes no more than its even share of the room: one long part crowds out no other.
     """
-    made = f"{BEGIN}\n<!-- {_NOTE} -->\n"
+    assembled = f"{BEGIN}\n<!-- {_NOTE} -->\n"
     if principles := evolvedfiles.plain(constitution):
-        made += f"\n# Constitution\n\n{principles}\n"
+        assembled += f"\n# Constitution\n\n{principles}\n"
     parts = [(title, text) for name, title in TARGETS.items() if evolvedfiles.plain(text := texts.get(name, ""))]
     sizes = [_size(title, evolvedfiles.plain(text)) for title, text in parts]
     spare, cuts = 0, []
-    for (title, text), share in zip(parts, _shares(sizes, budget - len(f"{made}{END}\n".encode())), strict=True):
+    for (title, text), share in zip(parts, _shares(sizes, budget - len(f"{assembled}{END}\n".encode())), strict=True):
         text, learnt = _without_the_least(text, _size(title, evolvedfiles.plain(text)) - share - spare, worth)
-        kept, own = _fitting(title, evolvedfiles.plain(text), share + spare)
-        spare += share - len(kept.encode())
-        made += kept
+        section, own = _fitting(title, evolvedfiles.plain(text), share + spare)
+        spare += share - len(section.encode())
+        assembled += section
         if lost := [*learnt, *own]:
             cuts.append(Cut(title, len(lost), len("\n".join(lost).encode()), len(own)))
-    made += f"{END}\n"
-    return Assembled(made, len(made.encode()), budget, tuple(cuts))
+    assembled += f"{END}\n"
+    return Assembled(assembled, len(assembled.encode()), budget, tuple(cuts))
 
 
 def _shares(sizes: Sequence[int], room: int) -> list[int]:
@@ -71,8 +71,8 @@ def _shares(sizes: Sequence[int], room: int) -> list[int]:
     shares = [0] * len(sizes)
     room = max(0, room)
     by_size = sorted(range(len(sizes)), key=sizes.__getitem__)
-    for done, index in enumerate(by_size):
-        shares[index] = min(sizes[index], room // (len(sizes) - done))
+    for taken, index in enumerate(by_size):
+        shares[index] = min(sizes[index], room // (len(sizes) - taken))
         room -= shares[index]
     return shares
 
@@ -87,30 +87,30 @@ def _without_the_least(text: str, over: int, worth: Callable[[str], Worth]) -> t
     if over <= 0:
         return text, []
     lines = text.split("\n")
-    learnt = {number: found[1] for number, line in enumerate(lines) if (found := ENTRY_ID.search(line))}
+    learnt = {number: match[1] for number, line in enumerate(lines) if (match := ENTRY_ID.search(line))}
     gone: dict[int, str] = {}
     for number in sorted(learnt, key=lambda number: worth(learnt[number])):
         if over <= 0:
             break
         gone[number] = evolvedfiles.plain(lines[number])
         over -= len(gone[number].encode()) + 1
-    kept = [line for number, line in enumerate(lines) if number not in gone]
-    return "\n".join(kept), [gone[number] for number in sorted(gone)]
+    remaining = [line for number, line in enumerate(lines) if number not in gone]
+    return "\n".join(remaining), [gone[number] for number in sorted(gone)]
 
 
 def _fitting(title: str, text: str, room: int) -> tuple[str, list[str]]:
     """As many whole lines of a section as fit, and the rest."""
     lines = text.split("\n") if text else []
     used = len(f"\n# {title}\n\n".encode())
-    kept = 0
+    count = 0
     for line in lines:
         used += len(line.encode()) + 1
         if used > room:
             break
-        kept += 1
-    rest = "\n".join(lines[kept:]).strip()
-    section = f"\n# {title}\n\n" + "\n".join(lines[:kept]) + "\n" if kept else ""
-    return section, rest.split("\n") if rest else []
+        count += 1
+    remainder = "\n".join(lines[count:]).strip()
+    section = f"\n# {title}\n\n" + "\n".join(lines[:count]) + "\n" if count else ""
+    return section, remainder.split("\n") if remainder else []
 
 
 def placed(old: str, section: str) -> str:

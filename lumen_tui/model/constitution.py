@@ -62,7 +62,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def standing(there: str | None, approval: Approval | None) -> ConstitutionState:
+def standing(current: str | None, approval: Approval | None) -> ConstitutionState:
     """Judge what stands in the file (None where there is none) by what was approved.
 
     Without an approval the shipped text is in force, so that a new state folder can learn.
@@ -71,29 +71,29 @@ def standing(there: str | None, approval: Approval | None) -> ConstitutionState:
     by, at = (approval.by, approval.at) if approval else ("shipped", "")
     if approval is not None and digest(approval.text) != approval.sha256:
         return ConstitutionState(
-            there or "", approved, "constitution.json was changed: its text is not what its hash says", by, at
+            current or "", approved, "constitution.json was changed: its text is not what its hash says", by, at
         )
-    if there is None and approval is None:
+    if current is None and approval is None:
         return ConstitutionState(DEFAULT, DEFAULT, "", by, at)
-    if there is None:
+    if current is None:
         return ConstitutionState("", approved, "evolved/constitution.md is gone", by, at)
-    if digest(there) == digest(approved):
-        return ConstitutionState(there, approved, "", by, at)
+    if digest(current) == digest(approved):
+        return ConstitutionState(current, approved, "", by, at)
     if approval is None:
-        return ConstitutionState(there, approved, "evolved/constitution.md was never approved", by, at)
-    return ConstitutionState(there, approved, "evolved/constitution.md was changed since it was approved", by, at)
+        return ConstitutionState(current, approved, "evolved/constitution.md was never approved", by, at)
+    return ConstitutionState(current, approved, "evolved/constitution.md was changed since it was approved", by, at)
 
 
 def never_learn(text: str) -> tuple[str, ...]:
     """The phrases of its list "Never learn"; `*` in one stands for any words."""
-    found: list[str] = []
+    phrases: list[str] = []
     inside = False
     for line in text.splitlines():
         if line.startswith("#"):
             inside = line.lstrip("#").strip().lower() == _NEVER
         elif inside and line.lstrip().startswith(("- ", "* ")):
-            found.append(line.lstrip()[2:].strip())
-    return tuple(phrase for phrase in found if phrase)
+            phrases.append(line.lstrip()[2:].strip())
+    return tuple(phrase for phrase in phrases if phrase)
 
 
 def difference(before: str, after: str, old: str, new: str) -> str:

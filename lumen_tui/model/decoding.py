@@ -30,7 +30,7 @@ def readable(line: bytes, kind: type[S], **defaults: Any) -> S:
 def decoded(line: bytes) -> dict[str, Any]:
     """An object whatever its fields are, with U+FFFD for wrong bytes; an empty one for what is no object at all."""
     try:
-        found = msgspec.json.decode(line.decode(errors="replace"))
+        value = msgspec.json.decode(line.decode(errors="replace"))
     except UNDECODABLE:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -95,12 +95,12 @@ class Digest(Struct, frozen=True):
 
 
 def grouped(
-    found: Mapping[str, Sequence[Entry]], counts: Mapping[str, int], partly: frozenset[str], most: int
+    entries_by_group: Mapping[str, Sequence[Entry]], counts: Mapping[str, int], partly: frozenset[str], most: int
 ) -> tuple[Group, ...]:
     """The groups that have anything, in their order, each with its newest `most` entries."""
     groups = []
     for name in GROUPS:
-        entries = sorted(found.get(name, ()), key=lambda one: -one.at)
+        entries = sorted(entries_by_group.get(name, ()), key=lambda entry: -entry.at)
         count = max(counts.get(name, 0), len(entries))
         if count:
             groups.append(Group(name, count, tuple(entries[:most]), name in partly))
@@ -109,9 +109,9 @@ def grouped(
 
 def words(group: Group) -> str:
     """`3 discoveries`."""
-    one, many = _WORDS.get(group.name, (group.name, group.name))
+    singular, plural = _WORDS.get(group.name, (group.name, group.name))
     more = "+" if group.at_least else ""
-    return f"{group.count:,}{more} {one if group.count == 1 and not more else many}"
+    return f"{group.count:,}{more} {singular if group.count == 1 and not more else plural}"
 
 
 def line(digest: Digest, *, left: bool = True) -> str:
@@ -120,9 +120,9 @@ def line(digest: Digest, *, left: bool = True) -> str:
     `left`: it begins where the operator left, not at a moment that was asked for.
     """
     by_name = {group.name: group for group in digest.groups}
-    said = [words(by_name[name]) for name in _FIRST if name in by_name][:_SAID]
-    if not said:
+    parts = [words(by_name[name]) for name in _FIRST if name in by_name][:_SAID]
+    if not parts:
         return ""
     past = times.age(digest.until - digest.since)
     when = f"since you left, {past}" if left and not digest.first else f"in the last {past}"
-    return one_line(f"{when}: {', '.join(said)}", 200)
+    return one_line(f"{when}: {', '.join(parts)}", 200)

@@ -103,20 +103,20 @@ class Observation(Struct, frozen=True, omit_defaults=True):
         return self.kind in INSTRUCTIONS
 
 
-def objections(one: Observation) -> tuple[str, ...]:
+def objections(observation: Observation) -> tuple[str, ...]:
     """What a model that judges holds against it; a person may have taken it over all the same."""
-    return tuple(reason for reason in one.reasons if reason.startswith(OBJECTION))
+    return tuple(reason for reason in observation.reasons if reason.startswith(OBJECTION))
 
 
-def objected(one: Observation) -> bool:
+def objected(observation: Observation) -> bool:
     """Whether a model turned it away, and no person has decided since."""
-    return one.status is Status.REJECTED and bool(objections(one))
+    return observation.status is Status.REJECTED and bool(objections(observation))
 
 
-def why_rows(one: Observation) -> list[tuple[str, str]]:
+def why_rows(observation: Observation) -> list[tuple[str, str]]:
     """Its reasons under their name, for those who look at it; none where there are none."""
-    name = "objection" if one.status is Status.ACCEPTED else "why"
-    return [(name, "; ".join(one.reasons))] if one.reasons else []
+    name = "objection" if observation.status is Status.ACCEPTED else "why"
+    return [(name, "; ".join(observation.reasons))] if observation.reasons else []
 
 
 class EvolutionView(Struct, frozen=True):
@@ -129,9 +129,9 @@ class EvolutionView(Struct, frozen=True):
     diff: str = ""  # how many lines were added and taken away
 
 
-def lowest(one: Trust, other: Trust) -> Trust:
+def lowest(first: Trust, second: Trust) -> Trust:
     """The lower of two trusts."""
-    return one if one.rank <= other.rank else other
+    return first if first.rank <= second.rank else second
 
 
 def surer(confidence: float, count: int) -> float:

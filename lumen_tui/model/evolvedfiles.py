@@ -19,14 +19,14 @@ def parts(text: str) -> tuple[str, str, str]:
 
     Where the end mark is gone the learnt part ends with its last entry: the rest may be a person's.
     """
-    before, mark, rest = text.partition(BEGIN)
+    before, mark, remainder = text.partition(BEGIN)
     if not mark:
         return text, "", ""
-    inside, closed, after = rest.partition(END)
+    inside, closed, after = remainder.partition(END)
     if closed:
         return before, inside, after
-    last = max((found.end() for found in _ENTRY.finditer(rest)), default=0)
-    return before, rest[:last], rest[last:]
+    last = max((match.end() for match in _ENTRY.finditer(remainder)), default=0)
+    return before, remainder[:last], remainder[last:]
 
 
 def render(target: str, old: str, accepted: Iterable[Observation]) -> str:
@@ -36,13 +36,13 @@ def render(target: str, old: str, accepted: Iterable[Observation]) -> str:
         before = f"# {TARGETS[target]}\n\n{_INTRO}\n\n"
     elif not before.endswith("\n") and before:
         before += "\n"
-    lines = "".join(f"- {one.text} <!-- {one.id} -->\n" for one in accepted)
+    lines = "".join(f"- {observation.text} <!-- {observation.id} -->\n" for observation in accepted)
     return f"{before}{BEGIN}\n{lines}{END}{after or chr(10)}"
 
 
 def entries(text: str) -> dict[str, str]:
     """Id and text of everything learnt that stands in the file."""
-    return {found["id"]: found["text"] for found in _ENTRY.finditer(parts(text)[1])}
+    return {match["id"]: match["text"] for match in _ENTRY.finditer(parts(text)[1])}
 
 
 def locked(text: str) -> list[str]:
@@ -62,4 +62,8 @@ def plain(text: str) -> str:
 
 def in_force(observations: Iterable[Observation], target: str) -> list[Observation]:
     """What stands in a file, in the order in which it was learnt."""
-    return [one for one in observations if one.target == target and one.status is Status.ACCEPTED]
+    return [
+        observation
+        for observation in observations
+        if observation.target == target and observation.status is Status.ACCEPTED
+    ]

@@ -154,9 +154,9 @@ def metadata(
     """The value of `metadata.fact`."""
     if span_class not in SPANS:
         raise ValueError(f"class {span_class!r} is unknown: one of {', '.join(SPANS)} (3, 30 and 180 days)")
-    found = {"class": span_class, "source": one_line(source, 400), "supersedes": supersedes, "was": was}
-    found["observation"] = observation
-    return {key: value for key, value in found.items() if value} | {"probes": msgspec.to_builtins(probes)}
+    values = {"class": span_class, "source": one_line(source, 400), "supersedes": supersedes, "was": was}
+    values["observation"] = observation
+    return {key: value for key, value in values.items() if value} | {"probes": msgspec.to_builtins(probes)}
 
 
 def parse_probe(text: str, probe_id: str, folder: str = "") -> Probe:
@@ -164,11 +164,11 @@ def parse_probe(text: str, probe_id: str, folder: str = "") -> Probe:
 
     A relative path is taken from `folder`, where one is given.
     """
-    kind, _, rest = text.strip().partition(" ")
+    kind, _, remainder = text.strip().partition(" ")
     if kind not in KINDS:
         raise ValueError(f"there is no probe {kind!r} (one of {', '.join(KINDS)}): {_HELP}")
-    rest, pattern, expect = _split(kind, rest)
-    target, at = _target(kind, rest.strip())
+    remainder, pattern, expect = _split(kind, remainder)
+    target, at = _target(kind, remainder.strip())
     if folder and kind in _PATHS and not target.startswith("~"):
         target = os.path.normpath(os.path.join(folder, target))
     probe = Probe(probe_id, kind, target, at.strip(), pattern.strip(), expect.strip())
@@ -181,7 +181,7 @@ def _split(kind: str, text: str) -> tuple[str, str, str]:
     if kind in _COMMANDS:
         text, _, expect = _cut(text, " = ")
         return (*_cut(text, " ~ ")[::2], expect)
-    first = next((found for found in _MARK.finditer(text) if _balanced(text[: found.start()])), None)
+    first = next((match for match in _MARK.finditer(text) if _balanced(text[: match.start()])), None)
     if first is None:
         return text, "", ""
     head, tail = text[: first.start()], text[first.end() :]
@@ -207,8 +207,8 @@ def absolute(text: str, folder: str) -> str:
 
 def _cut(text: str, mark: str) -> tuple[str, str, str]:
     """As rpartition, with the whole text first where the mark is missing."""
-    head, found, tail = text.rpartition(mark)
-    return (head, found, tail) if found else (text, "", "")
+    head, separator, tail = text.rpartition(mark)
+    return (head, separator, tail) if separator else (text, "", "")
 
 
 def _target(kind: str, text: str) -> tuple[str, str]:

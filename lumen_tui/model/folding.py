@@ -32,9 +32,9 @@ def brief(text: str, limit: int) -> str:
     if len(flat) <= limit:
         return flat
     between = f" … {_number(len(flat) - limit)} more characters … "
-    kept = max(0, limit - len(between))
-    tail = kept // _TAIL
-    return f"{flat[: kept - tail]}{between}{flat[len(flat) - tail :]}"
+    room = max(0, limit - len(between))
+    tail = room // _TAIL
+    return f"{flat[: room - tail]}{between}{flat[len(flat) - tail :]}"
 
 
 def line_count(text: str) -> int:

@@ -119,7 +119,11 @@ def dated_mark(state: FactState, now: float) -> str:
 
 def stalest(states: Iterable[FactState]) -> FactState | None:
     """The current fact that was confirmed longest ago, one that never was before all others."""
-    return min((one for one in states if one.current), key=lambda one: (one.confirmed, one.fact.written), default=None)
+    return min(
+        (state for state in states if state.current),
+        key=lambda state: (state.confirmed, state.fact.written),
+        default=None,
+    )
 
 
 class FactsView(Struct, frozen=True):
@@ -135,9 +139,11 @@ class FactsView(Struct, frozen=True):
 def view(states: Sequence[FactState]) -> FactsView:
     """The summary of all facts."""
     oldest = stalest(states)
-    known = [one for one in states if one.current]
-    drifted = [one for one in states if one.fact.status in ("open", "superseded") and one.drifted and not one.settled]
-    alarming = tuple(one for one in drifted if one.alarming)
+    known = [state for state in states if state.current]
+    drifted = [
+        state for state in states if state.fact.status in ("open", "superseded") and state.drifted and not state.settled
+    ]
+    alarming = tuple(state for state in drifted if state.alarming)
     if oldest is None:
         return FactsView(drifted=len(drifted), alarming=alarming)
     return FactsView(len(known), len(drifted), oldest.fact.id, oldest.confirmed, alarming)
@@ -167,7 +173,7 @@ def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
     queue = heapq.nsmallest(2 * most, turns, key=lambda turn: (turn.probed, turn.fact_id, turn.probe_id))
     heavy = heapq.nlargest(2 * most, turns, key=lambda turn: turn.weight)
     lot = rng.sample(turns, min(len(turns), most))
-    sources = [iter(one) for one in (queue, heavy, queue, lot)]
+    sources = [iter(source) for source in (queue, heavy, queue, lot)]
     sources[2] = sources[0]
     chosen: dict[tuple[str, str], Turn] = {}
     for number in range(2 * most):

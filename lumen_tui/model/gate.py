@@ -37,47 +37,47 @@ class Verdict(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-def judge(one: Observation, evidence: str, rules: Rules) -> Verdict:
+def judge(observation: Observation, evidence: str, rules: Rules) -> Verdict:
     """Judge one proposal. `evidence` is the text of the line that it names."""
-    if wrong := (*_form(one, evidence), *forbidden(one, rules)):
+    if wrong := (*_form(observation, evidence), *forbidden(observation, rules)):
         return Verdict(Status.REJECTED, wrong)
-    if waits := _waits(one):
+    if waits := _waits(observation):
         return Verdict(Status.PROPOSED, waits)
     return Verdict(Status.ACCEPTED)
 
 
-def _form(one: Observation, evidence: str) -> tuple[str, ...]:
+def _form(observation: Observation, evidence: str) -> tuple[str, ...]:
     """What is missing: source, quote, shape, place."""
-    found = []
-    if not one.sources or any(not source.session or source.line < 1 for source in one.sources):
-        found.append("no source: session and line are required")
-    if not one.quote.strip():
-        found.append("no quote")
-    elif one.quote not in evidence:
-        found.append("the quote does not stand in the line it names")
-    if len(one.quote) > MOST_QUOTE:
-        found.append(f"the quote has more than {MOST_QUOTE} characters")
-    if len(one.text.split()) < 2 or len(one.text) > MOST_TEXT or "\n" in one.text:
-        found.append(f"a statement is one line of 2 words to {MOST_TEXT} characters")
-    if one.target not in TARGETS:
-        found.append(f"{one.target or 'no file'} is not one that evolution writes")
-    if not 0 < one.confidence <= 1:
-        found.append("the confidence is not between 0 and 1")
-    return tuple(found)
+    problems = []
+    if not observation.sources or any(not source.session or source.line < 1 for source in observation.sources):
+        problems.append("no source: session and line are required")
+    if not observation.quote.strip():
+        problems.append("no quote")
+    elif observation.quote not in evidence:
+        problems.append("the quote does not stand in the line it names")
+    if len(observation.quote) > MOST_QUOTE:
+        problems.append(f"the quote has more than {MOST_QUOTE} characters")
+    if len(observation.text.split()) < 2 or len(observation.text) > MOST_TEXT or "\n" in observation.text:
+        problems.append(f"a statement is one line of 2 words to {MOST_TEXT} characters")
+    if observation.target not in TARGETS:
+        problems.append(f"{observation.target or 'no file'} is not one that evolution writes")
+    if not 0 < observation.confidence <= 1:
+        problems.append("the confidence is not between 0 and 1")
+    return tuple(problems)
 
 
-def forbidden(one: Observation, rules: Rules) -> tuple[str, ...]:
+def forbidden(observation: Observation, rules: Rules) -> tuple[str, ...]:
     """Why its words must not be learnt, whoever says them."""
-    found = []
-    for text in (one.text, one.quote):
+    problems = []
+    for text in (observation.text, observation.quote):
         if not is_safe(text):
-            found.append("invisible or acting characters")
+            problems.append("invisible or acting characters")
         if rules.redact(text) != text or "[redacted]" in text or MASKED in text:
-            found.append("a secret")
-        found += gatepatterns.matches(text)
+            problems.append("a secret")
+        problems += gatepatterns.matches(text)
         flat = gatepatterns.flat(text)
-        found += [f"the constitution says never: {phrase}" for phrase in rules.never if phrase_in(phrase, flat)]
-    return tuple(dict.fromkeys(found))
+        problems += [f"the constitution says never: {phrase}" for phrase in rules.never if phrase_in(phrase, flat)]
+    return tuple(dict.fromkeys(problems))
 
 
 def phrase_in(phrase: str, flat: str) -> bool:
@@ -86,31 +86,33 @@ def phrase_in(phrase: str, flat: str) -> bool:
     return re.search(r"(?<!\S)" + "".join(words), flat.rstrip(".!? ") + " ") is not None
 
 
-def _waits(one: Observation) -> tuple[str, ...]:
+def _waits(observation: Observation) -> tuple[str, ...]:
     """Why a person has to decide."""
-    found = []
-    if one.contradicts:
-        found.append(f"it contradicts {one.contradicts}")
-    if one.instructs and one.trust is not Trust.PERSON:
-        found.append(f"it tells what to do, and no person said it ({one.trust})")
-    elif one.trust.rank < Trust.AGENT.rank and not (one.kind is Kind.FACT and _FIXED.fullmatch(one.text)):
-        found.append(f"it needs the word of a person: it comes from {_FROM[one.trust]}")
-    return tuple(found)
+    reasons = []
+    if observation.contradicts:
+        reasons.append(f"it contradicts {observation.contradicts}")
+    if observation.instructs and observation.trust is not Trust.PERSON:
+        reasons.append(f"it tells what to do, and no person said it ({observation.trust})")
+    elif observation.trust.rank < Trust.AGENT.rank and not (
+        observation.kind is Kind.FACT and _FIXED.fullmatch(observation.text)
+    ):
+        reasons.append(f"it needs the word of a person: it comes from {_FROM[observation.trust]}")
+    return tuple(reasons)
 
 
 def judge_change(before: str, after: str, most_bytes: int) -> tuple[str, ...]:
     """Why a file must not go from one text to the other; empty where it may."""
-    found = []
+    problems = []
     if any(block not in after for block in evolvedfiles.locked(before)):
-        found.append("a locked section would change")
+        problems.append("a locked section would change")
     old, new = evolvedfiles.entries(before), evolvedfiles.entries(after)
     lost = sum(1 for key in old if key not in new)
     if lost > MOST_LOST * len(old):
-        found.append(f"{lost} of {len(old)} earlier entries would be lost in one change")
+        problems.append(f"{lost} of {len(old)} earlier entries would be lost in one change")
     size = _size(after)
     if size > most_bytes and size > _size(before):
-        found.append(f"the file would have more than {most_bytes:,} bytes")
-    return tuple(found)
+        problems.append(f"the file would have more than {most_bytes:,} bytes")
+    return tuple(problems)
 
 
 def _size(text: str) -> int:

@@ -84,13 +84,13 @@ def flat(text: str) -> str:
 
 def matches(text: str) -> list[str]:
     """Which of the rules a text breaks, in words."""
-    told = flat(text)
-    found = [why for why, pattern in _COMPILED if pattern.search(told)]
-    if any(not re.search(_NOT, hit["lead"]) for hit in _SENDS.finditer(told)):
-        found.append("it sends data away")
-    if _APART.search(told) or _BLOB.search(text) or any(_mixed(word) for word in _WORD.findall(text)):
-        found.append("disguised words")
-    return found
+    flattened = flat(text)
+    broken = [reason for reason, pattern in _COMPILED if pattern.search(flattened)]
+    if any(not re.search(_NOT, hit["lead"]) for hit in _SENDS.finditer(flattened)):
+        broken.append("it sends data away")
+    if _APART.search(flattened) or _BLOB.search(text) or any(_mixed(word) for word in _WORD.findall(text)):
+        broken.append("disguised words")
+    return broken
 
 
 def _mixed(word: str) -> bool:

@@ -45,7 +45,7 @@ def _written(data: bytes) -> str:
     return "".join([ALPHABET[number >> 5 * at & 31] for at in range(CHARS)])
 
 
-def check_name(text: str, what: str = "name") -> str:
+def check_name(text: str, kind: str = "name") -> str:
     """Return `text` where it is a lower-case slug of 1 to 64 characters; raise BadId otherwise.
 
     Used for everything that becomes a file name: task ids, role names, session ids.
@@ -53,7 +53,7 @@ def check_name(text: str, what: str = "name") -> str:
     good = 0 < len(text) <= _MAX_LENGTH and text[0] in _LOWER and all(c in _LOWER or c == "-" for c in text)
     if not good:
         raise BadId(
-            f"{what} {text[:80]!r} is not usable: 1 to 64 of a-z, 0-9 and '-', beginning with a letter or digit"
+            f"{kind} {text[:80]!r} is not usable: 1 to 64 of a-z, 0-9 and '-', beginning with a letter or digit"
         )
     return text
 
@@ -74,23 +74,23 @@ def is_wu(text: str) -> bool:
         return False
 
 
-def check_label(text: str, what: str = "label") -> str:
+def check_label(text: str, kind: str = "label") -> str:
     """Return a one-line label (lane, reader, tag) of at most 100 characters, or raise BadId."""
     if not 0 < len(text) <= 100 or not text.isprintable() or text != text.strip():
-        raise BadId(f"{what} {text[:80]!r} is not usable: one line of 1 to 100 printable characters")
+        raise BadId(f"{kind} {text[:80]!r} is not usable: one line of 1 to 100 printable characters")
     return text
 
 
-def check_file_name(text: str, what: str = "file name") -> str:
+def check_file_name(text: str, kind: str = "file name") -> str:
     """Return `text` where it is a plain file name without folders or hidden files, or raise BadId."""
     if not 0 < len(text) <= 100 or text[0] in ".-" or not all(c in _WORD for c in text):
-        raise BadId(f"{what} {text[:80]!r} is not usable: letters, digits, '-', '_' and '.'")
+        raise BadId(f"{kind} {text[:80]!r} is not usable: letters, digits, '-', '_' and '.'")
     return text
 
 
 def short(identifier: str, width: int = 4) -> str:
     """What a person reads of an id: `tsk-7f2k9c…` becomes `7f2k`; a name given by a person stays whole."""
-    kind, dash, rest = identifier.partition("-")
-    if dash and kind in KINDS and len(rest) > width:
-        return rest[:width]
+    kind, dash, digits = identifier.partition("-")
+    if dash and kind in KINDS and len(digits) > width:
+        return digits[:width]
     return identifier

@@ -28,9 +28,9 @@ def is_decided(tags: object, content: object, answer: object) -> bool:
     """
     if answer:
         return True
-    said = content.lstrip().lower() if isinstance(content, str) else ""
+    words = content.lstrip().lower() if isinstance(content, str) else ""
     is_open = isinstance(tags, (list, tuple)) and "pending" in tags
-    return said.startswith(("decision:", "decided:")) and not is_open
+    return words.startswith(("decision:", "decided:")) and not is_open
 
 
 def discovery_kind(tags: Iterable[str]) -> str:

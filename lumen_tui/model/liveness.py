@@ -49,12 +49,12 @@ def derive_engine(
     if heartbeat is None:
         return EngineView(life=EngineLife.ALIVE, why="starting")
     if process_state in ("T", "t"):
-        why = f"its process {heartbeat.pid} is stopped (SIGSTOP); `kill -CONT {heartbeat.pid}` lets it go on"
-        return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why=why)
-    life, why = _by_age(heartbeat, _ages(heartbeat, now, clocks))
+        reason = f"its process {heartbeat.pid} is stopped (SIGSTOP); `kill -CONT {heartbeat.pid}` lets it go on"
+        return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why=reason)
+    life, reason = _by_age(heartbeat, _ages(heartbeat, now, clocks))
     if life is not EngineLife.ALIVE:
-        why += {"D": "; it waits for the disk", "R": "; it is busy"}.get(process_state, "")
-    return EngineView(life=life, heartbeat=heartbeat, why=why)
+        reason += {"D": "; it waits for the disk", "R": "; it is busy"}.get(process_state, "")
+    return EngineView(life=life, heartbeat=heartbeat, why=reason)
 
 
 def _by_age(beat: Heartbeat, ages: _Ages) -> tuple[EngineLife, str]:
@@ -113,23 +113,25 @@ def wait_until(last: TaskEvent | None) -> float:
     return float(until) if isinstance(until, int | float) else 0.0
 
 
-def derive_worker(found: WorkerEvidence) -> tuple[Status, str]:
+def derive_worker(evidence: WorkerEvidence) -> tuple[Status, str]:
     """Status and reason of a worker whose lock is held."""
-    if found.gone:
-        return Status.STALLED, f"its process {found.pid} is gone, yet something it started still holds its lock"
-    if found.state in ("T", "t"):
-        return Status.STALLED, f"its process {found.pid} is stopped; `kill -CONT {found.pid}` lets it go on"
-    if found.held:
-        return Status.RUNNING, f"rests between two steps: {found.held}"
-    if found.asks:
-        return Status.WAITING, found.waits
-    if 0 < found.wait_until - found.now <= LONGEST_WAIT:
-        clock = times.iso(found.wait_until)[11:19]
-        return Status.RUNNING, f"{found.waits or 'waiting for the model'} (until {clock} UTC)"
-    if 0 < found.stall_after < found.silent_for:
+    if evidence.gone:
+        return Status.STALLED, f"its process {evidence.pid} is gone, yet something it started still holds its lock"
+    if evidence.state in ("T", "t"):
+        return Status.STALLED, f"its process {evidence.pid} is stopped; `kill -CONT {evidence.pid}` lets it go on"
+    if evidence.held:
+        return Status.RUNNING, f"rests between two steps: {evidence.held}"
+    if evidence.asks:
+        return Status.WAITING, evidence.waits
+    if 0 < evidence.wait_until - evidence.now <= LONGEST_WAIT:
+        clock = times.iso(evidence.wait_until)[11:19]
+        return Status.RUNNING, f"{evidence.waits or 'waiting for the model'} (until {clock} UTC)"
+    if 0 < evidence.stall_after < evidence.silent_for:
         since = (
-            f"since {times.iso(found.last_at)[11:19]} UTC, after {found.last}" if found.last_at else "from the start"
+            f"since {times.iso(evidence.last_at)[11:19]} UTC, after {evidence.last}"
+            if evidence.last_at
+            else "from the start"
         )
-        held_up = "; it waits for the disk" if found.state == "D" else ""
+        held_up = "; it waits for the disk" if evidence.state == "D" else ""
         return Status.STALLED, f"no progress {since}{held_up}"
     return Status.RUNNING, ""

@@ -188,8 +188,8 @@ def event_line(event: EngineEvent) -> str:
     if event.kind != "task_ended" or not isinstance(status, str):
         return event.text
     reason = event.data.get("reason")
-    why = f": {reason}" if status != "done" and isinstance(reason, str) and reason else ""
-    return f"{status}  {event.text}{why}"
+    explanation = f": {reason}" if status != "done" and isinstance(reason, str) and reason else ""
+    return f"{status}  {event.text}{explanation}"
 
 
 def went_wrong(event: EngineEvent) -> bool:

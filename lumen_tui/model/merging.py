@@ -18,9 +18,9 @@ class Merged(Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-def merged(kept: Node, others: Sequence[Node]) -> Merged:
+def merged(survivor: Node, others: Sequence[Node]) -> Merged:
     """What comes together when `others` are merged into `kept`."""
-    everything = (kept, *others)
+    everything = (survivor, *others)
     units = _each(node.wu_id for node in everything)
     return Merged(
         priority=min((node.priority for node in everything if node.priority), key=PRIORITIES.index, default=""),
@@ -36,5 +36,5 @@ def first_to_stay(nodes: Sequence[Node]) -> Node:
     return min(nodes, key=lambda node: (PRIORITIES.index(node.priority) if node.priority else worst, node.created_at))
 
 
-def _each(found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in found if text))
+def _each(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))

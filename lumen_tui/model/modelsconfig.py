@@ -62,8 +62,8 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 def _takes_any_id(config: ModelsConfig) -> bool:
     """Whether the ids of the provider's models are anybody's to choose, colons included: `qwen3:8b` of Ollama."""
-    mine = config.endpoints.get(config.provider)
-    kind = mine.kind if mine else ""
+    own = config.endpoints.get(config.provider)
+    kind = own.kind if own else ""
     if config.provider == "anthropic" or config.provider not in (*SERVERS, *config.endpoints):
         return False
     return kind != "anthropic"
@@ -102,8 +102,8 @@ def doubtful(config: ModelsConfig) -> Iterator[str]:
 
 def _doubtful_chain(config: ModelsConfig, key: str, values: tuple[str, ...]) -> Iterator[str]:
     place = f"models.fallback.{one_line(key, 64)}"
-    if why := stranger(config, key):
-        yield f"{place}: {why.partition(': ')[2]}"
+    if problem := stranger(config, key):
+        yield f"{place}: {problem.partition(': ')[2]}"
     elif near := _mistyped(key, TIERS) or _mistyped(key, {value for _, value in settings(config)} - {*values}, 0.85):
         yield f"{place}: no tier and no setting of a model has this name; did you mean {near}?"
     for value in values:

@@ -30,18 +30,18 @@ def outcome(packet: Packet) -> str:
     """What came of a loop, on one line."""
     if packet.failed:
         return packet.failed
-    parts = [f"made {', '.join(one.title or one.path for one in packet.made)}"] if packet.made else []
+    parts = [f"made {', '.join(artifact.title or artifact.path for artifact in packet.made)}"] if packet.made else []
     for count, word in ((len(packet.ordered), "ordered"), (len(packet.done), "done"), (len(packet.decided), "decided")):
         parts += [f"{count} {word}"] if count else []
-    if left := len(packet.abandoned) + len(packet.decided_against):
-        parts.append(f"{left} left out")
+    if omitted := len(packet.abandoned) + len(packet.decided_against):
+        parts.append(f"{omitted} left out")
     return ", ".join(parts or changes(packet)) or "changed nothing"
 
 
 def changes(packet: Packet, *, but: tuple[str, ...] = ()) -> list[str]:
     """`2 tasks done`, `1 signal read`."""
-    found = ((name, count) for name, count in packet.changed.items() if count and name not in but)
-    return [f"{count} {_CHANGES.get(name, (name.replace('_', ' '),) * 2)[count != 1]}" for name, count in found]
+    counts = ((name, count) for name, count in packet.changed.items() if count and name not in but)
+    return [f"{count} {_CHANGES.get(name, (name.replace('_', ' '),) * 2)[count != 1]}" for name, count in counts]
 
 
 def bound_by(packet: Packet) -> tuple[str, ...]:
@@ -51,17 +51,17 @@ def bound_by(packet: Packet) -> tuple[str, ...]:
 
 def sections(packet: Packet) -> Iterator[Section]:
     """The whole packet; what was left out has its own places. Empty sections are left away."""
-    found = (
+    candidates = (
         ("Came in", packet.came_in), ("Done", packet.done), ("Ordered", packet.ordered),
         ("Decided", packet.decided),
-        ("Made", tuple(": ".join(part for part in (one.title, one.path) if part) for one in packet.made)),
+        ("Made", tuple(": ".join(filter(None, (artifact.title, artifact.path))) for artifact in packet.made)),
         ("Abandoned", _left_out(packet.abandoned)), ("Decided against", _left_out(packet.decided_against)),
         ("Changed", tuple(changes(packet))), ("Constraints", bound_by(packet)), ("Next", packet.next),
         ("Spent", _spent(packet)), ("Orientation", _oriented(packet.orientation)),
         ("Its briefing had no room for", packet.cut),
     )  # fmt: skip
     yield f"Loop {packet.loop}", tuple(_head(packet))
-    yield from ((title, lines) for title, lines in found if lines)
+    yield from ((title, lines) for title, lines in candidates if lines)
 
 
 def _head(packet: Packet) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _head(packet: Packet) -> Iterator[str]:
 
 
 def _left_out(items: tuple[LeftOut, ...]) -> tuple[str, ...]:
-    return tuple(f"{one.what}: {one.why or 'no reason was given'}" for one in items)
+    return tuple(f"{item.what}: {item.why or 'no reason was given'}" for item in items)
 
 
 def _spent(packet: Packet) -> tuple[str, ...]:
@@ -83,36 +83,42 @@ def _spent(packet: Packet) -> tuple[str, ...]:
     return (f"{usage.tokens:,} tokens, ${usage.usd:.4f}, {times.span(packet.seconds)}",)
 
 
-def _oriented(found: Orientation) -> tuple[str, ...]:
-    if not found.seconds and not found.size:
+def _oriented(orientation: Orientation) -> tuple[str, ...]:
+    if not orientation.seconds and not orientation.size:
         return ()
-    until = f"until {found.first}" if found.first else "and no call that acts"
-    read = f"{found.size:,} bytes (about {found.tokens:,} tokens) in {found.reads} reads"
-    return (f"{times.span(found.seconds)} {until}", read, f"{found.spent:,} tokens spent, ${found.usd:.4f}")
+    until = f"until {orientation.first}" if orientation.first else "and no call that acts"
+    read = f"{orientation.size:,} bytes (about {orientation.tokens:,} tokens) in {orientation.reads} reads"
+    return (
+        f"{times.span(orientation.seconds)} {until}",
+        read,
+        f"{orientation.spent:,} tokens spent, ${orientation.usd:.4f}",
+    )
 
 
 def orientation_median(packets: Iterable[Packet]) -> float:
     """Seconds; 0 where none was measured."""
-    found = [one.orientation.seconds for one in packets if one.orientation.first]
-    return median(found) if found else 0.0
+    seconds = [packet.orientation.seconds for packet in packets if packet.orientation.first]
+    return median(seconds) if seconds else 0.0
 
 
 def orientation_summary(packets: Iterable[Packet]) -> str:
     """`orientation: median 12 s, 9,100 tokens, $0.02 over 14 loops`."""
-    found = [one.orientation for one in packets if one.orientation.first]
-    if not found:
+    measured = [packet.orientation for packet in packets if packet.orientation.first]
+    if not measured:
         return "orientation: not measured in these loops (it is where a model is asked)"
+    seconds = median(orientation.seconds for orientation in measured)
+    tokens = median(orientation.tokens for orientation in measured)
+    usd = median(orientation.usd for orientation in measured)
     return (
-        f"orientation: median {times.span(median(one.seconds for one in found))}, "
-        f"{int(median(one.tokens for one in found)):,} tokens read, ${median(one.usd for one in found):.4f} "
-        f"over {len(found)} loop{'' if len(found) == 1 else 's'}"
+        f"orientation: median {times.span(seconds)}, {int(tokens):,} tokens read, ${usd:.4f} "
+        f"over {len(measured)} loop{'' if len(measured) == 1 else 's'}"
     )
 
 
 def sparkline(values: Iterable[float], levels: str = _BLOCKS) -> str:
     """One block for each value, in shares of the largest."""
-    found = list(values)
-    most = max(found, default=0.0)
+    numbers = list(values)
+    most = max(numbers, default=0.0)
     if most <= 0:
-        return levels[0] * len(found)
-    return "".join(levels[min(len(levels) - 1, int(value / most * len(levels)))] for value in found)
+        return levels[0] * len(numbers)
+    return "".join(levels[min(len(levels) - 1, int(value / most * len(levels)))] for value in numbers)

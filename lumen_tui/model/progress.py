@@ -63,13 +63,15 @@ def missing(
         return ()
     known = {unit.wu_id: unit for unit in units}
     worked = list(stretches)
-    found = [item for one in worked if _goes_on(known.get(one.wu_id)) for item in _of_stretch(rule, one)]
+    overdue = [item for stretch in worked if _goes_on(known.get(stretch.wu_id)) for item in _of_stretch(rule, stretch)]
     for unit in known.values():
         if rule.on_blocked and unit.status == "blocked" and unit.signalled < unit.blocked:
-            found.append(_item(unit.wu_id, "blocked", unit.blocked, progresswords.BLOCKED))
+            overdue.append(_item(unit.wu_id, "blocked", unit.blocked, progresswords.BLOCKED))
     if rule.before_gates:
-        found += [_finished(known[wu_id]) for wu_id in {one.wu_id for one in worked} if _silent(known.get(wu_id))]
-    return tuple(sorted(found, key=lambda item: (item.since, item.target)))
+        overdue += [
+            _finished(known[wu_id]) for wu_id in {stretch.wu_id for stretch in worked} if _silent(known.get(wu_id))
+        ]
+    return tuple(sorted(overdue, key=lambda item: (item.since, item.target)))
 
 
 def _goes_on(unit: UnitState | None) -> bool:
@@ -85,18 +87,18 @@ def _finished(unit: UnitState) -> Missing:
     return _item(unit.wu_id, "done", unit.done, progresswords.DONE)
 
 
-def _of_stretch(rule: ProgressSignalsConfig, one: Stretch) -> list[Missing]:
-    found = []
-    if 0 < rule.frequency <= one.calls:
-        text = progresswords.calls(one.calls, rule.frequency)
-        what = f"{one.session[:12]} calls {one.calls // rule.frequency}"
-        found.append(_item(one.wu_id, what, one.since, text))
-    if rule.on_tests_pass and one.tests_passed:
-        found.append(_item(one.wu_id, "tests", one.tests_passed, progresswords.TESTS))
-    if rule.on_milestone and one.milestone:
-        found.append(_item(one.wu_id, "milestone", one.milestone, progresswords.MILESTONE))
-    return found
+def _of_stretch(rule: ProgressSignalsConfig, stretch: Stretch) -> list[Missing]:
+    overdue = []
+    if 0 < rule.frequency <= stretch.calls:
+        text = progresswords.calls(stretch.calls, rule.frequency)
+        key = f"{stretch.session[:12]} calls {stretch.calls // rule.frequency}"
+        overdue.append(_item(stretch.wu_id, key, stretch.since, text))
+    if rule.on_tests_pass and stretch.tests_passed:
+        overdue.append(_item(stretch.wu_id, "tests", stretch.tests_passed, progresswords.TESTS))
+    if rule.on_milestone and stretch.milestone:
+        overdue.append(_item(stretch.wu_id, "milestone", stretch.milestone, progresswords.MILESTONE))
+    return overdue
 
 
-def _item(wu_id: str, what: str, since: float, text: str) -> Missing:
-    return Missing(f"progress {wu_id} {what} {times.iso(since)}", f"{wu_id}: {text}", since)
+def _item(wu_id: str, key: str, since: float, text: str) -> Missing:
+    return Missing(f"progress {wu_id} {key} {times.iso(since)}", f"{wu_id}: {text}", since)

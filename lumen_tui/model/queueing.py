@@ -14,21 +14,21 @@ from lumen_tui.model.tasks import Status, TaskView
 
 def in_lanes(alive: Iterable[TaskView]) -> dict[str, tuple[str, ...]]:
     """Who is at work in which lane. Tasks on one work unit have one place together; a task on none has its own."""
-    found: dict[str, set[str]] = {}
+    units: dict[str, set[str]] = {}
     for view in alive:
         if view.spec.lane:
-            found.setdefault(lanes.key(view.spec.lane), set()).add(view.spec.wu_id or view.id)
-    return {lane: tuple(sorted(names)) for lane, names in found.items()}
+            units.setdefault(lanes.key(view.spec.lane), set()).add(view.spec.wu_id or view.id)
+    return {lane: tuple(sorted(names)) for lane, names in units.items()}
 
 
 def lane_full(view: TaskView, taken: Mapping[str, Sequence[str]], rules: LanesConfig) -> str:
     """Why the task has no place in its lane now; nothing where it has."""
-    there = taken.get(lanes.key(view.spec.lane), ()) if view.spec.lane else ()
+    at_work = taken.get(lanes.key(view.spec.lane), ()) if view.spec.lane else ()
     limit = rules.limit(view.spec.lane)
-    if len(there) < limit or (view.spec.wu_id or view.id) in there:
+    if len(at_work) < limit or (view.spec.wu_id or view.id) in at_work:
         return ""
-    held = ", ".join(ids.short(one) for one in there[:3])
-    return f"lane {view.spec.lane} has {len(there)} at work ({held}), and its limit is {limit}"
+    held = ", ".join(ids.short(name) for name in at_work[:3])
+    return f"lane {view.spec.lane} has {len(at_work)} at work ({held}), and its limit is {limit}"
 
 
 class QueueConditions(Struct, frozen=True):
@@ -67,7 +67,7 @@ def why(view: TaskView, standing: QueueConditions) -> str:
     """The reasons in one sentence, for a queued task and for one that waits for budget; else what the task says."""
     if view.awaits_budget:
         return f"{view.reason}; {lifts(standing)}" if view.reason else lifts(standing)
-    return "; ".join([*(one.words for one in waits(view, standing)), *([view.reason] if view.reason else [])])
+    return "; ".join([*(wait.words for wait in waits(view, standing)), *([view.reason] if view.reason else [])])
 
 
 def lifts(standing: QueueConditions) -> str:

@@ -36,10 +36,14 @@ def settle(ours: Raw, theirs: Raw) -> Settled:
         return Settled(theirs) if newer or _changed(theirs) == _changed(ours) else Settled(None, _older(ours))
     if not newer:
         return Settled(None, _older(ours))
-    kept = {key: value for key, value in _metadata(ours).items() if key in DECISIONS}
-    merged = {**theirs, "metadata": {**_without_decisions(theirs), **kept}, "updated_by": ours["updated_by"]}
-    told = f"{_name(ours)} is {_state(kept)} here, and stays so" if _state(_metadata(theirs)) != _state(kept) else ""
-    return Settled(merged, told)
+    decisions = {key: value for key, value in _metadata(ours).items() if key in DECISIONS}
+    merged = {**theirs, "metadata": {**_without_decisions(theirs), **decisions}, "updated_by": ours["updated_by"]}
+    notice = (
+        f"{_name(ours)} is {_state(decisions)} here, and stays so"
+        if _state(_metadata(theirs)) != _state(decisions)
+        else ""
+    )
+    return Settled(merged, notice)
 
 
 def _older(ours: Raw) -> str:
@@ -61,8 +65,8 @@ def _date(record: Raw) -> str:
 
 
 def _metadata(record: Raw) -> Raw:
-    found = record.get("metadata")
-    return found if isinstance(found, dict) else {}
+    metadata = record.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _without_decisions(record: Raw) -> Raw:

@@ -74,8 +74,8 @@ class Submission(Struct, frozen=True, omit_defaults=True):
 def content_hash(text: str) -> str:
     """The same for the same words, however spaced or in capitals, and whatever time they carry at the beginning."""
     flat = " ".join(text.split())
-    said = (re.sub(_LED_BY_TIME, "", flat, flags=re.IGNORECASE) or flat).casefold()
-    return hashlib.sha256((said.rstrip(".! ") or said).encode("utf-8", "replace")).hexdigest()[:32]
+    words = (re.sub(_LED_BY_TIME, "", flat, flags=re.IGNORECASE) or flat).casefold()
+    return hashlib.sha256((words.rstrip(".! ") or words).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 class Moved(Struct, frozen=True):
@@ -112,19 +112,19 @@ class Box(Struct):
     position: int = 0
     by_id: dict[str, Submission] = field(default_factory=dict)
 
-    def take(self, one: Submission) -> None:
+    def take(self, submission: Submission) -> None:
         """Take in a line, in the order in which they were written."""
-        self.by_id[one.id] = one
-        self.position = max(self.position, one.position)
+        self.by_id[submission.id] = submission
+        self.position = max(self.position, submission.position)
 
-    def with_status(self, *wanted: Status) -> list[Submission]:
+    def with_status(self, *statuses: Status) -> list[Submission]:
         """The submissions of these statuses, in the order in which they came."""
-        return [one for one in self.by_id.values() if one.status in wanted]
+        return [submission for submission in self.by_id.values() if submission.status in statuses]
 
     @property
     def entries(self) -> list[Submission]:
         """What stands in the relay, by position."""
-        return sorted(self.with_status(Status.SENT), key=lambda one: one.position)
+        return sorted(self.with_status(Status.SENT), key=lambda submission: submission.position)
 
     @property
     def held(self) -> list[Submission]:
@@ -143,63 +143,77 @@ class Verdict(Struct, frozen=True):
 def judge(box: Box, text: str, *, by: str, base: int, key: str) -> Verdict:
     """Look at a submission. Refused where its base cannot be, or where its key belongs to another text."""
     mark = content_hash(text)
-    if key and (same := next((one for one in box.by_id.values() if one.key == key and one.by == by), None)):
+    if key and (
+        same := next(
+            (submission for submission in box.by_id.values() if submission.key == key and submission.by == by), None
+        )
+    ):
         if same.hash != mark:
             raise Refused(f"the key {key!r} belongs to another text of yours ({same.id}): give each text its own key")
         return Verdict(known=same)
     if not 0 <= base <= box.position:
         raise Refused(f"{box.name} is at position {box.position}: the base {base} is not known here; read it first")
     reasons = tuple(_reasons(box, mark, base))
-    twin = [one for one in box.held if one.by == by and one.hash == mark]
+    twin = [submission for submission in box.held if submission.by == by and submission.hash == mark]
     if not reasons:
         return Verdict(replaces=tuple(twin))
     if twin:
         return Verdict(known=twin[-1])
-    if sum(one.by == by for one in box.held) >= MOST_HELD:
+    if sum(submission.by == by for submission in box.held) >= MOST_HELD:
         raise Refused(f"{MOST_HELD} submissions of {by} wait in {box.name} already: a person has to look at them first")
     return Verdict(reasons=reasons)
 
 
 def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
     """Why a submission does not go in by itself."""
-    if missed := [one for one in box.entries if one.position > base]:
+    if missed := [submission for submission in box.entries if submission.position > base]:
         count = len(missed)
         yield f"it was written on position {base}; since then {count} {'entry' if count == 1 else 'entries'} came"
-    for one in box.with_status(Status.SENT, Status.DROPPED):
-        if one.hash == mark:
-            yield _said_before(one)
+    for submission in box.with_status(Status.SENT, Status.DROPPED):
+        if submission.hash == mark:
+            yield _said_before(submission)
 
 
-def _said_before(one: Submission) -> str:
-    if one.status is Status.SENT:
-        return f"the same text stands at position {one.position}, by {one.by} ({times.said(one.at)})"
-    why = f": {one.note}" if one.note else ""
-    return f"the same text was dropped by {one.updated_by} ({times.said(one.updated_at)}){why}"
+def _said_before(submission: Submission) -> str:
+    if submission.status is Status.SENT:
+        return (
+            f"the same text stands at position {submission.position}, by {submission.by} ({times.said(submission.at)})"
+        )
+    note = f": {submission.note}" if submission.note else ""
+    return f"the same text was dropped by {submission.updated_by} ({times.said(submission.updated_at)}){note}"
 
 
-def answer(box: Box, one: Submission, *, base: int, repeated: bool = False) -> Answer:
+def answer(box: Box, submission: Submission, *, base: int, repeated: bool = False) -> Answer:
     """What the contributor of `one` is told."""
-    missed = [entry for entry in box.entries if entry.position > base and entry.id != one.id]
+    missed = [entry for entry in box.entries if entry.position > base and entry.id != submission.id]
     shown = [Moved(entry.position, entry.by, entry.at, entry.title) for entry in missed[-_SHOWN:]]
     return Answer(
-        one.id, box.name, one.status, box.position, base, one.reasons, tuple(shown), len(missed) - len(shown), repeated
+        submission.id,
+        box.name,
+        submission.status,
+        box.position,
+        base,
+        submission.reasons,
+        tuple(shown),
+        len(missed) - len(shown),
+        repeated,
     )
 
 
-def words(found: Answer) -> list[str]:
+def words(reply: Answer) -> list[str]:
     """An answer in plain lines: what happened, why, what moved since, and what to do."""
-    before = " already" if found.repeated else ""
-    if found.status is Status.SENT:
-        return [f"{found.id} is in {found.relay}{before}; it is at position {found.position}"]
-    lines = [f"{found.id} is {found.status}{before}: it is not in {found.relay}, which is at position {found.position}"]
-    lines += [f"because {reason}" for reason in found.reasons]
-    if found.moved:
-        more = f" (and {found.moved_more} before these)" if found.moved_more else ""
-        lines.append(f"since position {found.base}{more}:")
-        lines += [f"  {one.position}  {times.said(one.at)}  {one.by}: {one.title}" for one in found.moved]
-    if found.status is Status.HELD:
+    before = " already" if reply.repeated else ""
+    if reply.status is Status.SENT:
+        return [f"{reply.id} is in {reply.relay}{before}; it is at position {reply.position}"]
+    lines = [f"{reply.id} is {reply.status}{before}: it is not in {reply.relay}, which is at position {reply.position}"]
+    lines += [f"because {reason}" for reason in reply.reasons]
+    if reply.moved:
+        more = f" (and {reply.moved_more} before these)" if reply.moved_more else ""
+        lines.append(f"since position {reply.base}{more}:")
+        lines += [f"  {entry.position}  {times.said(entry.at)}  {entry.by}: {entry.title}" for entry in reply.moved]
+    if reply.status is Status.HELD:
         lines.append(
-            f"read what is new (`relay show {found.relay} --since {found.base}`); where your text still holds and says "
-            f"something new, submit it on base {found.position}. A person can release it too"
+            f"read what is new (`relay show {reply.relay} --since {reply.base}`); where your text still holds and says "
+            f"something new, submit it on base {reply.position}. A person can release it too"
         )
     return lines

@@ -25,7 +25,7 @@ class Retention(Struct, frozen=True):
 
 def is_pending_decision(node: Mapping[str, Any]) -> bool:
     """Whether a note asks for a decision that has no answer yet: it must not be put away."""
-    facts, tags = node.get("metadata"), node.get("tags")
+    metadata, tags = node.get("metadata"), node.get("tags")
     if node.get("type") != "note" or not isinstance(tags, (list, tuple)) or "decision" not in tags:
         return False
-    return not is_decided(tags, node.get("content"), facts.get("answer") if isinstance(facts, dict) else "")
+    return not is_decided(tags, node.get("content"), metadata.get("answer") if isinstance(metadata, dict) else "")

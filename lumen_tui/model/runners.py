@@ -45,8 +45,8 @@ def runs_files(command: str) -> str:
     """What in a command line runs, or goes by, what stands in files: a program's name; empty where nothing does."""
     for part in _JOINS.split(_plain(command)):
         words = [word for word in _BLANKS.split(part) if word]
-        if words and (found := _runner(words)):
-            return found
+        if words and (program := _runner(words)):
+            return program
     return ""
 
 
@@ -89,13 +89,13 @@ _KNOWN = frozenset(("git", "systemctl", *OPTIONS))
 
 def _strange(words: list[str]) -> str:
     """The first word of a program of which not all options are harmless that is not known to be; else empty."""
-    first, *rest = words
+    first, *arguments = words
     if first == "git":
-        return _strange_git(rest)
+        return _strange_git(arguments)
     if first == "systemctl":
-        return _strange_systemctl(rest)
+        return _strange_systemctl(arguments)
     options = OPTIONS.get(first)
-    return _unknown(rest, options, options.long.split()) if options else ""
+    return _unknown(arguments, options, options.long.split()) if options else ""
 
 
 def _unknown(words: list[str], options: Options, long: Iterable[str]) -> str:

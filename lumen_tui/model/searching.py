@@ -150,8 +150,8 @@ def parse(text: str, now: float, *, limit: int = LIMIT, typing: bool = False) ->
 
 
 def _phrases(text: str) -> tuple[str, ...]:
-    found = " ".join(tokens(text))
-    return (found[:200],) if found else ()
+    phrase = " ".join(tokens(text))
+    return (phrase[:200],) if phrase else ()
 
 
 def _terms(text: str, *, whole: bool) -> tuple[str, ...]:
@@ -192,10 +192,10 @@ def _kind(wish: SearchQuery, value: str, now: float) -> SearchQuery:
 
 
 def _words(wish: SearchQuery, name: str, value: str, known: tuple[str, ...]) -> SearchQuery:
-    given = [word for word in value.casefold().split(",") if word]
-    if wrong := [word for word in given if word not in known]:
+    values = [word for word in value.casefold().split(",") if word]
+    if wrong := [word for word in values if word not in known]:
         return _wrong(wish, f"{name[:-1]}:{wrong[0][:40]} is unknown: one of {', '.join(known)}")
-    return replace(wish, **{name: (*getattr(wish, name), *given)})
+    return replace(wish, **{name: (*getattr(wish, name), *values)})
 
 
 def _since(wish: SearchQuery, value: str, now: float) -> SearchQuery:
@@ -208,10 +208,10 @@ def _until(wish: SearchQuery, value: str, now: float) -> SearchQuery:
 
 def _moment(wish: SearchQuery, name: str, value: str, now: float) -> SearchQuery:
     """An age counts back from now; a bare date means its beginning, after `until` its end."""
-    found = _read_moment(value, now)
-    if found is not None:
+    moment = _read_moment(value, now)
+    if moment is not None:
         end = times.DAY if name == "until" and _DATE.fullmatch(value) else 0.0
-        return replace(wish, **{name: max(found + end, 0.001)})
+        return replace(wish, **{name: max(moment + end, 0.001)})
     return _wrong(wish, f"{name}:{value[:40]} is no age and no date: write 7d, or 2026-01-31")
 
 
@@ -252,5 +252,5 @@ def why(hit: Hit) -> str:
         return f"beside {hit.neighbour_of} ({hit.link}) · score {hit.score:.2f}"
     words = f"{' '.join(hit.matched)} · " if hit.matched else ""
     bm25 = f"{parts.bm25:.1f}" if parts.bm25 >= 0.05 or not parts.relevance else "near 0"
-    told = f"bm25 {bm25} · importance {parts.importance:.2f} · recency {parts.recency:.2f}"
-    return f"{words}{told} · score {hit.score:.2f}"
+    parts_in_words = f"bm25 {bm25} · importance {parts.importance:.2f} · recency {parts.recency:.2f}"
+    return f"{words}{parts_in_words} · score {hit.score:.2f}"

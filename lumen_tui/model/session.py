@@ -45,5 +45,5 @@ class WorkSession(Struct, frozen=True):
 
 def with_decision(session: WorkSession, decision: Decision) -> tuple[Decision, ...]:
     """The decisions with one added; an answer replaces its pending question."""
-    others = [one for one in session.decisions if one.question != decision.question]
+    others = [known for known in session.decisions if known.question != decision.question]
     return (*others, decision)[-MOST_DECISIONS:]

@@ -103,7 +103,7 @@ class Report(Struct):
     problem: str = ""
     unsure: str = ""  # the first version of the writing program that nobody here knows
 
-    def skip(self, why: str, line: int) -> None:
+    def skip(self, reason: str, line: int) -> None:
         """Note a line that was passed over."""
-        known = self.skipped.setdefault(why, Skipped(0, line))
+        known = self.skipped.setdefault(reason, Skipped(0, line))
         known.count += 1

@@ -47,8 +47,8 @@ MOST_ENVIRONMENT = 60 * 1024  # what a pipe takes without a reader
 
 def answer(data: bytes) -> Answer:
     """One packet of the zygote. MsgspecError where it is none."""
-    found: Answer = _answers.decode(data)
-    return found
+    reply: Answer = _answers.decode(data)
+    return reply
 
 
 def order(data: bytes) -> Order:

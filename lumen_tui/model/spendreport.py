@@ -108,8 +108,8 @@ def _role_caps(book: Book, config: BudgetConfig, day: str) -> list[Cap]:
 def _shares(book: Book, day: str, kind: str) -> tuple[Share, ...]:
     """Who spent most comes first."""
     totals = book.parts.get(f"{day} {kind}", {})
-    found = [Share(one_line(name, 100) or "(none)", amount) for name, amount in totals.items() if amount != NOTHING]
-    return tuple(sorted(found, key=lambda share: (-share.amount.usd, -share.amount.tokens, share.name)))
+    shares = [Share(one_line(name, 100) or "(none)", amount) for name, amount in totals.items() if amount != NOTHING]
+    return tuple(sorted(shares, key=lambda share: (-share.amount.usd, -share.amount.tokens, share.name)))
 
 
 def _held(entries: Iterable[Entry]) -> tuple[Held, ...]:

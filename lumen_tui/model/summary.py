@@ -85,8 +85,8 @@ def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
 
 def _id_for(content: str, sources: Sequence[str]) -> str:
     """The id that this text of these sources always gets."""
-    said = "\n".join([content, *sources])
-    return f"mem-{short_hash(said)}"
+    key = "\n".join([content, *sources])
+    return f"mem-{short_hash(key)}"
 
 
 def _by_age(nodes: Iterable[Raw]) -> list[Raw]:
@@ -146,10 +146,10 @@ def _text(subject: Subject, parts: _Sorted) -> str:
 
 
 def _section(name: str, items: list[str], most: int) -> str:
-    kept = items[-most:]
-    cut = len(items) - len(kept)
+    shown = items[-most:]
+    cut = len(items) - len(shown)
     head = [f"- ({cut} earlier ones are left out here; the sources have them)"] if cut else []
-    return "\n".join([f"## {name}", *head, *kept])
+    return "\n".join([f"## {name}", *head, *shown])
 
 
 def _said(node: Raw) -> str:
@@ -163,14 +163,14 @@ def _day(node: Raw, key: str = "") -> str:
 
 def _outcome(subject: Subject, parts: _Sorted) -> list[str]:
     state = subject.status.replace("_", " ") or "no work unit file"
-    said = [f"- {state}" + (f", lane {one_line(subject.lane, 100)}" if subject.lane else "")]
+    lines = [f"- {state}" + (f", lane {one_line(subject.lane, 100)}" if subject.lane else "")]
     last = [*parts.checkpoints, *parts.notes][-1:] if not parts.checkpoints else parts.checkpoints[-1:]
     for node in last:
-        said.append(f"- In the end ({_day(node)}): {_said(node)}{_progress(node)}")
+        lines.append(f"- In the end ({_day(node)}): {_said(node)}{_progress(node)}")
     open_ones = len(parts.open) + len(parts.pending)
     if open_ones:
-        said.append(f"- Still open: {len(parts.open)} found, {len(parts.pending)} to decide")
-    return said
+        lines.append(f"- Still open: {len(parts.open)} found, {len(parts.pending)} to decide")
+    return lines
 
 
 def _decision(node: Raw) -> str:
@@ -201,11 +201,11 @@ def _finding(node: Raw) -> str:
 
 
 def _next(parts: _Sorted) -> list[str]:
-    said = []
+    lines = []
     for node in parts.checkpoints[-1:]:
         if steps := meta(node, "nextSteps") or meta(node, "next_steps"):
-            said.append(f"- {one_line(steps, _ITEM_CHARS)}")
-    said += [
+            lines.append(f"- {one_line(steps, _ITEM_CHARS)}")
+    lines += [
         f"- Decide ({node['id']}): {one_line(meta(node, 'question'), 200) or _said(node)}" for node in parts.pending
     ]
-    return said + [f"- Judge what was found ({node['id']}): {_said(node)}" for node in parts.open]
+    return lines + [f"- Judge what was found ({node['id']}): {_said(node)}" for node in parts.open]

@@ -16,8 +16,8 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 def iso(seconds: float) -> str:
     """`1700000000.25` -> `2023-11-14T22:13:20.250Z`."""
     millis = round(seconds * 1000)
-    whole, rest = divmod(millis, 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{rest:03d}Z"
+    whole, fraction = divmod(millis, 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{fraction:03d}Z"
 
 
 def stamp(seconds: float) -> str:
@@ -62,12 +62,12 @@ def parse_duration(text: str) -> float:
 def moment(text: str, now: float) -> float:
     """Seconds since 1970 of an age before `now`, such as 2h, or of a date. ValueError where it is neither."""
     try:
-        found = now - parse_duration(text)
+        seconds = now - parse_duration(text)
     except ValueError:
-        found = parse_iso(text)
-    if not found < _FAR:
+        seconds = parse_iso(text)
+    if not seconds < _FAR:
         raise ValueError(f"{text!r} is too far ahead")
-    return max(0.0, found)
+    return max(0.0, seconds)
 
 
 def age(seconds: float) -> str:
@@ -100,8 +100,8 @@ def until(seconds: float) -> str:
 def clock(seconds: float) -> str:
     """A running time: `0:41`, `12:05`, `1:02:03`."""
     whole = max(0, int(seconds))
-    hours, rest = divmod(whole, 3600)
-    minutes, secs = divmod(rest, 60)
+    hours, remainder = divmod(whole, 3600)
+    minutes, secs = divmod(remainder, 60)
     return f"{hours}:{minutes:02d}:{secs:02d}" if hours else f"{minutes}:{secs:02d}"
 
 

@@ -64,14 +64,14 @@ def _wrong_parts(rule: ToolRule) -> tuple[str, str]:
 
 def in_words(rule: ToolRule) -> str:
     """The rule as a sentence for the model and the record."""
-    what = f"{rule.tool} on {rule.pattern}" if rule.pattern else rule.tool.replace("*", "every tool")
-    said = {
-        "run_first": f"{what} comes before every other tool",
-        "exit_loop": f"after {what} nothing more is called",
-        "constrain_child": f"after {what} comes only {' or '.join(rule.then)}",
-        "max_count": f"{what} at most {rule.count} time{'' if rule.count == 1 else 's'}",
-        "required_before_exit": f"{what} is needed before the end",
-        "requires_approval": f"{what} needs a person's word each time",
-        "deny": f"{what} is refused",
+    call = f"{rule.tool} on {rule.pattern}" if rule.pattern else rule.tool.replace("*", "every tool")
+    sentence = {
+        "run_first": f"{call} comes before every other tool",
+        "exit_loop": f"after {call} nothing more is called",
+        "constrain_child": f"after {call} comes only {' or '.join(rule.then)}",
+        "max_count": f"{call} at most {rule.count} time{'' if rule.count == 1 else 's'}",
+        "required_before_exit": f"{call} is needed before the end",
+        "requires_approval": f"{call} needs a person's word each time",
+        "deny": f"{call} is refused",
     }.get(rule.kind, rule.kind)
-    return f"{said} ({rule.why})" if rule.why else said
+    return f"{sentence} ({rule.why})" if rule.why else sentence

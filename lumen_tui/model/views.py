@@ -135,22 +135,22 @@ class HolderView(Plain):
 
 def fields_of(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any] | None:
     """The fields of `raw` that this kind knows, lists as tuples; None where one is of a wrong type."""
-    found = {}
+    values = {}
     for name in kind.__annotations__:
         if name not in raw:
             continue
         value = tuple(raw[name]) if isinstance(raw[name], list) else raw[name]
         if type(value) is not type(getattr(kind, name)) or (isinstance(value, tuple) and not _plain_texts(name, value)):
             return None
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _plain_texts(name: str, values: tuple[Any, ...]) -> bool:
     """Whether a list holds texts, or that of the decisions records of texts with a question."""
     if name != "decisions":
-        return all(isinstance(one, str) for one in values)
+        return all(isinstance(item, str) for item in values)
     return all(
-        isinstance(one, dict) and "question" in one and all(isinstance(text, str) for text in one.values())
-        for one in values
+        isinstance(item, dict) and "question" in item and all(isinstance(text, str) for text in item.values())
+        for item in values
     )

@@ -41,8 +41,8 @@ class Trace(Struct, frozen=True):
     @property
     def spent(self) -> tuple[int, float]:
         """Tokens and dollars of the tasks and loops in it, each counted once."""
-        found = {hop.id: hop for _, _, hop in rows(self) if hop.kind in ("task", "loop")}
-        return sum(hop.tokens for hop in found.values()), sum(hop.usd for hop in found.values())
+        hops = {hop.id: hop for _, _, hop in rows(self) if hop.kind in ("task", "loop")}
+        return sum(hop.tokens for hop in hops.values()), sum(hop.usd for hop in hops.values())
 
 
 class Row(NamedTuple):

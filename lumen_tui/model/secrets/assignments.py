@@ -69,23 +69,23 @@ def assignments(text: str) -> Iterator[Assigned]:
     """The secret values in `text` that a name gives away."""
     for form in (_ASSIGNED, _OPTION) if "--" in text else (_ASSIGNED,):
         place = 0
-        while found := form.search(text, place):
-            place = found.end("name") + 1
-            if kept := _judged(text, found):
-                yield kept
-                place = kept.end
+        while match := form.search(text, place):
+            place = match.end("name") + 1
+            if secret := _judged(text, match):
+                yield secret
+                place = secret.end
 
 
-def _judged(text: str, found: re.Match[str]) -> Assigned | None:
-    name = re.sub(r"[-.]", "_", found["name"].lower()).strip("_")
-    if not _MAY_TELL.search(name) or not _joined(found):
+def _judged(text: str, match: re.Match[str]) -> Assigned | None:
+    name = re.sub(r"[-.]", "_", match["name"].lower()).strip("_")
+    if not _MAY_TELL.search(name) or not _joined(match):
         return None
-    start, end = found.span("value")
-    quoted = found["open"][-1:] in ("'", '"', "`")
+    start, end = match.span("value")
+    quoted = match["open"][-1:] in ("'", '"', "`")
     if quoted:
-        end = _closing(text, start, found["open"][-1])
+        end = _closing(text, start, match["open"][-1])
     value = text[start : min(end, start + _LOOKED_AT)]
-    rule = _rule(name, value if quoted else value.rstrip(_TAIL), found)
+    rule = _rule(name, value if quoted else value.rstrip(_TAIL), match)
     if not rule:
         return None
     if not quoted:
@@ -93,12 +93,12 @@ def _judged(text: str, found: re.Match[str]) -> Assigned | None:
     return Assigned(start, start + len(text[start:end] if quoted else text[start:end].rstrip(_TAIL)), rule)
 
 
-def _joined(found: re.Match[str]) -> bool:
+def _joined(match: re.Match[str]) -> bool:
     """Whether the sign gives the value to the name: a comma stands in lists of words too."""
-    if found["sign"] != ",":
+    if match["sign"] != ",":
         return True
-    value = found["value"]
-    return bool(found["close"] and found["open"]) and "_" in found["name"] and not value.isalpha()
+    value = match["value"]
+    return bool(match["close"] and match["open"]) and "_" in match["name"] and not value.isalpha()
 
 
 def _closing(text: str, start: int, quote: str) -> int:
@@ -112,14 +112,14 @@ def _closing(text: str, start: int, quote: str) -> int:
     return end
 
 
-def _rule(name: str, value: str, found: re.Match[str]) -> str:
+def _rule(name: str, value: str, match: re.Match[str]) -> str:
     for rule in _vendors(name):
         if rule.form.fullmatch(value) and _random(value):
             return rule.name
     if _told(_PASSWORD, name):
-        return "password" if _is_password(name, value, found) else ""
+        return "password" if _is_password(name, value, match) else ""
     if _told(_KEY, name) and not _OTHER_NAME.search(name):
-        return "secret" if _is_key(value, found) else ""
+        return "secret" if _is_key(value, match) else ""
     return ""
 
 
@@ -137,37 +137,37 @@ def _holds(name: str, word: str) -> bool:
 
 def _told(words: re.Pattern[str], name: str) -> bool:
     """Whether the name ends with one of the words: `token` does, `token_count` does not."""
-    ends = [found.end() for found in words.finditer(name)]
+    ends = [match.end() for match in words.finditer(name)]
     return bool(ends) and _ENDS.fullmatch(name[ends[-1] :]) is not None
 
 
-def _is_password(name: str, value: str, found: re.Match[str]) -> bool:
+def _is_password(name: str, value: str, match: re.Match[str]) -> bool:
     if _NO_VALUE.match(value) or value.lower() in _WORDS or value.lower().strip("_") == name:
         return False
-    if found["open"]:
+    if match["open"]:
         return len(set(value)) > 2 and not value.endswith((": ", ":", "?"))
     if _CODE.search(value) or _CHAIN.fullmatch(value):
         return False
     if not value.replace("_", "").isalpha():
         return value.isdigit() or (len(set(value)) > 2 and not _VERSION.fullmatch(value))
-    return found["sign"] == "=" and "_" not in value and _alone(found)
+    return match["sign"] == "=" and "_" not in value and _alone(match)
 
 
-def _alone(found: re.Match[str]) -> bool:
+def _alone(match: re.Match[str]) -> bool:
     """Whether `name=value` stands as in a setting or an address, not among the arguments of a call."""
-    if found.end("name") + 1 != found.start("value"):
+    if match.end("name") + 1 != match.start("value"):
         return False
-    text = found.string
-    before, after = text[max(0, found.start() - 2) : found.start()], text[found.end("value") : found.end("value") + 1]
-    return not before.endswith((", ", "(")) and found["value"][-1] not in ",)" and after in ("", " ", "\n", "&", "\\")
+    text = match.string
+    before, after = text[max(0, match.start() - 2) : match.start()], text[match.end("value") : match.end("value") + 1]
+    return not before.endswith((", ", "(")) and match["value"][-1] not in ",)" and after in ("", " ", "\n", "&", "\\")
 
 
-def _is_key(value: str, found: re.Match[str]) -> bool:
+def _is_key(value: str, match: re.Match[str]) -> bool:
     if len(value) < 8 or _NO_VALUE.match(value) or _VERSION.fullmatch(value):
         return False
     if _CHAIN.fullmatch(value) and len(max(value.split("."), key=len)) < _LONG:
         return False
-    if " " in value or (not found["open"] and _CODE.search(value)) or "://" in value:
+    if " " in value or (not match["open"] and _CODE.search(value)) or "://" in value:
         return False
     return _random(value)
 

@@ -31,9 +31,11 @@ def mask(rule: str) -> str:
 
 def secrets(text: str) -> list[Secret]:
     """The secrets in `text`, in their order; where two overlap, they are one."""
-    found = sorted((*_tokens(text), *_shapes(text), *_named(text)), key=lambda one: (one.start, -one.end))
+    candidates = sorted(
+        (*_tokens(text), *_shapes(text), *_named(text)), key=lambda candidate: (candidate.start, -candidate.end)
+    )
     apart: list[Secret] = []
-    for secret in found:
+    for secret in candidates:
         if apart and secret.start < apart[-1].end:
             apart[-1] = apart[-1]._replace(end=max(secret.end, apart[-1].end))
         else:
@@ -44,9 +46,9 @@ def secrets(text: str) -> list[Secret]:
 def _tokens(text: str) -> Iterator[Secret]:
     for rule in token_rules():
         if rule.keyword in text:
-            for found in compiled(rule).finditer(text):
-                if (not rule.weak or _drawn(rule, found[0])) and not _within_data(text, found.start()):
-                    yield Secret(*found.span(), rule.name)
+            for match in compiled(rule).finditer(text):
+                if (not rule.weak or _drawn(rule, match[0])) and not _within_data(text, match.start()):
+                    yield Secret(*match.span(), rule.name)
 
 
 def _within_data(text: str, place: int) -> bool:
@@ -57,17 +59,17 @@ def _within_data(text: str, place: int) -> bool:
 
 def _drawn(rule: Rule, token: str) -> bool:
     """Whether a token with a short beginning looks drawn: words joined by dashes do not."""
-    rest = token[len(rule.template.partition("{")[0]) :]
-    return any(c.isdigit() for c in rest) and any(c.isalpha() for c in rest) and len(set(rest)) > 7
+    tail = token[len(rule.template.partition("{")[0]) :]
+    return any(c.isdigit() for c in tail) and any(c.isalpha() for c in tail) and len(set(tail)) > 7
 
 
 def _shapes(text: str) -> Iterator[Secret]:
     for shape in shapes.SHAPES:
         if any(keyword in text for keyword in shape.keywords):
-            for found in shapes.compiled(shape).finditer(text):
-                group = "secret" if "secret" in found.re.groupindex else 0
-                if not _STANDS_FOR.match(found[group]) and not _published(shape, text, found.start()):
-                    yield Secret(*found.span(group), shape.name)
+            for match in shapes.compiled(shape).finditer(text):
+                group = "secret" if "secret" in match.re.groupindex else 0
+                if not _STANDS_FOR.match(match[group]) and not _published(shape, text, match.start()):
+                    yield Secret(*match.span(group), shape.name)
     yield from (Secret(*place, "private-key") for place in shapes.ends(text))
     yield from (Secret(*place, "private-key-body") for place in shapes.bodies(text))
 
@@ -77,9 +79,9 @@ def _published(shape: shapes.Shape, text: str, place: int) -> bool:
 
 
 def _named(text: str) -> Iterator[Secret]:
-    for found in assignments(text):
-        if not text.startswith(MASKED, found.start):
-            yield Secret(*found)
+    for assignment in assignments(text):
+        if not text.startswith(MASKED, assignment.start):
+            yield Secret(*assignment)
 
 
 def masked(text: str, count: Callable[[str, str], None] | None = None) -> str:

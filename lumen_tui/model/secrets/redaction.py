@@ -38,7 +38,7 @@ def _named(text: str, redact: Redact, name: str) -> str:
     """A text whose field says that it is secret is masked as if the name stood before it."""
     if screen.telling(name):
         before = f'{name}: "'
-        given = redact(before + text)
-        if given.startswith(before):
-            return given[len(before) :]
+        masked = redact(before + text)
+        if masked.startswith(before):
+            return masked[len(before) :]
     return redact(text)

@@ -42,23 +42,23 @@ class Named(NamedTuple):
     form: re.Pattern[str]
 
 
-def _run(found: re.Match[str]) -> str:
-    uuid, alphabet, exact, least, most = found.groups()
+def _run(match: re.Match[str]) -> str:
+    uuid, alphabet, exact, least, most = match.groups()
     if uuid:
         return UUID
     letters = ALPHABETS[alphabet]
     if most or least == "1":
         return f"[{letters}]{{{least},{most or least}}}"
-    ends = f"(?![{letters}])" if exact and found.end() == len(found.string) else ""
+    ends = f"(?![{letters}])" if exact and match.end() == len(match.string) else ""
     return f"[{letters}]{{{least}}}{ends}" if exact else f"[{letters}]{{{least},}}"
 
 
 def pattern(template: str) -> str:
     """The regular expression of a template."""
     parts, end = [], 0
-    for found in _RUN.finditer(template):
-        parts += [re.escape(template[end : found.start()]), _run(found)]
-        end = found.end()
+    for match in _RUN.finditer(template):
+        parts += [re.escape(template[end : match.start()]), _run(match)]
+        end = match.end()
     return "".join((*parts, re.escape(template[end:])))
 
 
@@ -78,9 +78,9 @@ def compiled(rule: Rule) -> re.Pattern[str]:
 @lru_cache(None)
 def named_rules() -> tuple[Named, ...]:
     """The rules of `ASSIGNED`."""
-    made = []
+    rules = []
     for line in ASSIGNED.strip().splitlines():
         name, words, *forms = line.split()
         shapes = "|".join(UUID if form == "u" else f"[{ALPHABETS[form[0]]}]{{{form[1:]}}}" for form in forms)
-        made.append(Named(name, tuple(words.split(",")), re.compile(shapes, re.IGNORECASE)))
-    return tuple(made)
+        rules.append(Named(name, tuple(words.split(",")), re.compile(shapes, re.IGNORECASE)))
+    return tuple(rules)

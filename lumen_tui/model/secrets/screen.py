@@ -88,10 +88,10 @@ _NO_BASE64 = bytes(c if (c < 128 and chr(c).isalnum()) or c in b"+/" else 32 for
 
 
 def _by_start() -> dict[bytes, tuple[bytes, ...]]:
-    found: dict[bytes, tuple[bytes, ...]] = {}
+    starts: dict[bytes, tuple[bytes, ...]] = {}
     for start in _STARTS.split():
-        found[start[:3]] = (*found.get(start[:3], ()), start)
-    return found
+        starts[start[:3]] = (*starts.get(start[:3], ()), start)
+    return starts
 
 
 _BY_START = _by_start()

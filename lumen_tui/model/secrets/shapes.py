@@ -77,11 +77,11 @@ def compiled(shape: Shape) -> re.Pattern[str]:
 
 def bodies(text: str) -> Iterator[tuple[int, int]]:
     """Lines of a private key that stand alone."""
-    for found in _BODY.finditer(text):
-        letters = found[0]
+    for match in _BODY.finditer(text):
+        letters = match[0]
         mixed = any(c.isdigit() for c in letters) and not letters.isupper() and not letters.islower()
-        if mixed and len(set(letters)) > _DRAWN and not is_public(text, found.start()):
-            yield found.span()
+        if mixed and len(set(letters)) > _DRAWN and not is_public(text, match.start()):
+            yield match.span()
 
 
 _BEGIN = "-----BEGIN "
@@ -102,11 +102,11 @@ _LONGEST_KEY = 20_000  # characters
 def ends(text: str) -> Iterator[tuple[int, int]]:
     """The ends of private keys whose beginning was cut off."""
     begun = 0
-    for found in _END.finditer(text) if "PRIVATE KEY" in text else ():
-        start = max(begun, found.start() - _LONGEST_KEY)
-        if "-----BEGIN" not in text[start : found.start()]:
-            yield _body_start(text, start, found.start()), found.end()
-        begun = found.end()
+    for match in _END.finditer(text) if "PRIVATE KEY" in text else ():
+        start = max(begun, match.start() - _LONGEST_KEY)
+        if "-----BEGIN" not in text[start : match.start()]:
+            yield _body_start(text, start, match.start()), match.end()
+        begun = match.end()
 
 
 def _body_start(text: str, start: int, end: int) -> int:
