@@ -25,7 +25,9 @@ class ApprovalMonitor:
 
     def __init__(self, layout: Layout, log: EventLog, find: Find) -> None:
         """Use `find` to look up a task by its id."""
-        self._layout, self._log, self._find = layout, log, find
+        self._layout = layout
+        self._log = log
+        self._find = find
         self._stamp: Stamp | None = None
         self._told: set[str] | None = None  # the expired ones that stand in events.jsonl
 

@@ -7,7 +7,9 @@ import contextlib
 from lumen_tui.engine.events import EventLog
 from lumen_tui.storage.files import StoreError
 
-NO_ENGINE, STOOD_STILL, SLEPT = "no engine ran", "the engine stood still", "the machine slept"
+NO_ENGINE = "no engine ran"
+STOOD_STILL = "the engine stood still"
+SLEPT = "the machine slept"
 IDLE = "nothing new"  # a beat that finds nothing to do has done its work
 
 

@@ -27,7 +27,9 @@ class Budgets:
 
     def poll(self, config: BudgetConfig, now: float, *, costs: bool) -> None:
         """Take in new ledger entries and report changes. `costs`: tasks that start now use a model."""
-        self._config, self._day, self._costs = config, budget.day_of(now, config.day_starts), costs
+        self._config = config
+        self._day = budget.day_of(now, config.day_starts)
+        self._costs = costs
         for hold in self._ledger.give_up_dead(now):
             self._report_dead(hold, now)
         self.view = budget.view(self._ledger.book, config, now)

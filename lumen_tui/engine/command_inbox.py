@@ -38,7 +38,9 @@ class CommandInbox:
     """Follows commands.jsonl and answers each command in command-receipts.jsonl."""
 
     def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor) -> None:
-        self._store, self._log, self._supervisor = store, log, supervisor
+        self._store = store
+        self._log = log
+        self._supervisor = supervisor
         self.pauses = PauseControl(store.layout, log, supervisor.index)
         self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
@@ -67,7 +69,8 @@ class CommandInbox:
         while self._unanswered:
             self._answer(self._unanswered[0], now)
             self._unanswered.popleft()
-        requests, self._requests = self._requests, PendingRequests()
+        requests = self._requests
+        self._requests = PendingRequests()
         return requests
 
     def _read_new(self) -> None:

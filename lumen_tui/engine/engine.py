@@ -74,7 +74,9 @@ class Engine:
         self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
     ) -> None:
         """Drive `root`; without `loops` the main agent gets no turns, and tasks alone are driven."""
-        self.store, self._loops, self._listeners = Store(root), loops, listeners
+        self.store = Store(root)
+        self._loops = loops
+        self._listeners = listeners
         self.trouble, self.announced = "", ("", "")  # why the last beat or poll was cut off; see `idle_phase`
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
@@ -107,7 +109,8 @@ class Engine:
         self.beats = before.beat if before else 0
         self.next_due = now
         self._jumped_in = -2  # the beat in or after which the wall clock was moved
-        self._started_at, self._last = times.iso(now), (now, self.clock.running())
+        self._started_at = times.iso(now)
+        self._last = (now, self.clock.running())
         self.log = EventLog(self.store, self._listeners)
         self.beat_log = BeatLog(self.log)
         self.sandbox = SandboxMonitor(
@@ -235,7 +238,8 @@ class Engine:
             return self.clock.now()
 
         turn = self.loop.turn(self.config, now, asked=report.reason == "asked", begins=begins)
-        report.loop, report.skipped = turn.loop, turn.skipped
+        report.loop = turn.loop
+        report.skipped = turn.skipped
 
     def notice_jump(self, now: float) -> bool:
         """Return whether the wall clock was moved since the last call, and record that as an event."""

@@ -40,7 +40,8 @@ class EventLog:
     """Appends events under a sequence number that grows by one and survives restarts and rotation."""
 
     def __init__(self, store: Store, listeners: tuple[Listener, ...] = ()) -> None:
-        self._store, self._listeners = store, listeners
+        self._store = store
+        self._listeners = listeners
         self._previous = store.layout.earlier_events
         last = recent_events(store, 1)
         self.seq = last[-1].seq if last else self._last_rotated()

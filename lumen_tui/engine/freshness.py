@@ -31,7 +31,8 @@ class Freshness:
     """`begin` starts the probes of a beat, `poll` takes in what they found. Nothing here waits for a probe."""
 
     def __init__(self, store: Store, log: EventLog, rng: random.Random | None = None) -> None:
-        self._store, self._log = store, log
+        self._store = store
+        self._log = log
         self._rng = rng or random.Random()  # noqa: S311 - a sample, guards nothing
         self._index = FactIndex(store.layout)
         self._readings = FactReadings(store, self._index, log.add)
@@ -39,7 +40,8 @@ class Freshness:
         self._batch: Batch | None = None
         self._waiter: threading.Thread | None = None
         self._results: Results | None = None
-        self._began, self._cut = 0.0, False
+        self._began = 0.0
+        self._cut = False
         self._trouble = self._reported = ""  # why no probe could be made: now, and as it was told
 
     def close(self) -> None:
@@ -56,7 +58,8 @@ class Freshness:
         self.poll(now)
         if self._waiter is not None or not config.enabled:
             return
-        self._began, self._cut = now, False
+        self._began = now
+        self._cut = False
         self._waiter = threading.Thread(target=self._work, args=(config, now), name="probes", daemon=True)
         self._waiter.start()
 
@@ -82,7 +85,10 @@ class Freshness:
         """Take in the results of finished probes, dated by when they began."""
         if self._waiter is None or self._waiter.is_alive():
             return
-        results, self._results, self._waiter, self._batch = self._results or (), None, None, None
+        results = self._results or ()
+        self._results = None
+        self._waiter = None
+        self._batch = None
         if self._trouble and self._trouble != self._reported:
             self._log.add("probes_failed", f"no probe could be made: {self._trouble}", now)
         self._reported = self._trouble

@@ -118,7 +118,8 @@ class RemotePort:
         clock: Clock | None = None,
         client: str = "",
     ) -> None:
-        self.root, self.operator = root, operator
+        self.root = root
+        self.operator = operator
         self.client = client or f"room-{process.name(process.myself())}"
         self._read_only = read_only
         self._clock = clock or SystemClock()
@@ -250,7 +251,10 @@ class SnapshotStream:
     def __init__(
         self, reader: SnapshotReader, clock: Clock, turn: threading.Lock, read_only: Callable[[], str]
     ) -> None:
-        self._reader, self._clock, self._turn, self._read_only = reader, clock, turn, read_only
+        self._reader = reader
+        self._clock = clock
+        self._turn = turn
+        self._read_only = read_only
 
     def signed(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with the reason why nothing can be written, where there is one."""

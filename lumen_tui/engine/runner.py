@@ -39,7 +39,8 @@ class Runner:
     """Runs one opened engine until it is told to stop."""
 
     def __init__(self, engine: Engine, options: RunOptions) -> None:
-        self.engine, self.options = engine, options
+        self.engine = engine
+        self.options = options
         self.stop_reason = ""
         self._done_beats = 0
         self._folder_stamp = 0
@@ -204,7 +205,8 @@ class Runner:
             stamp = os.stat(self.engine.store.layout.tasks).st_mtime_ns
         except OSError:
             stamp = 0
-        moved, self._folder_stamp = stamp != self._folder_stamp, stamp
+        moved = stamp != self._folder_stamp
+        self._folder_stamp = stamp
         supervisor = self.engine.supervisor
         woken = supervisor.dispatcher.wakeups.happened()
         moved = moved or woken or supervisor.index.loading or self.engine.switch.changed()

@@ -20,7 +20,8 @@ class SandboxMonitor:
     """Keeps track of the tier in force. `tell` gets the tier and a sentence whenever it changes."""
 
     def __init__(self, layout: Layout, tell: Callable[[str, str], object]) -> None:
-        self._layout, self._notify = layout, tell
+        self._layout = layout
+        self._notify = tell
         self._tested = 0.0
         self._settings: SandboxConfig | None = None
         self.choice = TierChoice("")
@@ -37,7 +38,8 @@ class SandboxMonitor:
         """
         if settings == self._settings and running - self._tested < _EVERY:
             return
-        self._settings, self._tested = settings, running
+        self._settings = settings
+        self._tested = running
         results = tiers.test_all(self._layout.index, os.environ.get("PATH", os.defpath), settings)
         choice = tiers.choose(settings, results)
         if choice != self.choice:

@@ -32,7 +32,8 @@ class _StopSignals:
             asyncio.get_running_loop().add_signal_handler(number, self._hear, number)
 
     def _hear(self, number: int) -> None:
-        self.number, self.times = self.number or number, self.times + 1
+        self.number = self.number or number
+        self.times = self.times + 1
 
     @property
     def code(self) -> int:

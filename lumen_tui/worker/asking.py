@@ -41,7 +41,10 @@ class ApprovalClient:
     """Asks a person on behalf of one task."""
 
     def __init__(self, world: World, spec: Spec, events: Recorder, attempt: int = 1) -> None:
-        self._world, self._spec, self._events, self._attempt = world, spec, events, attempt
+        self._world = world
+        self._spec = spec
+        self._events = events
+        self._attempt = attempt
         self._layout = world.store.layout
 
     def ask(self, request: ApprovalRequest) -> ApprovalReply:

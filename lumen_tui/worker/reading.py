@@ -75,10 +75,14 @@ class Spender:
     """Sets the cost of each call aside before it is made, and settles it after."""
 
     def __init__(self, store: Store, config: Config, session: str) -> None:
-        self._store, self._config, self._session = store, config, session
-        self._ledger, self._me = Ledger(store.layout), process.myself()
+        self._store = store
+        self._config = config
+        self._session = session
+        self._ledger = Ledger(store.layout)
+        self._me = process.myself()
         self._hold: Entry | None = None
-        self.usd, self.tokens = 0.0, 0
+        self.usd = 0.0
+        self.tokens = 0
 
     def reserve(self, call: Reserve) -> None:
         """Set aside what a call may cost. Raises NoRoom if a cap has no room or the agent was killed."""
@@ -119,7 +123,8 @@ class Spender:
 
     def settle(self, usage: Usage) -> None:
         """Record what the last call cost."""
-        self.usd, self.tokens = self.usd + usage.usd, self.tokens + usage.tokens
+        self.usd += usage.usd
+        self.tokens += usage.tokens
         if self._hold is not None:
             self._ledger.settle(
                 self._hold.id, self._hold.day, time.time(), tokens=usage.tokens, usd=usage.usd, seconds=0.0

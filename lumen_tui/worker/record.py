@@ -30,8 +30,11 @@ class Recorder:
         redact: Callable[[str], str],
         guard: Callable[..., AbstractContextManager[None]],
     ) -> None:
-        self._journal, self._attempt, self._now = journal, attempt, now
-        self._redact, self._guard = redact, guard
+        self._journal = journal
+        self._attempt = attempt
+        self._now = now
+        self._redact = redact
+        self._guard = guard
         self.said = ""  # by the model since the last result: the words around the call that it makes
 
     def event(self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, **data: Any) -> None:

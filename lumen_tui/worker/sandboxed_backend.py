@@ -20,14 +20,17 @@ from lumen_tui.tools.sandbox.quarantine import report
 from lumen_tui.tools.sandbox.tiers import REFUSED
 
 # It brings its own runtime, which sets large pieces of address space aside, and works as long as the task does.
-_MEMORY, _CPU_SECONDS, _FILE_SIZE = 1 << 40, 86_400, 1 << 40
+_MEMORY = 1 << 40
+_CPU_SECONDS = 86_400
+_FILE_SIZE = 1 << 40
 
 
 class SandboxedProgram:
     """A program that was started, and its end."""
 
     def __init__(self, context: Context, started: sandboxed_command.SandboxedCommand) -> None:
-        self._context, self._started = context, started
+        self._context = context
+        self._started = started
         self._ended = False
 
     @property

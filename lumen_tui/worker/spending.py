@@ -34,7 +34,10 @@ class Spending:
     """Sets aside what a call can cost before it is made, waits where there is no room, settles what it did cost."""
 
     def __init__(self, world: World, tally: TaskTally, spec: Spec, events: Recorder) -> None:
-        self._world, self._tally, self._spec, self._events = world, tally, spec, events
+        self._world = world
+        self._tally = tally
+        self._spec = spec
+        self._events = events
         layout = world.store.layout
         self._ledger = Ledger(layout)
         self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
@@ -197,7 +200,8 @@ class Spending:
 
     def _mark(self) -> None:
         """Start counting work time from here."""
-        self._since, self._limit = self._world.monotonic(), self._world.stopper.ends
+        self._since = self._world.monotonic()
+        self._limit = self._world.stopper.ends
 
     def _lap(self) -> float:
         """Return the seconds of work since the last call, without waits for a person and rests.

@@ -39,10 +39,12 @@ class Stopper:
     def __init__(self, folder: Path, monotonic: Callable[[], float], now: Callable[[], float] = time.time) -> None:
         self.status = ""
         self.reason = ""
-        self._file, self._folder = folder / STOP_FILE, folder
+        self._file = folder / STOP_FILE
+        self._folder = folder
         self._after_step: _StopRequest | None = None
         self._resting = False
-        self._monotonic, self._now = monotonic, now
+        self._monotonic = monotonic
+        self._now = now
         self._ends = 0.0
         self._limit = 0.0
         self._guards = 0

@@ -98,7 +98,8 @@ class Task:
     """One task: its role, its toolbox, and the conversation that does it."""
 
     def __init__(self, world: World, tally: TaskTally) -> None:
-        self._world, self._tally = world, tally
+        self._world = world
+        self._tally = tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
         self._role = _role(world.store, self.spec)

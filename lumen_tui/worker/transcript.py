@@ -36,8 +36,11 @@ class Transcript:
         redact: Callable[[str], str],
         guard: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        self._path, self._cwd, self._now = path, str(cwd), now
-        self._redact, self._guard = redact, guard
+        self._path = path
+        self._cwd = str(cwd)
+        self._now = now
+        self._redact = redact
+        self._guard = guard
         self._last: str | None = None  # uuid of the line before
         self._model = "offline"
         self._message = ""  # id of the answer that is being written
@@ -57,7 +60,9 @@ class Transcript:
     def reserved(self, model: str) -> None:
         """Begin a new answer: a model call was reserved."""
         self._flush()
-        self._model, self._message, self._usage = model, f"msg_{shape.new_uuid()}", Usage()
+        self._model = model
+        self._message = f"msg_{shape.new_uuid()}"
+        self._usage = Usage()
         self._texts.clear()
 
     def said(self, kind: str, text: str) -> None:

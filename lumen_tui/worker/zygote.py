@@ -35,7 +35,8 @@ class ZygoteServer:
     """Serves one engine over one socket."""
 
     def __init__(self, channel: socket.socket, idle: float) -> None:
-        self._channel, self._idle = channel, idle
+        self._channel = channel
+        self._idle = idle
         self._children: set[int] = set()
         self._woken, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 

@@ -39,7 +39,9 @@ class CandidateGate:
     """Judges candidates; keeps what is known between calls and reads it again if another process wrote."""
 
     def __init__(self, layout: Layout, config: EvolutionConfig, *, dry_run: bool = False) -> None:
-        self._layout, self._config, self._dry = layout, config, dry_run
+        self._layout = layout
+        self._config = config
+        self._dry = dry_run
         self._stamp = (-1, -1, -1)
         self._known = KnownObservations((), config.merge_at)
         self._rejected: set[str] | None = None

@@ -50,11 +50,13 @@ class Learning:
     """Checks the constitution on each beat, and begins a pass where a session may have something new."""
 
     def __init__(self, layout: Layout, log: EventLog) -> None:
-        self._layout, self._log = layout, log
+        self._layout = layout
+        self._log = log
         self._job: asyncio.Task[None] | None = None
         self._stop = threading.Event()
         self._seen: object = None  # what `_looks` gave when the last pass began
-        self._store, self._tried = Store(layout.root), set[str]()
+        self._store = Store(layout.root)
+        self._tried = set[str]()
         self._ended: _Pass | None = None
         self._reported_fault = ""  # the constitution's fault that was told
         self._reported_models: dict[str, str] = {}  # the last word about each
@@ -127,7 +129,8 @@ class Learning:
             else:
                 self._go_on(ended, config, judge, now)
             if judge is not None:
-                ended.judge, ended.judge_failed = judge.done.summary, bool(judge.done.problem)
+                ended.judge = judge.done.summary
+                ended.judge_failed = bool(judge.done.problem)
             return ended
         except (ActionError, files.StoreError, OSError) as error:
             return _Pass(problem=str(error))
@@ -152,7 +155,9 @@ class Learning:
         read = self._read_along(config, own_sessions(self._layout), judge, now)
         linked = evolve.link_facts(self._store, now, self._tried, probe=not self._held_back())
         ended.again = linked.again or read.again
-        ended.facts, ended.model, ended.model_failed = linked.summary, read.summary, bool(read.problem)
+        ended.facts = linked.summary
+        ended.model = read.summary
+        ended.model_failed = bool(read.problem)
 
     def _read_along(
         self, config: EvolutionConfig, paths: list[Path], judge: ModelJudge | None, now: float
@@ -165,7 +170,8 @@ class Learning:
         return modelread.read(self._store, paths, now, is_own=lambda _: True, over=self._stop.is_set, judge=judge)
 
     def _report(self, now: float) -> None:
-        ended, self._ended = self._ended, None
+        ended = self._ended
+        self._ended = None
         if ended is None:
             return
         if ended.again:

@@ -64,7 +64,10 @@ class ModelJudge:
     """
 
     def __init__(self, store: Store, config: EvolutionConfig, *, over: Callable[[], bool], refusal: str = "") -> None:
-        self._store, self._config, self._over, self._refusal = store, config, over, refusal
+        self._store = store
+        self._config = config
+        self._over = over
+        self._refusal = refusal
         self.done = JudgingTotals()
 
     def opinion(self, batches: Iterable[Batch], now: float) -> Opinion | None:
@@ -98,14 +101,16 @@ class ModelJudge:
         refused = Judgement(problem=self._refusal)
         answer = refused if self._refusal else _answer(config, self._trial(cases), self._over)
         done = self.done
-        done.usd, done.tokens = done.usd + answer.usd, done.tokens + answer.tokens
+        done.usd += answer.usd
+        done.tokens += answer.tokens
         done.brain = one_line(answer.brain, 80) or done.brain
         if answer.problem:
             done.problem = one_line(answer.problem, 300)
             return
         redact = gate_rules(self._store.layout).redact
         objections = {key_of(cases[number - 1]): redact(reason) for number, reason in answer.against.items()}
-        done.asked, done.against = done.asked + len(cases), done.against + len(objections)
+        done.asked += len(cases)
+        done.against += len(objections)
         against |= objections
 
     def _trial(self, cases: list[Observation]) -> Trial:

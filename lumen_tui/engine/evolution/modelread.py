@@ -121,7 +121,9 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
     known = places.get(key)
     fits = known and known.offset <= os.fstat(fd).st_size and transcript_lines.tail_hash(fd, known.offset) == known.tail
     offset, line = (known.offset, known.line) if known and fits else (0, 0)
-    begun, entries, size = offset, list[Entry](), 0
+    begun = offset
+    entries = list[Entry]()
+    size = 0
     for behind, data in transcript_lines.lines_from(fd, offset):
         line, offset = line + 1, behind
         messages = [entry for entry in parser.entries(line, data) if entry.kind == "said"]
@@ -129,7 +131,9 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
         size += sum(len(entry.text) for entry in messages)
         if size >= _STRETCH:
             yield _Stretch(path, parser.session, entries, _place(key, path, fd, offset, line))
-            begun, entries, size = offset, [], 0
+            begun = offset
+            entries = []
+            size = 0
     if offset > begun:
         yield _Stretch(path, parser.session, entries, _place(key, path, fd, offset, line))
 
@@ -159,7 +163,8 @@ def _ask(
         Passage(entry.line, "person" if entry.person else "agent", entry.text) for entry in stretch.entries
     )
     answer = _answer(config, Order(str(store.root), stretch.session, passages), over)
-    done.usd, done.tokens = done.usd + answer.usd, done.tokens + answer.tokens
+    done.usd += answer.usd
+    done.tokens += answer.tokens
     done.brain = one_line(answer.brain, 80) or done.brain
     if answer.problem:
         done.problem = one_line(answer.problem, 300)

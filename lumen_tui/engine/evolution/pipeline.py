@@ -57,9 +57,13 @@ class EvolutionPipeline:
         progress: Progress | None = None,
         judge: ModelJudge | None = None,
     ) -> None:
-        self._layout, self._config, self.judge = layout, config, None if dry_run else judge
+        self._layout = layout
+        self._config = config
+        self.judge = None if dry_run else judge
         self._waiting: list[_Run] = []
-        self._dry, self._stop, self._progress = dry_run, stop, progress
+        self._dry = dry_run
+        self._stop = stop
+        self._progress = progress
         self.judging = CandidateGate(layout, config, dry_run=dry_run)
         self._places: dict[str, Place] = {}
         self._places_stamp = (-1, -1, -1)
@@ -102,7 +106,8 @@ class EvolutionPipeline:
         """Return the place that any process wrote last."""
         current = stamp(self._layout.read_sessions)
         if current != self._places_stamp:
-            self._places, self._places_stamp = evolved.places(self._layout), current
+            self._places = evolved.places(self._layout)
+            self._places_stamp = current
         return self._places.get(key)
 
     def is_unchanged(self, path: Path) -> bool:
@@ -123,7 +128,8 @@ class EvolutionPipeline:
 
     def settle(self, now: float) -> None:
         """Let the model judge what waits, and write it. Where it was ended before, that is read another time."""
-        runs, self._waiting = self._waiting, []
+        runs = self._waiting
+        self._waiting = []
         if not runs or self.judge is None:
             return
         opinion = self.judge.opinion([(run.buffer, run.held) for run in runs], now)
@@ -141,7 +147,11 @@ class _Run:
     def __init__(
         self, evolving: EvolutionPipeline, fd: int, path: Path, key: str, report: Report, place: Place | None
     ) -> None:
-        self._evolving, self._fd, self._path, self.key, self._report = evolving, fd, path, key, report
+        self._evolving = evolving
+        self._fd = fd
+        self._path = path
+        self.key = key
+        self._report = report
         self._before = place
         self._layout, self._dry, self._stop, self._progress = evolving.parts
         self._offset = place.offset if place else 0
@@ -174,7 +184,8 @@ class _Run:
         self._report_progress(begun, size)
 
     def _report_progress(self, begun: int, size: int) -> None:
-        self._report.bytes, self._report.lines = self._offset - begun, self._line - self._first
+        self._report.bytes = self._offset - begun
+        self._report.lines = self._line - self._first
         if self._progress is not None:
             self._progress(self._report, size)
 
@@ -198,7 +209,9 @@ class _Run:
     def settle(self, opinion: Opinion | None, now: float) -> None:
         """Write with what the model holds against it; nothing where it was ended before it said something."""
         if opinion is None:
-            self.buffer, self._kept, self._report.finished = [], False, False
+            self.buffer = []
+            self._kept = False
+            self._report.finished = False
         else:
             self._kept = self._write(opinion, now)
 

@@ -41,7 +41,8 @@ class HookNews:
     """Follows the outcomes in the hooks' journal from now on."""
 
     def __init__(self, store: Store, log: EventLog, now: float) -> None:
-        self._log, self._after = log, now
+        self._log = log
+        self._after = now
         self._follower = Follower(store.root / hook_journal.NAME)
         self._generation = self._follower.generation
         try:
@@ -58,7 +59,8 @@ class HookNews:
             offset, data = self._follower.poll(_MOST)
         except (files.StoreError, OSError):
             return  # it is told as a problem by whoever shows the journal
-        restarted, self._generation = self._generation != self._follower.generation, self._follower.generation
+        restarted = self._generation != self._follower.generation
+        self._generation = self._follower.generation
         until = self._after if restarted else 0.0
         for _, line in split_lines(data, offset):
             if b'"outcome"' in line:

@@ -38,7 +38,8 @@ class Constraints:
     """Finds the constraints in force for one state folder; reads again only what has changed."""
 
     def __init__(self, layout: Layout) -> None:
-        self._layout, self._ledger = layout, Ledger(layout)
+        self._layout = layout
+        self._ledger = Ledger(layout)
         self._units = Stamped(lambda: work_units.unit_files(layout), lambda: work_units.list_units(layout)[0])
 
     def in_force(self, config: Config, now: float) -> tuple[str, ...]:

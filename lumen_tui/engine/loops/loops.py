@@ -50,7 +50,10 @@ class MainLoop:
     """Runs loops and keeps their numbers: never back, never twice."""
 
     def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor, *, today: Today) -> None:
-        self._store, self._log, self._supervisor, self._today = store, log, supervisor, today
+        self._store = store
+        self._log = log
+        self._supervisor = supervisor
+        self._today = today
         self.state = read_json(store.layout.loop_state, LoopState)
         self._session = LoopSession(store, supervisor)
         self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
@@ -87,7 +90,8 @@ class MainLoop:
         What was no news stays none: the next look begins behind it, not at the last loop's cursor.
         """
         if self._cursor_key != (self.state, config.agent.name):
-            self._cursor_key, self._cursor = (self.state, config.agent.name), self.state.cursor if self.state else {}
+            self._cursor_key = (self.state, config.agent.name)
+            self._cursor = self.state.cursor if self.state else {}
         news = gather(self._store, self._log, self._cursor, config.agent.name)
         if not news:
             self._cursor = news.cursor
@@ -191,7 +195,8 @@ class Arrivals:
     """Detects what came in since the last poll, so that unread news asks for one beat, not for one after another."""
 
     def __init__(self, layout: Layout, loop: MainLoop) -> None:
-        self._layout, self._loop = layout, loop
+        self._layout = layout
+        self._loop = loop
         self._mail, self._work, self._approvals = self._stamps()
 
     def _stamps(self) -> tuple[tuple[Stamp, Stamp], Stamp, Stamp]:

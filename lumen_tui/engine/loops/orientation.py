@@ -56,7 +56,12 @@ def orientation(layout: Layout, folder: Path, ended: Exit) -> Orientation:
 
 
 def _from_events(folder: Path, attempt: int) -> Orientation:
-    began, at, reads, spent, usd, first = 0.0, 0.0, 0, 0, 0.0, ""
+    began = 0.0
+    at = 0.0
+    reads = 0
+    spent = 0
+    usd = 0.0
+    first = ""
     for event in _events(folder):
         if event.attempt != attempt:
             continue

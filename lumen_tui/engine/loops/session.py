@@ -42,7 +42,8 @@ class LoopSession:
     """The session that is at work, if any. Only one is at a time."""
 
     def __init__(self, store: Store, supervisor: TaskSupervisor) -> None:
-        self._store, self._supervisor = store, supervisor
+        self._store = store
+        self._supervisor = supervisor
         self.open = read_json(store.layout.open_loop, OpenLoop)
         self.capsules = Capsules(store.layout)
 

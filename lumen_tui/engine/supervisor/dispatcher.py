@@ -53,7 +53,10 @@ class Dispatcher:
     """Starts queued tasks up to the limits, and keeps the processes it started."""
 
     def __init__(self, store: Store, log: EventLog, index: TaskIndex, *, epoch: int) -> None:
-        self._store, self._log, self._index, self._epoch = store, log, index, epoch
+        self._store = store
+        self._log = log
+        self._index = index
+        self._epoch = epoch
         self._children: dict[str, Popen[bytes]] = {}
         self._codes: dict[str, int] = {}  # exit codes of workers that ended, negative for a signal
         self._busy = True  # whether a task was started since the last zygote was made

@@ -25,7 +25,9 @@ class PauseControl:
     """Puts pauses into force, and ends them on request or when their time is over."""
 
     def __init__(self, layout: Layout, log: EventLog, index: TaskIndex) -> None:
-        self._layout, self._log, self._index = layout, log, index
+        self._layout = layout
+        self._log = log
+        self._index = index
         self._all = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
         self._parts = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
 
@@ -138,7 +140,9 @@ class KillSwitch:
     """Watches kill.json: ends the workers while it is there, records when it comes and goes."""
 
     def __init__(self, store: Store, log: EventLog, running: Clock) -> None:
-        self._layout, self._log, self._running = store.layout, log, running
+        self._layout = store.layout
+        self._log = log
+        self._running = running
         self.kill: Kill | None = None
 
     def changed(self) -> bool:
@@ -147,7 +151,8 @@ class KillSwitch:
 
     def poll(self, now: float) -> Kill | None:
         """Return the kill in force, with no worker left alive; None if there is none."""
-        before, self.kill = self.kill, read_kill(self._layout)
+        before = self.kill
+        self.kill = read_kill(self._layout)
         if self.kill is not None:
             ended = end_all(self._layout, self.kill, now, self._running)
             if before is None or ended:
@@ -161,7 +166,8 @@ class RestartLimiter:
     """A circuit breaker: pauses a role too many of whose workers ended without an exit record."""
 
     def __init__(self, layout: Layout, log: EventLog) -> None:
-        self._layout, self._log = layout, log
+        self._layout = layout
+        self._log = log
         self._times: dict[str, deque[float]] = {}
 
     def note(self, role: str, config: WorkersConfig, *, running: float, now: float) -> None:

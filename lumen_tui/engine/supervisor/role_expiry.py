@@ -18,7 +18,8 @@ class RoleExpiry:
     """Fires roles whose time is over, once per beat. Roles are read again only if a file of theirs changed."""
 
     def __init__(self, store: Store, log: EventLog) -> None:
-        self._store, self._log = store, log
+        self._store = store
+        self._log = log
         self._ends: Stamped[list[tuple[float, str]]] = Stamped(self._files, self._read)
 
     def _files(self) -> list[Path]:

@@ -74,7 +74,8 @@ class TaskSupervisor:
     """Owns the workers of one engine."""
 
     def __init__(self, store: Store, log: EventLog, *, epoch: int, clock: Clock | None = None) -> None:
-        self._store, self._log = store, log
+        self._store = store
+        self._log = log
         self._clock = clock or SystemClock()
         self._restart_limiter = RestartLimiter(store.layout, log)
         self._remembers = -1  # the revision of the index whose tasks alone are remembered
@@ -127,7 +128,8 @@ class TaskSupervisor:
         """Keep nothing of tasks that were archived or taken away: an engine runs for months."""
         if self._remembers == self.index.revision:
             return
-        self._remembers, begun = self.index.revision, {view.id for view in self.index.begun()}
+        self._remembers = self.index.revision
+        begun = {view.id for view in self.index.begun()}
         self._met = {attempt: since for attempt, since in self._met.items() if attempt[0] in begun}
         self._collected = {attempt for attempt in self._collected if attempt[0] in begun}
         self._settled &= begun

@@ -152,7 +152,8 @@ class ZygoteClient:
         """Return the workers that ended since the last call."""
         self.receive()
         _forgotten[:] = [child for child in _forgotten if child.poll() is None]
-        ended, self._ended = self._ended, []
+        ended = self._ended
+        self._ended = []
         return ended
 
     def retire(self) -> None:
