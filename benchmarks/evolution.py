@@ -34,7 +34,8 @@ def _said(number: int, chance: random.Random) -> str:
 def _records(number: int, chance: random.Random) -> Iterator[dict[str, Any]]:
     yield {"type": "user", "message": {"role": "user", "content": _said(number, chance)}}
     for place in range(3):
-        call, bad = f"t{number}.{place}", chance.random() < 0.2
+        call = f"t{number}.{place}"
+        bad = chance.random() < 0.2
         command = chance.choice(_COMMANDS).format(number % 50)
         words = " ".join(chance.choices(_WORDS, k=60))
         use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}

@@ -74,7 +74,8 @@ def _read_most(layout: Layout) -> None:
 
 
 def _signal_rows(root: Path, runs: int) -> Iterator[Row]:
-    python, words = sys.executable, ["--state", str(root), "signal", "a bench was here"]
+    python = sys.executable
+    words = ["--state", str(root), "signal", "a bench was here"]
     empty = repeat([python, "-I", "-S", "-c", "pass"], runs)
     bare = repeat([python, "-I", "-S", "-c", BARE, *words], runs)
     other = ("python -I -S -c pass", share(empty, 50))
@@ -91,7 +92,8 @@ def _signal_rows(root: Path, runs: int) -> Iterator[Row]:
 
 
 def _inbox_rows(layout: Layout, runs: int) -> Iterator[Row]:
-    python, verb = sys.executable, ["--state", str(layout.root), "inbox", "--no-mark"]
+    python = sys.executable
+    verb = ["--state", str(layout.root), "inbox", "--no-mark"]
     loop = repeat([python, "-c", PARSE_ALL, str(layout.signals)], 1)
     loop_peak = peak(PARSE_ALL, str(layout.signals))
     other = "json.loads of each line"

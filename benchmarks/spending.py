@@ -36,13 +36,16 @@ def measure(folder: Path) -> Iterator[Row]:
 def _calls(root: Path) -> Iterator[Row]:
     layout = Layout(root)
     layout.create()
-    day, me = iso(time.time())[:10], process.myself()
+    day = iso(time.time())[:10]
+    me = process.myself()
     known = Entry(new_call(), SPENT, iso(time.time()), day, "tsk-a", 1, "researcher", "model", 1000, 0.001)
     line = msgspec.json.encode(known)
     lines = [line.replace(known.id.encode(), b"spd-%013d" % number) + b"\n" for number in range(_LINES)]
     files.append(layout.spend, b"".join(lines))
     Ledger(layout).refresh()
-    starts, holds, settles = [], [], []
+    starts = []
+    holds = []
+    settles = []
     for _ in range(15):
         began = time.perf_counter()
         ledger = Ledger(layout)

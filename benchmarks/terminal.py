@@ -48,7 +48,8 @@ class Terminal:
     def __init__(
         self, command: list[str], *, columns: int = 120, rows: int = 40, env: dict[str, str] | None = None
     ) -> None:
-        self.columns, self.rows = columns, rows
+        self.columns = columns
+        self.rows = rows
         self.chunks: list[tuple[float, bytes]] = []
         self.ended = False
         self.master, slave = os.openpty()
@@ -121,9 +122,12 @@ class Terminal:
     def react(self, keys: bytes, *, quiet: float = 0.03, timeout: float = 1.0) -> tuple[float, int]:
         """Type keys; return (ms until the last byte of the reaction, its bytes); (0, 0) where nothing came."""
         at = self.send(keys)
-        count, last, tail = 0, at, b""
+        count = 0
+        last = at
+        tail = b""
         while data := self.read(quiet if count else timeout):
-            count, last = count + len(data), self.chunks[-1][0]
+            count = count + len(data)
+            last = self.chunks[-1][0]
             tail = (tail + data)[-16:]
             if tail.endswith(SYNC_END):
                 break

@@ -118,7 +118,7 @@ def put_lines(store: Store, change: Change) -> None:
     later = _later(store, path, at, lines.size)
     try:
         imported_lines.cut(path, at, lines.size, later)
-    except rewriting.Moved as error:
+    except rewriting.JournalReplaced as error:
         raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
 
 

@@ -10,7 +10,7 @@ from lumen_tui.actions.checks import nearest
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.fast import light
 from lumen_tui.cli.lumenflow import mem
-from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, Usage, build_parser
+from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, UsageError, build_parser
 from lumen_tui.cli.session import Session, by_agent, talk
 from lumen_tui.model.ids import BadId
 from lumen_tui.storage.files import StoreError
@@ -60,7 +60,7 @@ def _run(argv: list[str]) -> int:
         if not args.without_state:
             session.must_exist()
         return int(args.run(session, args) or DONE)
-    except Usage as error:
+    except UsageError as error:
         return _refuse(str(error), error.candidates, BAD_INPUT)
     except ActionError as error:
         return _refuse(str(error), error.candidates, NOT_FOUND if error.missing else BAD_INPUT)
@@ -93,13 +93,13 @@ def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
         elif text := (value if equals else next(remaining, "")):
             options[name] = text
         else:
-            raise Usage(f"{name} needs a value")
+            raise UsageError(f"{name} needs a value")
     return options, words
 
 
 def _disable_masking() -> None:
     if by_agent():
-        raise Usage(f"{VERBATIM} is the operator's word: an agent's secrets are masked")
+        raise UsageError(f"{VERBATIM} is the operator's word: an agent's secrets are masked")
     PROCESS.verbatim = True
 
 
@@ -115,4 +115,4 @@ def _check_command(words: list[str]) -> None:
         words += ["--help"] if words[0] != "--help" else []
     elif not words[0].startswith("-") and words[0] not in COMMANDS:
         known = (*COMMANDS, *ELSEWHERE)
-        raise Usage(f"there is no command {words[0]!r}; `lumen-tui help` lists them", nearest(words[0], known))
+        raise UsageError(f"there is no command {words[0]!r}; `lumen-tui help` lists them", nearest(words[0], known))

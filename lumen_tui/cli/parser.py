@@ -48,7 +48,7 @@ COMMANDS = tuple(name for names in PARTS.values() for name in names)
 ELSEWHERE = ("run",)  # commands that do not come through here
 
 
-class Usage(Exception):
+class UsageError(Exception):
     """Arguments that make no command, with the nearest right words."""
 
     def __init__(self, text: str, candidates: tuple[str, ...] = ()) -> None:
@@ -71,7 +71,7 @@ class Parser(argparse.ArgumentParser):
         if message.endswith("required: COMMAND") and self._subparsers is not None:
             names = [name for action in self._subparsers._group_actions for name in action.choices or ()]
             message = f"{self.prog.partition(' ')[2] or 'lumen-tui'} needs one of {', '.join(names)}"
-        raise Usage(f"{message}; see `{self.prog} --help`", candidates)
+        raise UsageError(f"{message}; see `{self.prog} --help`", candidates)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options here, where this command's own are known."""
@@ -85,10 +85,10 @@ class Parser(argparse.ArgumentParser):
             words = [str(choice) for choice in action.choices if choice != ""]
             name = action.metavar or action.dest
             text = f"{name} {value!r} is unknown: one of {', '.join(words)}"
-            raise Usage(text, nearest(str(value), words))
+            raise UsageError(text, nearest(str(value), words))
 
 
-class Group:
+class CommandGroup:
     """The commands below one parser. `add` declares one: its name, what it does, an example."""
 
     def __init__(self, parser: Parser, noun: str) -> None:
@@ -102,10 +102,10 @@ class Group:
         parser.set_defaults(run=run, without_state=False)
         return parser
 
-    def group(self, name: str, text: str) -> Group:
+    def group(self, name: str, text: str) -> CommandGroup:
         """Return a group for commands of two words that begin with `name`."""
         parser: Parser = self._parsers.add_parser(name, help=text, description=text)
-        return Group(parser, "COMMAND")
+        return CommandGroup(parser, "COMMAND")
 
 
 def build_parser(verb: str = "") -> Parser:
@@ -117,7 +117,7 @@ def build_parser(verb: str = "") -> Parser:
         "--verbatim writes what you give as it is: else secrets in it are masked, and the command says so.\n"
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found",
     )
-    commands = Group(parser, "COMMAND")
+    commands = CommandGroup(parser, "COMMAND")
     for part, names in PARTS.items():
         if verb in names or verb not in COMMANDS:
             importlib.import_module(f"lumen_tui.cli.commands.{part}").declare(commands)

@@ -190,7 +190,8 @@ class locked_log:  # noqa: N801 - used like a function; contextlib would cost th
     """
 
     def __init__(self, path: StrPath, *, durable: bool = True) -> None:
-        self._path, self._durable = path, durable
+        self._path = path
+        self._durable = durable
         self._fd = -1
 
     def __enter__(self) -> int:

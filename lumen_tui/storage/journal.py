@@ -147,7 +147,8 @@ class Follower:
 
     def resume(self, place: tuple[int, int, int]) -> None:
         """Go on at the position of an earlier follower. On another file it begins at the first line."""
-        self._identity, self.offset = place[:2], place[2]
+        self._identity = place[:2]
+        self.offset = place[2]
 
     def _stat(self) -> tuple[tuple[int, int] | None, int]:
         try:

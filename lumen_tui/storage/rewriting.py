@@ -15,15 +15,15 @@ Blocks = Iterator[bytes]
 Change = Callable[[Blocks], Iterable[bytes]]
 
 
-class Moved(Exception):
+class JournalReplaced(Exception):
     """The journal was rewritten by somebody else meanwhile: nothing was done."""
 
 
 def beside(path: files.StrPath, change: Change, last: Callable[[], None] = lambda: None, *, of: int = -1) -> None:
     """Replace the content by `change(blocks)`, called twice: for what is there, and for what came since.
 
-    Blocks are whole lines. `last` is called under the lock, before the new file takes its place. Raise Moved where
-    the file was replaced meanwhile, or is not the open file `of`, where one is given.
+    Blocks are whole lines. `last` is called under the lock, before the new file takes its place. Raise JournalReplaced
+    where the file was replaced meanwhile, or is not the open file `of`, where one is given.
     """
     fd = files.open_plain(path)
     try:
@@ -78,7 +78,7 @@ def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change
 
 def _must_be_same(fd: int, other: int) -> None:
     if not os.path.sameopenfile(fd, other):
-        raise Moved
+        raise JournalReplaced
 
 
 def lines(path: files.StrPath, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> int:
@@ -96,7 +96,7 @@ def lines(path: files.StrPath, change: Callable[[Iterator[bytes]], Iterable[byte
         removed = 0
         try:
             beside(path, by_line)
-        except Moved:
+        except JournalReplaced:
             continue
         return removed
     raise files.NotWritten(f"{path} is being rewritten again and again; nothing was written: try again")

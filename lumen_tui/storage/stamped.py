@@ -24,7 +24,8 @@ class Stamped(Generic[T]):
     """A value read from some paths; `refresh` reads it again only where one of them changed."""
 
     def __init__(self, paths: Callable[[], list[Path]], load: Callable[[], T]) -> None:
-        self._paths, self._load = paths, load
+        self._paths = paths
+        self._load = load
         self._stamps: list[Stamp] | None = None
         self._value: T | None = None
         self.revision = 0

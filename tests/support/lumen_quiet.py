@@ -84,7 +84,8 @@ def ends(loop: asyncio.AbstractEventLoop) -> None:
 def install() -> None:
     """Let every pilot of this process wait until the room is idle."""
     textual.app.wait_for_idle = textual.pilot.wait_for_idle = rest  # type: ignore[attr-defined,assignment]
-    to_thread, submit = asyncio.to_thread, Bridge.submit
+    to_thread = asyncio.to_thread
+    submit = Bridge.submit
 
     async def counted_thread(do: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         loop = asyncio.get_running_loop()

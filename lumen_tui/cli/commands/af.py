@@ -13,14 +13,14 @@ from lumen_tui.model.text import one_line, safe
 
 if TYPE_CHECKING:
     from lumen_tui.actions.agentfile import Plan
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.model.agentmessages import AfMessage
     from lumen_tui.store.memory.agent_files import Clean
 
 _NONE = "none"
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("af", "Agent files (.af, of Letta): memory blocks, archive and messages, out and in.")
     export = group.add("export", run_export, "Write an agent file; no key and no setting is in it.", "af export ann.af")

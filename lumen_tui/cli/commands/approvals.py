@@ -18,13 +18,13 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
 _CALL = 300  # characters of a call on its line
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     yes = commands.add("approve", run_approve, "Allow calls that wait for a word.", "approve 7f2k 8c1m")
     yes.add_argument("ids", nargs="+", metavar="ID", help="the question, or the beginning of its id")

@@ -15,10 +15,10 @@ from lumen_tui.model.archive import KINDS, USUAL, Passage
 from lumen_tui.store.memory import archive
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module; `archive ID` is another one."""
     insert = commands.add(
         "archive-insert",

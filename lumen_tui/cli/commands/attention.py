@@ -13,12 +13,12 @@ from lumen_tui.model.attention import can_wait, for_an_hour
 from lumen_tui.model.snapshot import Attention, Snapshot
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _ROW = "the name in its row of `attention list`; a unique beginning will do"
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("attention", "What needs a person: the same list as `!` in the room.")
     listing = group.add("list", run_list, "What needs a person, and what is put off.", "attention list")

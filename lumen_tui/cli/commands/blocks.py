@@ -15,10 +15,10 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.store.memory import blocks
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("blocks", "Memory blocks: what the main agent always has before it.")
     parsers = [
@@ -33,17 +33,17 @@ def declare(commands: Group) -> None:
         command.add_argument("--json", action="store_true", help="one JSON document")
 
 
-def _named(group: Group, name: str, run: Any, text: str, example: str) -> Parser:
+def _named(group: CommandGroup, name: str, run: Any, text: str, example: str) -> Parser:
     command = group.add(name, run, text, f"blocks {name} {example}")
     command.add_argument("name", metavar="NAME")
     return command
 
 
-def _show(group: Group) -> Parser:
+def _show(group: CommandGroup) -> Parser:
     return _named(group, "show", run_show, "One block: what is said of it, and its text.", "human")
 
 
-def _new(group: Group) -> Parser:
+def _new(group: CommandGroup) -> Parser:
     new = _named(group, "new", run_new, "Make a block.", 'projects "Site: launch in May." --limit 5000')
     new.add_argument("text", nargs="?", default="")
     new.add_argument("-f", "--file", default="", help="the text from this file; - is standard input")
@@ -53,7 +53,7 @@ def _new(group: Group) -> Parser:
     return new
 
 
-def _writing(group: Group) -> list[Parser]:
+def _writing(group: CommandGroup) -> list[Parser]:
     append = _named(group, "append", run_append, "Put a text behind what is there.", 'human "Likes short answers."')
     replace = _named(group, "replace", run_replace, "Replace a text that stands there once.", "human Kyiv Lviv")
     replace.add_argument("old", metavar="OLD")
@@ -70,7 +70,7 @@ def _writing(group: Group) -> list[Parser]:
     return [append, replace, patch, rethink]
 
 
-def _fields(group: Group) -> list[Parser]:
+def _fields(group: CommandGroup) -> list[Parser]:
     lock = _named(group, "lock", run_lock, "Let nobody write it, agent or person.", "persona")
     unlock = _named(group, "unlock", run_unlock, "Let it be written again.", "persona")
     change = _named(group, "set", run_set, "Change its limit, its description or who may write.", "human --limit 9000")
@@ -82,7 +82,7 @@ def _fields(group: Group) -> list[Parser]:
     return [lock, unlock, change]
 
 
-def _history(group: Group) -> list[Parser]:
+def _history(group: CommandGroup) -> list[Parser]:
     history = _named(group, "history", run_history, "Every step of a block, the newest last.", "human --diff")
     history.add_argument("--diff", action="store_true", help="with what each step changed")
     restore = _named(group, "restore", run_restore, "Put an earlier text back, byte for byte.", "human --step 3")

@@ -15,13 +15,13 @@ from lumen_tui.model.tasks import Budget
 from lumen_tui.store.ledger.spending import spend_report
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST = 10  # tasks that are listed for people
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     page = commands.add(
         "budget",

@@ -12,10 +12,10 @@ from lumen_tui.model.capsule import LEAST, Capsule
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     text = "What the next loop would wake with, within its budget of tokens; what was cut is told."
     command = commands.add("capsule", run_capsule, text, "capsule --budget 800")

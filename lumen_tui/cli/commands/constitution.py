@@ -9,12 +9,12 @@ from lumen_tui.cli.session import Session, document, print_outcome, say, talk
 from lumen_tui.model import times
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _SHIPPED = "this one comes with the program: write your own to {}, then `constitution approve`"
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("constitution", "The principles that evolution cannot change.")
     for name, run_it, text in (

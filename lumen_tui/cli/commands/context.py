@@ -11,10 +11,10 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model.page import Block
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     block = commands.add(
         "context", run_context, "What an agent should know of a work unit before it begins.", "context --wu WU-042"

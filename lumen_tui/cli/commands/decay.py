@@ -19,14 +19,14 @@ from lumen_tui.store.memory.age_index import AgeIndex
 from lumen_tui.store.signals.retention import CleanupCounts
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 _MOST_SHOWN = 100  # of a list for people; --json has all of them
 _NOTHING = 3
 _FEW_STEPS = 20  # per cent of the first step; smaller ones are worth showing
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     fade = commands.add(
         "decay", run_decay, "Archive what nobody has touched for long.", "decay --dry-run --at 2027-01-31"
@@ -53,7 +53,7 @@ def declare(commands: Group) -> None:
     _declare_signals(commands)
 
 
-def _declare_signals(commands: Group) -> None:
+def _declare_signals(commands: CommandGroup) -> None:
     signals = commands.add(
         "signal-cleanup",
         run_signals,

@@ -15,11 +15,11 @@ from lumen_tui.engine.doctor.finding import NOTE, DoctorReport, Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.tools.sandbox.selftest import TierTest
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the command of this module."""
     doctor = commands.add("doctor", run, "Look through the state folder for what is wrong.", "doctor --fix")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended, and say what was done")
@@ -51,7 +51,8 @@ def run(session: Session, args: Namespace) -> int:
 
 
 def _verdict(report: DoctorReport, fixed: bool) -> str:
-    remaining, fixable = len(report.left), sum(finding.mendable for finding in report.left)
+    remaining = len(report.left)
+    fixable = sum(finding.mendable for finding in report.left)
     parts = [f"{sum(bool(finding.mended) for finding in report.findings)} mended"] if fixed else []
     parts.append(f"{remaining} problem{'' if remaining == 1 else 's'} left" if remaining else "healthy")
     return ", ".join(parts) + (f"; `doctor --fix` mends {fixable}" if fixable and not fixed else "")

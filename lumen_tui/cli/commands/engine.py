@@ -9,12 +9,12 @@ from lumen_tui.cli.commands.tasks import seconds_of
 from lumen_tui.cli.session import Session, say, talk
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 _SCOPES = "all (as without it), loop, role NAME, or worker ID"
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     pause = commands.add("pause", run_pause, "Start nothing new, or let workers rest.", "pause worker 7f2 --for 2h")
     _scope(pause)

@@ -16,7 +16,7 @@ from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, Status
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.judging import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
@@ -28,7 +28,7 @@ _WATCH_SECONDS = 2.0
 _LARGE = 4 * 1024 * 1024  # bytes from which progress is shown
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     evolve = commands.add(
         "evolve",
@@ -90,7 +90,8 @@ def run(session: Session, args: Namespace) -> int:
 
     config = _config(session)
     evolve.check_constitution(session.layout)
-    progress, judge = _progress if _is_person() else None, _judge(session, config)
+    progress = _progress if _is_person() else None
+    judge = _judge(session, config)
     evolving = EvolutionPipeline(session.layout, config, dry_run=args.dry_run, progress=progress, judge=judge)
     tried: set[str] = set()
     before: set[str] = set()
@@ -132,7 +133,8 @@ def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
 
     if judge is None:
         return ""
-    done, judge.done = judge.done, JudgingTotals()
+    done = judge.done
+    judge.done = JudgingTotals()
     return NOT_ASKED if dry_run else done.summary
 
 
@@ -235,7 +237,8 @@ def run_claude_md(session: Session, args: Namespace) -> int:
 
     config = _config(session)
     if args.print:
-        assembled, changed = claude_md.assembled(session.layout, config, session.now), False
+        assembled = claude_md.assembled(session.layout, config, session.now)
+        changed = False
     else:
         assembled, changed = claude_md.write(session.layout, config, session.now)
     place = claude_md.place_of(session.layout, config)

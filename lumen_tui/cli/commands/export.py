@@ -15,12 +15,12 @@ from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _NOTHING = 3
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the command of this module."""
     export = commands.add("export", run, "Memory nodes as one document.", "export --wu WU-042 -f markdown")
     export.add_argument("--wu", default="", help="of this work unit")

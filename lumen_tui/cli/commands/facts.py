@@ -15,10 +15,10 @@ from lumen_tui.model.freshness import FactState
 from lumen_tui.store.memory.facts import states
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("fact", "What the agent believes of the live system, and when that was last confirmed.")
     add = _declare_add(group)
@@ -48,7 +48,7 @@ def declare(commands: Group) -> None:
         command.add_argument("--json", action="store_true", help="one JSON document")
 
 
-def _declare_add(group: Group) -> Parser:
+def _declare_add(group: CommandGroup) -> Parser:
     add = group.add("add", run_add, "Note a fact.", 'fact add "The API runs on port 8080" --probe "port 8080"')
     add.add_argument("claim")
     add.add_argument(
@@ -165,7 +165,8 @@ def _iso(seconds: float) -> str:
 
 
 def _row(state: FactState, now: float) -> tuple[str, ...]:
-    fact, phase = state.fact, state.phase(now)
+    fact = state.fact
+    phase = state.phase(now)
     last = state.failing or state.evidence
     return (
         freshness.FILLS[phase],

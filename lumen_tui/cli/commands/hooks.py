@@ -20,12 +20,12 @@ from lumen_tui.store.sessions.hook_events import HookEvents
 from lumen_tui.store.settings.config import load_config
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 _NOTHING = 3
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     hook = commands.add(
         "hook", run_hook, "Take one event of an agent's program from standard input.", "hook PostToolUse < event.json"
@@ -128,7 +128,8 @@ def _installed_lines(installed: Installed) -> list[str]:
 
 
 def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
-    view, now = hooks.view, session.now
+    view = hooks.view
+    now = session.now
     if not view.events:
         return ["no hook has run yet: start the agent's program anew in that project"]
     counts = ", ".join(f"{name} {count}" for name, count in sorted(hooks.counts.items()))

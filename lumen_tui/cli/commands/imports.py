@@ -14,10 +14,10 @@ from lumen_tui.storage.redaction import PROCESS
 from lumen_tui.store.memory.importing import ImportPart, ImportReport
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("import", "Take over the data of another tool; twice changes nothing.")
     lumenflow = group.add("lumenflow", run_lumenflow, "A .lumenflow folder.", "import lumenflow ~/project")

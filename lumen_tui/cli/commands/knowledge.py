@@ -11,10 +11,10 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model.text import safe
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     known = commands.add(
         "profile", run_profile, "What the project knows, the most used first.", "profile --tag pattern"

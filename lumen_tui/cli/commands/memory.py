@@ -14,10 +14,10 @@ from lumen_tui.cli.session import Session, print_id
 from lumen_tui.model import ids, times
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     _declare_signal(commands)
     _declare_inbox(commands)
@@ -38,7 +38,7 @@ def declare(commands: Group) -> None:
     create.add_argument("--key", default="", help="the same key makes the same note, however often it is asked for")
 
 
-def _declare_signal(commands: Group) -> None:
+def _declare_signal(commands: CommandGroup) -> None:
     signal = commands.add(
         "signal", run_signal, "Leave a note for the other agents; prints its id.", 'signal "tests pass" --wu WU-042'
     )
@@ -54,7 +54,7 @@ def _declare_signal(commands: Group) -> None:
     signal.add_argument("--reply-to", default="", metavar="ID", help="the signal it answers")
 
 
-def _declare_inbox(commands: Group) -> None:
+def _declare_inbox(commands: CommandGroup) -> None:
     box = commands.add(
         "inbox", run_inbox, "What you have not read, newest first; it is read then.", "inbox --wu WU-042"
     )

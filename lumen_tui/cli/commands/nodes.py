@@ -11,7 +11,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _PLAIN = (
     ("archive", "node.archive", "Put nodes away; unarchive or undo brings them back.", "archive mem-7f2 -r duplicate"),
@@ -21,7 +21,7 @@ _PLAIN = (
 )
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     for name, verb, text, example in _PLAIN:
         command = commands.add(name, run_plain, text, example)
@@ -35,7 +35,7 @@ def declare(commands: Group) -> None:
     _declare_promote(commands)
 
 
-def _declare_delete(commands: Group) -> None:
+def _declare_delete(commands: CommandGroup) -> None:
     delete = commands.add(
         "delete", run_delete, "Mark nodes as deleted; undo brings them back.", "delete --tag scratch --older-than 7d"
     )
@@ -48,7 +48,7 @@ def _declare_delete(commands: Group) -> None:
     delete.add_argument("--json", action="store_true", help="one JSON document")
 
 
-def _declare_promote(commands: Group) -> None:
+def _declare_promote(commands: CommandGroup) -> None:
     tags = ", ".join(nodes.TAGS)
     promote = commands.add(
         "promote", run_promote, "Keep what a node says for the whole project.", "promote mem-7f2 --tag pattern"

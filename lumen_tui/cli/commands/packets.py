@@ -13,12 +13,12 @@ from lumen_tui.model.loop import Packet
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _SHOWN = 20
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     text = "What each loop left, newest first; with one loop, its packet whole."
     command = commands.add("packets", run_packets, text, "packets 5")

@@ -11,10 +11,10 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the command of this module."""
     text = "What matters for a work unit, or for some words: its own notes, how such things are done, what is alike."
     recall = commands.add("recall", run_recall, text, "recall WU-042")

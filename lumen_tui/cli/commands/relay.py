@@ -16,12 +16,12 @@ from lumen_tui.model.relay import Status, Submission
 from lumen_tui.store.memory import relays as kept
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 HELD = 4  # exit code: the text was accepted and waits for a person
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("relay", "Places that several write to in turn; what was written on an old state is held.")
     listing = group.add("list", run_list, "The relays, with their positions.", "relay list")

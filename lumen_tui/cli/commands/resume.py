@@ -14,10 +14,10 @@ from lumen_tui.cli.session import Session, say, talk
 from lumen_tui.model import ids
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     point = commands.add(
         "checkpoint",

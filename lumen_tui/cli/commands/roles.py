@@ -29,7 +29,7 @@ from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.store.tasks import role_stats
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.model.analytics import Stats
 
 
@@ -46,7 +46,7 @@ _LIMITS: dict[str, tuple[type, str]] = {
 }
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("role", "Who can be given a task.")
     listing = group.add("list", run_list, "Roles in force.", "role list")
@@ -217,7 +217,8 @@ def _has_worked(session: Session, name: str) -> bool:
 
 def _show_stats(session: Session, name: str, *, as_json: bool) -> None:
     """Print the figures of one role, or of all roles and models."""
-    book, now = role_stats.book(session.layout, session.now), session.now
+    book = role_stats.book(session.layout, session.now)
+    now = session.now
     if as_json:
         document(book.role(name) or analytics.Stats(name) if name else book)
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from typing import Any
 
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.cli.session import Session
 
 OPTIONS = {
@@ -31,7 +31,7 @@ FLAGS = ("--conversations", "-c", "--json")
 _BAD_INPUT, _NOT_FOUND = 2, 3
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the command of this module, for its help and for what the plain form leaves to the parser."""
     text = "Find what the agent knows, did and said; the best first, each with why."
     search = commands.add("search", run_search, text, 'search "session lock" --type discovery --since 30d')

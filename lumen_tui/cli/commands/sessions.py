@@ -19,12 +19,12 @@ from lumen_tui.storage import ancestry
 from lumen_tui.store.work import sessions as stored
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 _MOST = 100
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     start = commands.add("start", run_start, "Begin a session on a work unit; prints its id.", "start --wu WU-042")
     start.add_argument("--wu", required=True, help="the work unit")
@@ -45,7 +45,7 @@ def declare(commands: Group) -> None:
     _declare_notes(commands)
 
 
-def _declare_notes(commands: Group) -> None:
+def _declare_notes(commands: CommandGroup) -> None:
     decide = commands.add(
         "decide",
         run_decide,

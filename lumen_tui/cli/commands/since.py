@@ -12,12 +12,12 @@ from lumen_tui.model import times
 from lumen_tui.model.digest import Digest
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _NAMED = 8  # entries of a group on the screen; --json has more
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     text = "What happened since you last looked; `--operator NAME` for somebody else."
     command = commands.add("since", run_since, text, "since --at 12h")

@@ -25,12 +25,12 @@ from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.shipped import write_settings
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _ALWAYS = frozenset({"running", "queued"})
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     init = commands.add("init", run_init, "Make the state folder; fine where it is there.", "init --state ~/lumen")
     init.set_defaults(without_state=True)

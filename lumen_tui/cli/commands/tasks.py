@@ -26,13 +26,13 @@ from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_index import TaskIndex
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 _ARCHIVED = 20  # archived tasks that `list` shows without --all
 _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("task", "Jobs for workers.")
     new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')

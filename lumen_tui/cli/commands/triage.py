@@ -27,7 +27,7 @@ from lumen_tui.store.memory.node_views import decode_node
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
 Like = tuple[str, int] | None
@@ -35,7 +35,7 @@ _COMPARED = 200  # rows for which a near double is looked for
 _REVISION = 1  # of what is read once, for one command
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     triage = commands.add(
         "triage",
@@ -167,7 +167,8 @@ def _row(row: DiscoveryRow, now: float, like: Like) -> tuple[str, ...]:
     node = row.node
     tags = [f"#{tag}" for tag in node.tags]
     near = [f"(like {ids.short(like[0])}, {like[1]} %)"] if like else []
-    kind, age = discovery_kind(node.tags) or node.type, times.age(now - row.created)
+    kind = discovery_kind(node.tags) or node.type
+    age = times.age(now - row.created)
     return node.id, kind, node.priority or "-", node.wu_id or "-", age, "  ".join([node.title, *tags, *near])
 
 

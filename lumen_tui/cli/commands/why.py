@@ -12,7 +12,7 @@ from lumen_tui.model import whytrace as shape
 from lumen_tui.store.memory.nodes import Ambiguous
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 _WHAT = (
     "a task, loop, signal, node, note of the archive, text of a relay, approval, packet, work unit, role or what was "
@@ -20,7 +20,7 @@ _WHAT = (
 )
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     command = commands.add(
         "why", run_why, "What caused something and what came of it, with tokens and cost.", "why mem-7f2"

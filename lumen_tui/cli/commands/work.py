@@ -19,10 +19,10 @@ from lumen_tui.store.work import lanes as lane_files
 from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import CommandGroup
 
 
-def declare(commands: Group) -> None:
+def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("wu", "Work units: the backlog.")
     listing = group.add("list", run_list, "Work units by number.", 'wu list --lane "Framework: Core"')
@@ -49,7 +49,7 @@ def declare(commands: Group) -> None:
     _declare_link(commands)
 
 
-def _declare_moves(group: Group) -> None:
+def _declare_moves(group: CommandGroup) -> None:
     claim = group.add("claim", run_move, "Take a work unit on, within the limit of its lane.", "wu claim WU-042")
     claim.add_argument("-l", "--lane", default="", help="put it into this lane [its own]")
     claim.add_argument("-s", "--session", default="", metavar="ID", help="the session that works on it")
@@ -77,7 +77,7 @@ def _declare_moves(group: Group) -> None:
     listing.add_argument("--json", action="store_true", help="one JSON document")
 
 
-def _declare_link(commands: Group) -> None:
+def _declare_link(commands: CommandGroup) -> None:
     link = commands.add(
         "link", run_link, "Relate two work units or nodes: what blocks what.", "link WU-041 blocks WU-042"
     )
@@ -90,7 +90,8 @@ def _declare_link(commands: Group) -> None:
 
 def run_list(session: Session, args: Namespace) -> int:
     units, problems = work_units.list_units(session.layout)
-    lane_key, lanes = names.key(args.lane), {unit.lane for unit in units}
+    lane_key = names.key(args.lane)
+    lanes = {unit.lane for unit in units}
     if lane_key and lane_key not in map(names.key, lanes):
         near = checks.nearest(args.lane, lanes)
         raise ActionError(f"there is no lane {args.lane!r}", candidates=near, missing=not near)

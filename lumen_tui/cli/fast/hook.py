@@ -71,7 +71,8 @@ def _receive(argv: list[str], state: dict[str, str]) -> None:
 
 def _words(argv: list[str], state: dict[str, str]) -> tuple[str, str]:
     """Return the name of the event and the state folder."""
-    root, event = state.get("state", ""), ""
+    root = state.get("state", "")
+    event = ""
     remaining = iter(argv)
     for word in remaining:
         if word == "--state":

@@ -36,7 +36,8 @@ def run(argv: list[str]) -> int | None:
     """Carry out the verb and return the exit code, or None where it is for the full parser."""
     state: dict[str, str] = {}
     if len(argv) > 2 and argv[0] == "--state":
-        state, argv = {"state": argv[1]}, argv[2:]
+        state = {"state": argv[1]}
+        argv = argv[2:]
     verb = argv[0] if argv else ""
     if verb[:4] in ("mem:", "mem-") and verb[4:] != "hook":
         verb = verb[4:]
@@ -122,8 +123,10 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
     if len(words) != 1 or words[0] == "cleanup":  # `signal cleanup` is another command
         raise ValueError(words)
     root = _root(options, state)
-    by, now = options.pop("by", "") or light.operator(os.environ), time.time()
-    session, wu_id = options.pop("session", ""), options.pop("wu_id", None)
+    by = options.pop("by", "") or light.operator(os.environ)
+    now = time.time()
+    session = options.pop("session", "")
+    wu_id = options.pop("wu_id", None)
     if options.get("lane") or session or wu_id is not None or light.has_sessions(root):
         from lumen_tui.actions import places
 
@@ -142,7 +145,8 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     if len(words) != 1:
         raise ValueError(words)
     root = _root(options, state)
-    by, now = options.pop("by", "") or light.operator(os.environ), time.time()
+    by = options.pop("by", "") or light.operator(os.environ)
+    now = time.time()
     tags = [tag.strip() for tag in options.pop("tags", "").split(",")]
     from lumen_tui.actions import places
 

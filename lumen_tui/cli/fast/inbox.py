@@ -96,7 +96,8 @@ def _row(signal: dict[str, Any], now: float) -> str:
         return light.one_line(value) if isinstance(value, str) else ""
 
     age = times.age(now - light.epoch(text("created_at")))
-    session, sender = text("session_id"), text("sender")
+    session = text("session_id")
+    sender = text("sender")
     place = ", ".join([part for part in (text("wu_id"), text("lane")) if part])
     said_by = f"From: {session or sender}" + (f" ({place})" if place else "")
     to = f"→ {text('target_agent')}" if text("target_agent") else ""

@@ -102,7 +102,9 @@ def epoch(text: str) -> float:
     if len(text) != 24 or text[-1] != "Z":
         return times.epoch(text)
     try:
-        year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
+        year = int(text[:4])
+        month = int(text[5:7])
+        day = int(text[8:10])
         seconds = int(text[11:13]) * 3600 + int(text[14:16]) * 60 + float(text[17:23])
     except ValueError:
         return 0.0

@@ -37,7 +37,8 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
     """Save a checkpoint and print its id."""
     if len(words) > 1 or (words and "note" in options):
         raise ValueError(words)
-    store, by = Folder(Path(root)), _author(options)
+    store = Folder(Path(root))
+    by = _author(options)
     session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu") or None, os.environ)
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     texts = {
@@ -65,10 +66,12 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
 
 def ready_page(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:
     """Print the page of a work unit."""
-    kind, form = options.get("type", ""), options.get("format", "human")
+    kind = options.get("type", "")
+    form = options.get("format", "human")
     if words or kind not in ("", *ready.TYPES) or form not in ("human", "json"):
         raise ValueError(words)
-    store, by = Folder(Path(root)), _author(options)
+    store = Folder(Path(root))
+    by = _author(options)
     page = unit_page(store, by, options.get("wu", ""), kind, time.time())
     show(page, kind, as_json=form == "json" or "--json" in flags)
     return 0

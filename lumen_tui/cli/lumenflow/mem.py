@@ -29,9 +29,9 @@ def spelled(words: list[str]) -> str:
     if name in ROWS:
         return name
     if name.startswith(tuple(f"{family}:" for family in _FAMILIES)):
-        from lumen_tui.cli.parser import Usage
+        from lumen_tui.cli.parser import UsageError
 
-        raise Usage(f"there is no command {words[0]!r}; the documented ones are known", checks.nearest(name, ROWS))
+        raise UsageError(f"there is no command {words[0]!r}; the documented ones are known", checks.nearest(name, ROWS))
     return ""
 
 

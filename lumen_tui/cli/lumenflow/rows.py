@@ -94,7 +94,8 @@ def _agent_session(session: Session, options: Namespace) -> int:
     tier = options.tier or "2"
     if tier not in ("1", "2", "3"):
         raise ActionError(f"--tier {tier!r} is unknown: 1 ({TIERS[0]}), 2 ({TIERS[1]}) or 3 ({TIERS[2]})")
-    options.context_tier, options.agent_type = TIERS[int(tier) - 1], options.agent_type or "claude-code"
+    options.context_tier = TIERS[int(tier) - 1]
+    options.agent_type = options.agent_type or "claude-code"
     return run_own(session, Spelling(("start",), _START), options)
 
 

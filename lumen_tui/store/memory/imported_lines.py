@@ -108,7 +108,7 @@ def _record(line: bytes) -> Raw | None:
 
 
 def cut(path: Path, at: int, size: int, changes: Later) -> None:
-    """Remove the range, and later lines that repeat its records. rewriting.Moved where the journal was replaced
+    """Remove the range, and later lines that repeat its records. rewriting.JournalReplaced where the journal was replaced
     meanwhile.
     """
     position = 0

@@ -236,7 +236,7 @@ def _merge(
     for _ in range(_ATTEMPTS):
         try:
             rewriting.beside(path, _Merged(old, mark, set(drop)).blocks)
-        except rewriting.Moved:
+        except rewriting.JournalReplaced:
             continue
         return
     raise files.NotWritten(f"{path} is being rewritten again and again; nothing was written: try again")

@@ -73,7 +73,7 @@ def compact(
             try:
                 counts = _compact(layout, rule, now, held, watch, keeping)
                 break
-            except rewriting.Moved:
+            except rewriting.JournalReplaced:
                 continue
         if keeping is not None and (counts.removed or receipts.orphans(layout)):
             keeping.receipts(counts)
