@@ -108,8 +108,9 @@ def _record(line: bytes) -> Raw | None:
 
 
 def cut(path: Path, at: int, size: int, changes: Later) -> None:
-    """Remove the range, and later lines that repeat its records. rewriting.JournalReplaced where the journal was replaced
-    meanwhile.
+    """Remove the range, and later lines that repeat its records.
+
+    Raise rewriting.JournalReplaced where the journal was replaced meanwhile.
     """
     position = 0
 
