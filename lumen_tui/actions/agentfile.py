@@ -7,12 +7,12 @@ their text, and messages go to a file named after their content.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import msgspec
 
 from lumen_tui.actions import blocks as verbs
 from lumen_tui.actions import edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import archive as notes
 from lumen_tui.model import times
@@ -231,7 +231,7 @@ def _of_import(store: Store, name: str) -> list[notes.Passage]:
     return [passage for passage in newest.values() if passage.session_id == name]
 
 
-def passages_now(store: Store, change: Change) -> dict[str, Any] | None:
+def passages_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the passages of an import are present or withdrawn; None where they differ."""
     standing = {passage.status for passage in _of_import(store, change.key)}
     return {"status": standing.pop()} if len(standing) == 1 else None

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.actions import checks, edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
@@ -218,7 +219,7 @@ def _decide(store: Store, request: Approval, answer: Decision, now: float) -> No
         raise _over(request) from error
 
 
-def approval_now(store: Store, change: Change) -> dict[str, Any] | None:
+def approval_now(store: Store, change: Change) -> Side | None:
     """For undo: the current answer."""
     decision = approvals.decision(store.layout, change.key)
     return None if decision is None else msgspec.to_builtins(decision)
@@ -260,7 +261,7 @@ def _is(rule: dict[str, Any], key: str) -> bool:
         return False
 
 
-def rule_now(store: Store, change: Change) -> dict[str, Any] | None:
+def rule_now(store: Store, change: Change) -> Side | None:
     """For undo: the rule as saved now."""
     match = next((rule for rule in _saved(store) if _is(rule, change.key)), None)
     return None if match is None else msgspec.to_builtins(msgspec.convert(match, AllowRule))

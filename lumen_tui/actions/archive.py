@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lumen_tui.actions import checks, edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import is_agent
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
@@ -97,7 +97,7 @@ def _found(store: Store, text: str) -> Passage:
     raise ActionError(f"the note {name} cannot be read: what stands in its line is no note")
 
 
-def passage_now(store: Store, change: Change) -> dict[str, Any] | None:
+def passage_now(store: Store, change: Change) -> Side | None:
     """For undo: the note's current status; a missing note counts as withdrawn."""
     note = archive.find(store.layout, [change.key]).get(change.key)
     return {"status": note.status if note else WITHDRAWN}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from lumen_tui.actions import edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import (
@@ -266,22 +266,22 @@ def change_of(before: Block, step: Step) -> Change:
     return Change(KIND, before.name, block_side(before), _step_side(step))
 
 
-def block_side(block: Block) -> dict[str, Any] | None:
+def block_side(block: Block) -> Side | None:
     """Return a block as one side of a Change; None where there is none."""
     if not block.at:
         return None
     return _side(block_files.digest_of(block.text), block.fields, block.trust)
 
 
-def _step_side(step: Step) -> dict[str, Any] | None:
+def _step_side(step: Step) -> Side | None:
     return None if step.how == "removed" else _side(step.text, step.fields, step.trust)
 
 
-def _side(text: str, fields: Fields, trust: str) -> dict[str, Any]:
+def _side(text: str, fields: Fields, trust: str) -> Side:
     return {"text": text, "trust": trust, "fields": msgspec.to_builtins(fields)}
 
 
-def block_now(store: Store, change: Change) -> dict[str, Any] | None:
+def block_now(store: Store, change: Change) -> Side | None:
     """For undo: the current block, or what the next writer will make of it after a crash during a step."""
     if (step := blocks.pending(store.layout)) is not None and step.name == change.key:
         return _step_side(step)
@@ -294,7 +294,7 @@ def put_block(store: Store, change: Change) -> None:
     _put(store, change.key, change.after, times.epoch(last[0].at) if last else 0.0)
 
 
-def _put(store: Store, name: str, side: dict[str, Any] | None, now: float) -> None:
+def _put(store: Store, name: str, side: Side | None, now: float) -> None:
     if side is None:
         blocks.write(store.layout, name, lambda before: Write(None, before.fields, "undo", "undo"), now=now)
         return

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lumen_tui.actions import checks, edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import budget, ids, times
 from lumen_tui.model.budget import Limit
@@ -84,11 +83,11 @@ def _words(more: Limit) -> str:
     return ", ".join(parts)
 
 
-def _side(grant: Entry) -> dict[str, Any]:
+def _side(grant: Entry) -> Side:
     return {name: getattr(grant, name) for name in _FIELDS}
 
 
-def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
+def grant_now(store: Store, change: Change) -> Side | None:
     """For undo: the current grant."""
     grant = Ledger(store.layout).refresh().grants.get(change.key)
     if grant is None:
@@ -98,7 +97,7 @@ def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
     return next((side for side in sides if _sound(side) == current), current)
 
 
-def _sound(side: dict[str, Any]) -> dict[str, Any]:
+def _sound(side: Side) -> Side:
     """Return a side with null numbers (which JSON cannot express) as 0, as the ledger has them."""
     return {name: side[name] or 0 if name in _NUMBERS else side[name] for name in _FIELDS}
 

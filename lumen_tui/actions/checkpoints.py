@@ -16,7 +16,6 @@ from lumen_tui.store.work import open_sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from lumen_tui.actions.outcome import Done
     from lumen_tui.model.config import MemoryConfig
@@ -137,7 +136,7 @@ def _changes_of(store: Folder, where: Place, folder: str, last: NodeView | None)
     return changes.changed_since(changed, session.dirty_at_start) if session else changed
 
 
-def _node(where: Place, changed: Changes, note: str, *, by: str, now: float) -> dict[str, Any]:
+def _node(where: Place, changed: Changes, note: str, *, by: str, now: float) -> Raw:
     text = note.strip() or f"{changed.count} files changed"
     node = fields.node(f"Checkpoint: {text}", by=by, now=now, type="checkpoint", wu_id=where.wu_id)
     if where.session:

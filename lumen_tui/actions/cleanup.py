@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lumen_tui.actions import checks, edits
 from lumen_tui.actions import decay as decay_rules
 from lumen_tui.actions.decay import ArchiveCandidate
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
@@ -84,7 +85,7 @@ def due(store: Store, index: AgeIndex, options: CleanupOptions, now: float) -> l
 
 def _last_checkpoints(nodes: list[Raw]) -> set[str]:
     """Return the newest checkpoint of each work unit, from which a fresh agent continues."""
-    newest: dict[Any, tuple[str, str]] = {}
+    newest: dict[object, tuple[str, str]] = {}
     for node in nodes:
         if node.get("type") == "checkpoint":
             stamp = (str(node.get("created_at")), str(node["id"]))
@@ -234,7 +235,7 @@ def _change(name: str, rule: retention.RetentionRule, now: float) -> Change:
     return Change(SIGNALS_KIND, name, before=None, after=after)
 
 
-def signals_now(store: Store, change: Change) -> dict[str, Any] | None:
+def signals_now(store: Store, change: Change) -> Side | None:
     """For undo: whether a cleanup of the signals is in effect. Refused where its removed lines are not kept."""
     cleanup = cleanups.read(store.layout, change.key)
     if cleanup is None:

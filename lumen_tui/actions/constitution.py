@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lumen_tui.actions import edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.constitution import DEFAULT
@@ -20,7 +19,6 @@ FILE_KIND = "constitution file"
 _SHIPPED = {"text": "shipped"}  # a file that an approval made
 _SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries of earlier versions
 _MOST = 20_000  # bytes; both sides of a change must fit into one journal line
-Side = dict[str, Any] | None
 
 
 def approve(store: Store, *, by: str, now: float) -> Done:
@@ -49,18 +47,18 @@ def _check(text: str | None, before: str | None) -> None:
         raise ActionError("the constitution is approved as it stands", missing=True)
 
 
-def _side(store: Store) -> Side:
+def _side(store: Store) -> Side | None:
     approval = constitution.approval(store.layout)
     return {"text": approval.text, "by": approval.by, "at": approval.at} if approval else None
 
 
-def approved_now(store: Store, change: Change) -> Side:
+def approved_now(store: Store, change: Change) -> Side | None:
     """For undo: what is approved now. Older entries name the text alone."""
     side = _side(store)
     return side and {name: side[name] for name in change.after or change.before or side}
 
 
-def file_now(store: Store, _: Change) -> Side:
+def file_now(store: Store, _: Change) -> Side | None:
     """For undo: whether the file holds the shipped text; None where there is no file."""
     text = evolved.read_text(store.layout.constitution)
     return _SHIPPED if text == DEFAULT else None if text is None else {"text": "another"}

@@ -15,6 +15,7 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import node_bulk, nodes
 from lumen_tui.store.memory.nodes import Raw
 
+Side = dict[str, Any]  # one side of a change: field -> value
 Fields = dict[str, Any]  # dotted key -> value, None to take it out
 Decide = Callable[[Raw], Fields]
 

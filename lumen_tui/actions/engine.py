@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from lumen_tui.actions import acting, checks, edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
@@ -20,7 +19,6 @@ from lumen_tui.store.tasks.kill_file import read_kill
 _WHEN = ("step", "task", "now")
 PAUSE_KIND = "pause"  # of a change
 ALONE = "alone"  # of a resume: what is paused by itself stays so
-Side = dict[str, Any]
 
 
 def ask(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import msgspec
 
 from lumen_tui.actions import acting, checks, edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import constitution, gate, ids, times
@@ -96,7 +96,7 @@ def _must_pass(store: Store, observation: Observation) -> None:
 def _judge(
     store: Store,
     ids: str | Sequence[str],
-    decide: Any,
+    decide: Callable[[Observation, Known], list[Observation]],
     *,
     verb: str,
     template: str,
@@ -152,8 +152,8 @@ def _named(chosen: list[Observation]) -> str:
     return f"“{one_line(chosen[0].text, 60)}”" if len(chosen) == 1 else f"{len(chosen)} observations"
 
 
-def _side(observation: Observation) -> dict[str, Any]:
-    table: dict[str, Any] = {name: getattr(observation, name) for name in _FIELDS}
+def _side(observation: Observation) -> Side:
+    table: Side = {name: getattr(observation, name) for name in _FIELDS}
     return {
         **table,
         "status": str(observation.status),
@@ -162,7 +162,7 @@ def _side(observation: Observation) -> dict[str, Any]:
     }
 
 
-def observation_now(store: Store, change: Change) -> dict[str, Any] | None:
+def observation_now(store: Store, change: Change) -> Side | None:
     """For undo: the current record of an observation; a missing one counts as withdrawn."""
     observation = evolved.observations(store.layout).get(change.key)
     if observation is None:
@@ -251,7 +251,7 @@ def _contents(store: Store, version: versions.Version) -> dict[str, bytes]:
         raise ActionError(f"{error}: nothing was changed") from error
 
 
-def files_now(store: Store, _: Change) -> dict[str, Any] | None:
+def files_now(store: Store, _: Change) -> Side | None:
     """For undo: the hash of the current files."""
     return {"digest": versions.digest_of(versions.on_disk(store.layout))}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 
 
-def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge: dict[str, Any] | None) -> Done:
+def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge: Raw | None) -> Done:
     """Add the person's confirmation and the edge if an interrupted call with the same key left them out."""
     if confirmation and not _mentions(store.layout.confirmations, fact_id):
         kept.record(store.layout, [confirmation])
@@ -27,13 +26,13 @@ def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge
     return Done(summary=f"the fact {fields.UNDER_KEY}", target=fact_id, aside=f"it {fields.UNDER_KEY}")
 
 
-def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = "") -> dict[str, Any]:
+def node(claim: str, meta: Raw, *, by: str, now: float, wu_id: str = "") -> Raw:
     """Return a new line of memory.jsonl that holds a fact; it does not decay."""
     record = fields.node(claim, by=by, now=now, type="note", tags=[facts.TAG], wu_id=wu_id)
     return {**record, "lifecycle": "project", "metadata": {"fact": meta}}
 
 
-def edge(start: str, finish: str, type: str, *, by: str, now: float) -> dict[str, Any]:
+def edge(start: str, finish: str, type: str, *, by: str, now: float) -> Raw:
     """Return a new line of relationships.jsonl."""
     line = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
     return {**line, "schema": 1}

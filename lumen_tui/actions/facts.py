@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.actions import checks, edits, fact_records, fields, places
-from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.fact_records import edge as edge
 from lumen_tui.actions.fact_records import node as node
 from lumen_tui.actions.outcome import ActionError, Done
@@ -266,7 +266,7 @@ def _must_be_current(index: FactIndex, fact_id: str) -> None:
         raise ActionError(f"that is {state.fact.status if state else 'gone'}: it is not probed any more")
 
 
-def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:
+def confirmation_now(store: Store, change: Change) -> Side | None:
     """For undo: the person's confirmation as it is now."""
     side = change.after or change.before or {}
     with closing(FactIndex(store.layout)) as index:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    Record = dict[str, Any]
+
 PRIORITIES = ("P0", "P1", "P2", "P3")
 LIFECYCLES = {
     "session": "wu",
@@ -63,7 +65,7 @@ def signal(
     type: str = "coordination",
     reply_to: str = "",
     session_id: str = "",
-) -> dict[str, Any]:
+) -> Record:
     """Build a new line of signals.jsonl."""
     optional = {
         "target_agent": label(to, "reader"),
@@ -73,7 +75,7 @@ def signal(
         "reply_to": reply_to,
         "session_id": session_id,
     }
-    record: dict[str, Any] = {
+    record: Record = {
         "id": ids.new_id("sig"),
         "message": prose(message, "message"),
         "created_at": times.iso(now),
@@ -98,12 +100,12 @@ def node(
     priority: str = "",
     wu_id: str = "",
     session_id: str = "",
-) -> dict[str, Any]:
+) -> Record:
     """Build a new line of memory.jsonl. `type` may be one of ALIASES."""
     kind = "discovery" if type in ALIASES else type
     if kind not in LIFECYCLES:
         raise ValueError(f"type {type!r} is unknown: one of {', '.join((*LIFECYCLES, *ALIASES))}")
-    record: dict[str, Any] = {
+    record: Record = {
         "id": ids.new_id("mem"),
         "type": kind,
         "lifecycle": LIFECYCLES[kind],
@@ -124,7 +126,7 @@ def node(
     return record
 
 
-def said_before(node: dict[str, Any]) -> str:
+def said_before(node: Record) -> str:
     """Say that another node has exactly the same text."""
     meta = node.get("metadata")
     status = meta.get("status") if isinstance(meta, dict) else ""
@@ -134,7 +136,7 @@ def said_before(node: dict[str, Any]) -> str:
 UNDER_KEY = "was there already under this key"
 
 
-def keyed(record: dict[str, Any], key: str, verb: str = "") -> dict[str, Any]:
+def keyed(record: Record, key: str, verb: str = "") -> Record:
     """Return the record with the id that an idempotency key leads to: same key and verb, same id."""
     return {**record, "id": keyed_id(str(record["id"]).partition("-")[0], key, verb)} if key else record
 
@@ -145,7 +147,7 @@ def keyed_id(kind: str, key: str, verb: str = "") -> str:
     return f"{kind}-{ids.short_hash(f'key {salted}')}"
 
 
-def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
+def archived(reason: str, *, by: str, now: float) -> Record:
     """Return the fields of an archived node."""
     return {
         "metadata.status": "archived",
@@ -155,28 +157,26 @@ def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
     }
 
 
-def noted(
-    verb: str, target: str, summary: str, *, by: str, now: float, client: str = "", group: str = ""
-) -> dict[str, Any]:
+def noted(verb: str, target: str, summary: str, *, by: str, now: float, client: str = "", group: str = "") -> Record:
     """Build a new line of actions.jsonl without `model.records.Action`, whose import hot verbs avoid."""
     at = times.iso(now)
     record = {"id": ids.new_id("act"), "at": at, "by": by, "verb": verb, "target": target, "summary": summary}
     return {**record, **({"client": client} if client else {}), **({"group": group} if group else {})}
 
 
-def made_node(record: dict[str, Any]) -> dict[str, Any]:
+def made_node(record: Record) -> Record:
     """Return the change that makes a node: its `before` is the status deleted."""
     return made("node", record["id"], {"metadata.status": "deleted"}, {"metadata.status": None})
 
 
-def made(kind: str, name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any]:
+def made(kind: str, name: str, before: Record | None, after: Record | None) -> Record:
     """Return one change of a line of actions.jsonl."""
     return {"kind": kind, "key": name, "before": before, "after": after}
 
 
-def receipt(signal_id: str, *, reader: str, now: float, offset: int = -1, upto: bool = False) -> dict[str, Any]:
+def receipt(signal_id: str, *, reader: str, now: float, offset: int = -1, upto: bool = False) -> Record:
     """Build a new line of signal-receipts.jsonl; `upto` covers that signal and every earlier one."""
-    record: dict[str, Any] = {"signal_id": signal_id, "read_at": times.iso(now), "reader": reader}
+    record: Record = {"signal_id": signal_id, "read_at": times.iso(now), "reader": reader}
     if upto:
         record["upto"] = True
     if offset >= 0:

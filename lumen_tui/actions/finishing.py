@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lumen_tui.actions import fields, lanes, sessions, signals, summaries
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
@@ -14,6 +12,7 @@ from lumen_tui.queries.trail.trail import CHECKPOINT, DISCOVERY, NODES, Trail
 from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work import lanes as stored_lanes
 from lumen_tui.store.work import sessions as stored_sessions
@@ -65,7 +64,7 @@ def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, 
     return end_sessions(store, unit.id, by=by, now=now)
 
 
-def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
+def _completion(unit: Tracked, *, by: str, now: float) -> Raw:
     text = f"{unit.id} done: {unit.title}"
     return fields.signal(text, by=by, now=now, wu_id=unit.id, lane=unit.lane, type=COMPLETION)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from lumen_tui.actions import edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Change
@@ -24,7 +24,6 @@ from lumen_tui.store.memory.importing import ImportPart, ImportReport
 LINES_KIND = "imported lines"  # of a change
 FILE_KIND = "imported file"
 _AGAIN = "what an import brought comes again by the same import: `import` is safe to repeat"
-Side = dict[str, Any] | None
 
 
 class Imported(Done, frozen=True, kw_only=True):
@@ -79,7 +78,7 @@ def _copied(layout: Layout, name: str) -> Change:
     return Change(FILE_KIND, name, None, _hash(layout.root / name))
 
 
-def _hash(path: Path) -> Side:
+def _hash(path: Path) -> Side | None:
     data = files.read(path)
     return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
 
@@ -88,7 +87,7 @@ def _line_range(change: Change) -> LineRange:
     return msgspec.convert(change.after or change.before or {}, LineRange)
 
 
-def lines_now(store: Store, change: Change) -> Side:
+def lines_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the imported lines are still together as they came."""
     stands = imported_lines.find(store.root / change.key, _line_range(change)) >= 0
     return (change.after or change.before) if stands else None
@@ -122,7 +121,7 @@ def put_lines(store: Store, change: Change) -> None:
         raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
 
 
-def file_now(store: Store, change: Change) -> Side:
+def file_now(store: Store, change: Change) -> Side | None:
     """For undo: the hash of an imported file."""
     return _hash(store.root / change.key)
 

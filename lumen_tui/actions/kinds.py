@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lumen_tui.actions import (
     agentfile,
@@ -29,6 +29,7 @@ from lumen_tui.actions import (
     tasks,
     work,
 )
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Spec
@@ -38,10 +39,8 @@ from lumen_tui.store.settings import role_files
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work.work_units import retire_unit
 
-Side = dict[str, Any] | None
 
-
-def _work_now(store: Store, change: Change) -> Side:
+def _work_now(store: Store, change: Change) -> Side | None:
     return work.unit_side(store.layout, change.key)
 
 
@@ -60,7 +59,7 @@ def _put_work(store: Store, change: Change) -> None:
         work.bring_back(store.layout, change.key)
 
 
-def _role_now(store: Store, change: Change) -> Side:
+def _role_now(store: Store, change: Change) -> Side | None:
     return dict(role_files.texts(store.layout, change.key))
 
 
@@ -75,7 +74,7 @@ def _spec(store: Store, change: Change) -> Spec:
     return spec
 
 
-def _task_now(store: Store, change: Change) -> Side:
+def _task_now(store: Store, change: Change) -> Side | None:
     return tasks.some_fields(_spec(store, change), change.before or ())
 
 
@@ -88,12 +87,12 @@ def _put_task(store: Store, change: Change) -> None:
     tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
 
 
-def _noted(_: Store, change: Change) -> Side:
+def _noted(_: Store, change: Change) -> Side | None:
     """Return the change's `before`: such a change exists in the journal of actions alone, and so does its undo."""
     return change.before
 
 
-Now = Callable[[Store, Change], Side]
+Now = Callable[[Store, Change], Side | None]
 Put = Callable[[Store, Change], "str | None"]  # the words are for a person: what goes on, or what stays
 PutAll = Callable[[Store, list[Change]], "str | None"]
 May = Callable[[Store, Change], None]
@@ -148,7 +147,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def side_now(store: Store, change: Change) -> Side:
+def side_now(store: Store, change: Change) -> Side | None:
     """Return the present state of the thing that a change is about, in the form of the change's sides."""
     if change.kind != "node":
         return KINDS[change.kind].now(store, change)

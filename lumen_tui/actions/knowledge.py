@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -181,7 +180,7 @@ def index(store: Store, *, by: str, now: float, folder: str) -> Done:
 
 def _record(document: Document, existing: Raw | None, *, by: str, now: float) -> tuple[Raw, Change]:
     """Return the node and the change that makes it; its `before` is the status deleted."""
-    blank: dict[str, Any] = {
+    blank: Raw = {
         "id": document.node_id,
         "type": "summary",
         "lifecycle": "project",

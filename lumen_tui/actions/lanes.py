@@ -7,12 +7,11 @@ the stamp that follow from it. Undo sets the fields and lets the rest follow in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from lumen_tui.actions import checks, edits, relations
-from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import lanes as names
 from lumen_tui.model import progresswords, times
@@ -263,7 +262,7 @@ def put(
         lanes.remove_stamp(layout, wu_id)
 
 
-def unit_now(store: Store, change: Change) -> dict[str, Any] | None:
+def unit_now(store: Store, change: Change) -> Side | None:
     return lanes.fields_of(store.layout, change.key, list(change.before or {}))
 
 
@@ -285,7 +284,7 @@ def put_unit(store: Store, change: Change) -> None:
         put(store, change.key, change.after or {})
 
 
-def stamp_now(store: Store, change: Change) -> dict[str, Any] | None:
+def stamp_now(store: Store, change: Change) -> Side | None:
     return dict(lanes.read_stamp(store.layout, change.key)) or None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -12,8 +11,9 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Change
 from lumen_tui.storage import rewriting
 from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory.nodes import Raw
 
-Raw = dict[str, Any]
 READ_KIND = "read"  # of a change: receipts of one reader
 _EACH = 200  # lines in one change, which must fit into one line of the journal of actions
 _decode = msgspec.json.Decoder(Raw).decode
@@ -30,14 +30,14 @@ def _key(part: Sequence[Raw]) -> str:
     return " ".join(str(first.get(name)) for name in ("signal_id", "node_id", "reader", "by") if name in first)
 
 
-def sides(path: Callable[[Any], Path]) -> tuple[Callable[[Any, Change], Any], Callable[[Any, Change], None]]:
+def sides(path: Callable[[Store], Path]) -> tuple[Callable[[Store, Change], Raw], Callable[[Store, Change], None]]:
     """Return the two undo functions for lines of the journal at `path(store)`: read which are present, and set them."""
 
-    def now(store: Any, change: Change) -> Raw:
+    def now(store: Store, change: Change) -> Raw:
         present = {_mark(line) for line in Journal(path(store)).records(Raw)}
         return {"lines": [line for line in _all(change) if _mark(line) in present]}
 
-    def put(store: Any, change: Change) -> None:
+    def put(store: Store, change: Change) -> None:
         remaining = {_mark(line) for line in (change.after or {})["lines"]}
         leaving = {_mark(line) for line in _all(change)} - remaining
 

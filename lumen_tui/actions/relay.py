@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from lumen_tui.actions import checks, edits, fields
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import must_be_person
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, relay, times
-from lumen_tui.model.records import Change
+from lumen_tui.model.records import Action, Change
 from lumen_tui.model.relay import Answer, Status, Submission
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
@@ -52,7 +52,7 @@ def _must_be_known(store: Store, name: str, base: int) -> None:
         raise checks.no_such(problem, name, kept.names(store.layout))
 
 
-def _action(verb: str, name: str, changed: Changed, summary: str, *, by: str, now: float, reason: str = "") -> Any:
+def _action(verb: str, name: str, changed: Changed, summary: str, *, by: str, now: float, reason: str = "") -> Action:
     changes = [
         Change(KIND, f"{name}/{after.id}", _side(before.status if before else Status.WITHDRAWN), _side(after.status))
         for before, after in changed
@@ -60,7 +60,7 @@ def _action(verb: str, name: str, changed: Changed, summary: str, *, by: str, no
     return edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
 
 
-def _side(status: Status) -> dict[str, Any]:
+def _side(status: Status) -> Side:
     return {"status": str(status)}
 
 
@@ -143,7 +143,7 @@ def _place(change: Change) -> tuple[str, str]:
     return name, submission_id
 
 
-def relay_now(store: Store, change: Change) -> dict[str, Any] | None:
+def relay_now(store: Store, change: Change) -> Side | None:
     """For undo: the status of a submission; a missing one counts as withdrawn."""
     name, submission_id = _place(change)
     box = kept.read(store.layout, name)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places
-from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
@@ -28,7 +28,6 @@ _OPEN = {"ended_at": "", "ended_by": ""}
 SESSION_KIND = "session"  # of a change
 CURRENT_KIND = "current session"
 _LARGEST = 20_000  # bytes of a side that is kept for undo: both must fit into one line
-Side = dict[str, Any] | None
 
 
 def start(
@@ -294,7 +293,7 @@ def put_copies(store: Store, changes: list[Change]) -> None:
             put_session(store, change)
 
 
-def session_now(store: Store, change: Change) -> Side:
+def session_now(store: Store, change: Change) -> Side | None:
     """For undo: those fields of a session that the change is about; None where there is none."""
     session = stored.read(store.layout, change.key)
     table = _plainly(session) if session else {}
@@ -313,7 +312,7 @@ def put_session(store: Store, change: Change) -> None:
             raise ActionError(f"session {change.key} is no longer there")
 
 
-def current_now(store: Store, _: Change) -> Side:
+def current_now(store: Store, _: Change) -> Side | None:
     """For undo: which session is the current one."""
     return stored.current(store.layout)
 

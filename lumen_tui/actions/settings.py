@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.actions import checks, edits
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.config import Config
 from lumen_tui.model.forecast import check_rule
@@ -63,17 +64,17 @@ def _keys(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 
 def _shown(config: Config, key: str) -> str:
-    value = _look(msgspec.to_builtins(config), key)
+    value = _lookup(msgspec.to_builtins(config), key)
     return "(default)" if value is _MISSING else _in_words(value)
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: object) -> str:
     if value is None:
         return "as in lumen.toml"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _look(table: Any, key: str) -> Any:
+def _lookup(table: object, key: str) -> object:
     for name in key.split("."):
         if not isinstance(table, dict) or name not in table:
             return _MISSING
@@ -81,23 +82,23 @@ def _look(table: Any, key: str) -> Any:
     return table
 
 
-def _side_of(store: Store, key: str, value: Any) -> Change:
+def _side_of(store: Store, key: str, value: object) -> Change:
     after = None if value is None else {"value": value}
     return Change(kind="setting", key=key, before=side(store, key), after=after)
 
 
-def side(store: Store, key: str) -> dict[str, Any] | None:
+def side(store: Store, key: str) -> Side | None:
     """Return what operator.toml says of a setting; None where it says nothing."""
     text = (files.read(store.layout.operator) or b"").decode()
-    value = _look(frontmatter.parse_toml(text), key)
+    value = _lookup(frontmatter.parse_toml(text), key)
     return None if value is _MISSING else {"value": value}
 
 
-def _value(known: dict[str, Any] | None) -> Any:
+def _value(known: Side | None) -> Any:
     return None if known is None else known["value"]
 
 
-def setting_now(store: Store, change: Change) -> dict[str, Any] | None:
+def setting_now(store: Store, change: Change) -> Side | None:
     """For undo: what operator.toml says now."""
     return side(store, change.key)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
 
 from lumen_tui.actions import acting, checks, edits, fields, lines, places
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.signals import inbox, withdrawal
 from lumen_tui.store.signals.compaction import archive_path
 
@@ -61,7 +62,7 @@ def send(
     return _send(store, record, unit_note, by=by, now=now)
 
 
-def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
+def _send(store: Store, record: Raw, aside: str, *, by: str, now: float) -> Done:
     name = str(record["id"])
     to = record.get("target_agent")
     text = "signal sent" + (f" to {to}" if to else "")
@@ -76,7 +77,7 @@ def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: flo
     return Done(summary=text, target=name, action_id=action.id, aside=aside)
 
 
-def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
+def _send_once(store: Store, record: Raw, aside: str, *, by: str, now: float) -> Done:
     """Send the signal unless it is there under its key already, in the journal or in the archive."""
     name = record["id"]
     if any(nodes.find(path, [name]) for path in (store.layout.signals, archive_path(store.layout))):
@@ -84,7 +85,7 @@ def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now
     return _send(store, record, aside, by=by, now=now)
 
 
-def announce(store: Store, record: dict[str, Any], verb: str, *, by: str, now: float) -> None:
+def announce(store: Store, record: Raw, verb: str, *, by: str, now: float) -> None:
     """Send a signal that belongs to an action: undoing that takes it back, unless somebody has read it."""
     change = Change(TOLD_KIND, str(record["id"]), before=None, after={"sent": True})
     action = edits.new_action(verb, [change], summary="the others were told", by=by, now=now)
@@ -106,7 +107,7 @@ def sent_change(signal_id: str) -> Change:
     return Change(SENT_KIND, signal_id, before=None, after={"sent": True})
 
 
-def sent_now(store: Store, change: Change) -> dict[str, Any] | None:
+def sent_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the signal can be read now."""
     return {"sent": True} if withdrawal.is_there(store.layout, change.key) else None
 
@@ -149,7 +150,7 @@ def read_all(store: Store, *, by: str, now: float) -> Done:
     return _mark(store, receipts, "signal.read_all", "all signals read", by=by, now=now)
 
 
-def _mark(store: Store, receipts: list[dict[str, Any]], verb: str, summary: str, *, by: str, now: float) -> Done:
+def _mark(store: Store, receipts: list[Raw], verb: str, summary: str, *, by: str, now: float) -> Done:
     target = str(receipts[0]["signal_id"])
     changes = lines.changes_of(lines.READ_KIND, receipts)
     action = edits.new_action(verb, changes, summary=summary, by=by, now=now, target=target)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.actions import acting, attention, checks, edits, engine, fields, places
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.loop import Command
@@ -41,7 +42,6 @@ EDITABLE = (
 )
 _MOST_CONSTRAINTS = 100
 CANCEL_KIND = "cancel"
-Side = dict[str, Any] | None
 
 
 def new(
@@ -112,7 +112,7 @@ def _queue(store: Store, spec: Spec, *, by: str, now: float, verb: str = "task.n
     return Done(summary=f"{text}{later}", target=spec.id, action_id=action.id)
 
 
-def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
+def queued_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the task exists and was not cancelled."""
     folder = task_files.folder_of(store.layout, change.key)
     if folder is None:
@@ -301,7 +301,7 @@ def cancel_change(task_id: str) -> Change:
     return Change(kind=CANCEL_KIND, key=task_id, before={"cancelled": False}, after={"cancelled": True})
 
 
-def cancelled_now(store: Store, change: Change) -> Side:
+def cancelled_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the task is cancelled, or an engine will do it as soon as one runs."""
     folder = task_files.folder_of(store.layout, change.key)
     if folder is None:

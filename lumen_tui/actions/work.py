@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from lumen_tui.actions import acting, checks, edits, fields
+from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
@@ -22,17 +22,17 @@ TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
 TITLE = "Untitled"
 
 
-def unit_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
+def unit_side(layout: Layout, wu_id: str) -> Side | None:
     """Return a work unit as a side of a Change: the hash of its file, which reveals later edits. None for no file."""
     return _side(layout.work_unit(wu_id))
 
 
-def retired_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
+def retired_side(layout: Layout, wu_id: str) -> Side | None:
     """Return the same of the file in work/retired/."""
     return _side(_retired(layout, wu_id))
 
 
-def _side(path: Path) -> dict[str, Any] | None:
+def _side(path: Path) -> Side | None:
     data = files.read(path)
     return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
 
