@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True):
     blocks: tuple[BlockPlan, ...]
     passages: tuple[notes.Passage, ...]
     new_passages: int
-    all_passages: int  # with those that stand in the archive under an id of their own
+    all_passages: int  # including those in the archive under an id of their own
     session: str  # the transcript; empty where there are no messages
     messages: int
     new_session: bool
@@ -88,7 +88,7 @@ def plan(
     name = _import_name(agent)
     passages = {item.id: item for passage in agent.passages for item in _notes(passage, clean, by, now, origin, name)}
     count = len(passages)
-    passages = _unknown(store, passages)
+    passages = _new_to_archive(store, passages)
     archived = archive.find(layout, list(passages))
     fresh = [name for name in passages if name not in archived or archived[name].status == notes.WITHDRAWN]
     session = agent_files.session_id(agent) if agent.messages else ""
@@ -109,7 +109,7 @@ def plan(
     )
 
 
-def _unknown(store: Store, passages: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
+def _new_to_archive(store: Store, passages: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
     """Return the passages that the archive does not hold already under an id of its own, as after an export."""
     standing = (
         {(passage.content, passage.tags): passage.id for passage in archive.passages(store.layout)} if passages else {}
@@ -160,7 +160,7 @@ def _notes(passage: AfPassage, clean: Clean, by: str, now: float, origin: str, n
     """Split one passage into archive notes: several where it is long."""
     tags = [one_line(clean(tag), 100).strip() for tag in passage.tags][: notes.MOST_TAGS]
     good = tuple(dict.fromkeys(tag for tag in tags if tag and tag.isprintable()))
-    written_at = _when(passage.at, now)
+    written_at = _time_or_now(passage.at, now)
     source = one_line(" ".join(filter(None, (origin, clean(passage.source)))), 300)
     return [
         notes.passage(
@@ -179,7 +179,7 @@ def _notes(passage: AfPassage, clean: Clean, by: str, now: float, origin: str, n
     ]
 
 
-def _when(text: str, now: float) -> float:
+def _time_or_now(text: str, now: float) -> float:
     seconds = times.epoch(text)
     return seconds if 0 < seconds <= now else now
 

@@ -117,11 +117,11 @@ def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRu
         folder=request.folder,
         unwalled=request.unwalled,
     ):
-        raise ActionError(_beside(wanted_pattern, request))
+        raise ActionError(_mismatch(wanted_pattern, request))
     return rule
 
 
-def _beside(pattern: str, request: Approval) -> str:
+def _mismatch(pattern: str, request: Approval) -> str:
     """Explain why a pattern does not cover the call: a matching prefix covers no second command and no other file."""
     problem = f"{pattern!r} does not cover the call itself ({one_line(_target(request), 100)})"
     if pattern.endswith(" *") and _target(request).startswith(pattern[:-1]):
@@ -159,7 +159,7 @@ def resolve(layout: Layout, text: str) -> str:
 def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: float) -> list[Approval]:
     """Return the requests, all still open. ActionError names the first that is not, and nothing is written."""
     names = list(dict.fromkeys(resolve(store.layout, text) for text in checks.as_ids(approval_ids)))
-    requests = [_readable(store.layout, name) for name in names]
+    requests = [_read(store.layout, name) for name in names]
     if shown and [request.hash for request in requests] != [shown]:
         raise ActionError("the call is not the one that was shown: look at it again")
     for request in requests:
@@ -167,16 +167,16 @@ def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: floa
             raise _answered(request, decision, now)
         if now >= request.expires:
             approvals.expire(store.layout, request, now)
-            raise _over(request)
+            raise _expired(request)
     return requests
 
 
-def _over(request: Approval) -> ActionError:
+def _expired(request: Approval) -> ActionError:
     when = times.said(request.expires_at)
-    return ActionError(f"{ids.short(request.id)} ran out ({when}), which counts as no; the worker may ask anew")
+    return ActionError(f"{ids.short(request.id)} ran out ({when}), which counts as no; the worker may ask again")
 
 
-def _readable(layout: Layout, approval_id: str) -> Approval:
+def _read(layout: Layout, approval_id: str) -> Approval:
     request = approvals.read(layout, approval_id)
     if request is None:
         raise ActionError(f"approvals/{approval_id}.json cannot be read: look at the file, or cancel the task")
@@ -216,7 +216,7 @@ def _decide(store: Store, request: Approval, answer: Decision, now: float) -> No
     except approvals.Answered as error:
         raise _answered(request, error.decision, now) from error
     except approvals.DeadlinePassed as error:
-        raise _over(request) from error
+        raise _expired(request) from error
 
 
 def approval_now(store: Store, change: Change) -> Side | None:

@@ -70,7 +70,7 @@ def _writer(store: Store, by: str, task_id: str) -> str:
 
 def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str = "") -> Done:
     """Take a note out of the archive and of every search; undo brings it back."""
-    note = _found(store, passage_id)
+    note = _resolve(store, passage_id)
     if note.status == WITHDRAWN:
         raise ActionError(f"{note.id} is withdrawn already")
     summary = f"took {_quoted(note)} out of the archive"
@@ -84,7 +84,7 @@ def _quoted(note: Passage) -> str:
     return f"“{one_line(note.content.partition(chr(10))[0], 60)}”"
 
 
-def _found(store: Store, text: str) -> Passage:
+def _resolve(store: Store, text: str) -> Passage:
     """Return the note with this id or unique beginning of one."""
     try:
         name = archive.resolve(store.layout, ids.check_file_name(text, "archive id"))
@@ -94,7 +94,7 @@ def _found(store: Store, text: str) -> Passage:
         raise ActionError(f"there is no note {text!r} in the archive", missing=True) from None
     if note := archive.find(store.layout, [name]).get(name):
         return note
-    raise ActionError(f"the note {name} cannot be read: what stands in its line is no note")
+    raise ActionError(f"the note {name} cannot be read: its line holds no note")
 
 
 def passage_now(store: Store, change: Change) -> Side | None:

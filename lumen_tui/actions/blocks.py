@@ -53,7 +53,7 @@ def new(
         fields = with_fields(
             before.fields, description=description or None, limit=limit or None, read_only=read_only or None
         )
-        return Write(text, check_fields(name, text, fields), by, "new", _word(agent), person=not agent)
+        return Write(text, check_fields(name, text, fields), by, "new", _author_trust(agent), person=not agent)
 
     return _write(store, name, decide, verb="block.new", summary=f"block {name} made", by=by, now=now)
 
@@ -62,7 +62,7 @@ def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bo
     """Append a text on a line of its own."""
 
     def decide(before: Block) -> Write:
-        return _part(before, appended(before.text, text), "append", by, agent)
+        return _partial_write(before, appended(before.text, text), "append", by, agent)
 
     return _write(store, name, decide, verb="block.append", summary=f"appended to {name}", by=by, now=now)
 
@@ -71,7 +71,7 @@ def replace(store: Store, *, by: str, now: float, name: str, old: str, new: str,
     """Replace one piece of text, which must occur exactly once."""
 
     def decide(before: Block) -> Write:
-        return _part(before, replaced(name, before.text, old, new), "replace", by, agent)
+        return _partial_write(before, replaced(name, before.text, old, new), "replace", by, agent)
 
     return _write(store, name, decide, verb="block.replace", summary=f"replaced a text in {name}", by=by, now=now)
 
@@ -80,7 +80,7 @@ def patch(store: Store, *, by: str, now: float, name: str, diff: str, agent: boo
     """Apply a unified diff. A hunk that does not fit is an error, and nothing is written."""
 
     def decide(before: Block) -> Write:
-        return _part(before, patched(name, before.text, diff), "patch", by, agent)
+        return _partial_write(before, patched(name, before.text, diff), "patch", by, agent)
 
     return _write(store, name, decide, verb="block.patch", summary=f"patched {name}", by=by, now=now)
 
@@ -89,7 +89,7 @@ def patched(name: str, text: str, diff: str) -> str:
     """Return the text after a diff; file names in it do not matter, as long as it is about one file."""
     headed = diff if diff.startswith("--- ") or "\n--- " in diff[:2000] else f"--- {name}\n+++ {name}\n{diff}"
     try:
-        patches = patching.parse("\n".join(_head_alike(headed.replace("\r\n", "\n").split("\n"), name)))
+        patches = patching.parse("\n".join(_with_uniform_header(headed.replace("\r\n", "\n").split("\n"), name)))
         if len(patches) != 1:
             raise BadEdit(f"the patch is about {len(patches)} files, a block is one")
         return _applied(patches[0], text)
@@ -107,7 +107,7 @@ def _applied(patch: patching.FilePatch, text: str) -> str:
         return patching.apply(patch, text + "\n").removesuffix("\n")
 
 
-def _head_alike(lines: list[str], name: str) -> list[str]:
+def _with_uniform_header(lines: list[str], name: str) -> list[str]:
     """Rewrite the first file header to name this block, whatever the two sides were called."""
     at = next((n for n, line in enumerate(lines[:-1]) if line.startswith("--- ") and lines[n + 1][:4] == "+++ "), None)
     if at is not None:
@@ -123,10 +123,10 @@ def rethink(
     def decide(before: Block) -> Write:
         if text == before.text and before.at:
             raise ActionError(f"{name} says exactly that already", missing=True)
-        trust = weaker(before.trust, "agent") if agent and before.text.strip() else _word(agent)
+        trust = weaker(before.trust, "agent") if agent and before.text.strip() else _author_trust(agent)
         return Write(text, before.fields, by, "rethink", trust, person=not agent)
 
-    return _write(store, name, decide, verb="block.rethink", summary=f"{name} written anew", by=by, now=now, base=base)
+    return _write(store, name, decide, verb="block.rethink", summary=f"{name} rewritten", by=by, now=now, base=base)
 
 
 def adjust(
@@ -142,11 +142,11 @@ def adjust(
     """Change the fields of a block other than its text."""
 
     def decide(before: Block) -> Write:
-        _must_be(before)
+        _must_exist(before)
         fields = with_fields(before.fields, limit=limit, description=description, read_only=read_only)
         if fields == before.fields:
             raise ActionError(f"{name} is like that already", missing=True)
-        return _as_is(before, check_fields(name, before.text, fields), "set", by)
+        return _with_fields_only(before, check_fields(name, before.text, fields), "set", by)
 
     return _write(store, name, decide, verb="block.adjust", summary=f"{name} adjusted", by=by, now=now)
 
@@ -155,8 +155,8 @@ def lock(store: Store, *, by: str, now: float, name: str) -> Done:
     """Lock a block: nobody, agent or person, writes it until it is unlocked."""
 
     def decide(before: Block) -> Write:
-        _must_be(before)
-        return _as_is(before, with_fields(before.fields, locked=by), "lock", by)
+        _must_exist(before)
+        return _with_fields_only(before, with_fields(before.fields, locked=by), "lock", by)
 
     return _write(store, name, decide, verb="block.lock", summary=f"{name} locked", by=by, now=now)
 
@@ -167,14 +167,14 @@ def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
     def decide(before: Block) -> Write:
         if not before.fields.locked:
             raise ActionError(f"{name} is not locked", missing=True)
-        return _as_is(before, with_fields(before.fields, locked=""), "unlock", by)
+        return _with_fields_only(before, with_fields(before.fields, locked=""), "unlock", by)
 
     return _write(store, name, decide, verb="block.unlock", summary=f"{name} unlocked", by=by, now=now)
 
 
 def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: str = "") -> Done:
     """Restore a text byte for byte: that of a step, or the one at a time. Limit and lock stay."""
-    target = _wanted(store, name, step, at)
+    target = _step_to_restore(store, name, step, at)
 
     def decide(before: Block) -> Write:
         text = block_files.kept_text(store.layout, target)
@@ -187,14 +187,14 @@ def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: 
     return _write(store, name, decide, verb="block.restore", summary=summary, by=by, now=now)
 
 
-def _wanted(store: Store, name: str, step: int, at: str) -> Step:
+def _step_to_restore(store: Store, name: str, step: int, at: str) -> Step:
     known = blocks.steps(store.layout, ids.check_name(name, "block"))
     if not known:
         raise ActionError(f"{name} has no history", missing=True)
     if bool(step) == bool(at):
         raise ActionError("name one of them: a step, or a time")
     match = (
-        blocks.at_time(known, _moment(at))
+        blocks.at_time(known, _parse_time(at))
         if at
         else next((known_step for known_step in known if known_step.step == step), None)
     )
@@ -204,29 +204,29 @@ def _wanted(store: Store, name: str, step: int, at: str) -> Step:
     return match
 
 
-def _moment(text: str) -> float:
+def _parse_time(text: str) -> float:
     try:
         return times.parse_iso(text)
     except ValueError as error:
         raise ActionError(f"{text!r} is no time: write it as 2026-03-01T07:30:00Z") from error
 
 
-def _word(agent: bool) -> str:
+def _author_trust(agent: bool) -> str:
     return "agent" if agent else "person"
 
 
-def _part(before: Block, text: str, how: str, by: str, agent: bool) -> Write:
+def _partial_write(before: Block, text: str, how: str, by: str, agent: bool) -> Write:
     """Return a write that keeps part of the text: its trust is that of the weakest part."""
-    trust = weaker(before.trust, _word(agent)) if before.text.strip() else _word(agent)
+    trust = weaker(before.trust, _author_trust(agent)) if before.text.strip() else _author_trust(agent)
     source = before.source if trust == before.trust else ""
     return Write(text, before.fields, by, how, trust, source=source, person=not agent)
 
 
-def _as_is(before: Block, fields: Fields, how: str, by: str) -> Write:
+def _with_fields_only(before: Block, fields: Fields, how: str, by: str) -> Write:
     return Write(before.text, fields, by, how, before.trust, source=before.source)
 
 
-def _must_be(before: Block) -> None:
+def _must_exist(before: Block) -> None:
     if not before.at and before.name not in STANDARD:
         raise ActionError(f"there is no block {before.name}: make it with `blocks new {before.name}`", missing=True)
 
@@ -238,7 +238,7 @@ def _write(
 
     def known(before: Block) -> Write:
         if verb not in ("block.new", "block.restore"):
-            _must_be(before)
+            _must_exist(before)
         return decide(before)
 
     action_id = write_as_action(store, name, known, verb=verb, summary=summary, by=by, now=now, base=base)

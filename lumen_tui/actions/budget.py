@@ -42,7 +42,7 @@ def raise_cap(
     day = budget.day_of(now, config.day_starts)
     if role and role not in config.roles:
         checks.role_name(store.layout, role)
-    _must_bind(ledger.refresh(), config, day, role, more)
+    _must_have_limit(ledger.refresh(), config, day, role, more)
     grant = Entry(
         ids.new_id("grn"),
         GRANT,
@@ -56,7 +56,7 @@ def raise_cap(
         text=one_line(reason, 400),
     )
     change = Change(kind="grant", key=grant.id, before=None, after=_side(grant))
-    summary = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
+    summary = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_limit_text(more)}"
     action = edits.new_action("budget.raise", [change], summary=summary, by=by, now=now, reason=reason)
     with journal.carrying_out(store.layout, action):
         ledger.append(grant)
@@ -67,7 +67,7 @@ def _cap(book: Book, config: BudgetConfig, day: str, role: str) -> budget.Cap:
     return budget.role_cap(book, config, day, role) if role else budget.day_cap(book, config, day)
 
 
-def _must_bind(book: Book, config: BudgetConfig, day: str, role: str, more: Limit) -> None:
+def _must_have_limit(book: Book, config: BudgetConfig, day: str, role: str, more: Limit) -> None:
     """Refuse to raise a cap that has no limit: nothing would change."""
     cap = _cap(book, config, day, role)
     names = {"tokens": "tokens", "usd": "dollars", "seconds": "minutes"}
@@ -76,7 +76,7 @@ def _must_bind(book: Book, config: BudgetConfig, day: str, role: str, more: Limi
             raise ActionError(f"{cap.name} has no limit in {unit}: there is nothing to raise")
 
 
-def _words(more: Limit) -> str:
+def _limit_text(more: Limit) -> str:
     parts = [f"{more.tokens:,} tokens"] if more.tokens else []
     parts += [budget.dollars(more.usd)] if more.usd else []
     parts += [f"{more.seconds / 60:g} minutes"] if more.seconds else []
@@ -94,16 +94,16 @@ def grant_now(store: Store, change: Change) -> Side | None:
         return None
     current = _side(grant)
     sides = (side for side in (change.before, change.after) if side is not None)
-    return next((side for side in sides if _sound(side) == current), current)
+    return next((side for side in sides if _without_nulls(side) == current), current)
 
 
-def _sound(side: Side) -> Side:
+def _without_nulls(side: Side) -> Side:
     """Return a side with null numbers (which JSON cannot express) as 0, as the ledger has them."""
     return {name: side[name] or 0 if name in _NUMBERS else side[name] for name in _FIELDS}
 
 
 def put_grant(store: Store, change: Change) -> None:
     """For undo: revoke the grant, or give it again."""
-    side = _sound(change.after or change.before or {})
+    side = _without_nulls(change.after or change.before or {})
     kind = REVOKE if change.after is None else GRANT
     Ledger(store.layout).append(Entry(id=change.key, kind=kind, at="", **side))

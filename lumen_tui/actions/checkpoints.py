@@ -104,7 +104,7 @@ def keep(
     action["group"] = action["id"]  # older ones that are archived below come back with it
     after = _activity(where.session, changed, now)
     begun = stages.begun(action, [fields.made_node(node), *_session_change(where, after)])
-    unit_note = places.make_sure(store.root, where.wu_id, by=by, now=now, client=client)
+    unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now, client=client)
     files.append(store.layout.actions, begun)
     if not nodes.append_new(store.layout.memory, node, once=bool(key)):
         files.append(store.layout.actions, stages.end_of(begun, "dropped"), durable=False)

@@ -64,26 +64,26 @@ def reason(text: str) -> str:
     return text.strip()
 
 
-def _all_found(path: Path, selection: str | Iterable[str], kind: str, noun: str) -> dict[str, int]:
+def _resolve_all(path: Path, selection: str | Iterable[str], kind: str, noun: str) -> dict[str, int]:
     """Return full ids and the offsets of their newest lines (-1 where a prefix was given)."""
     texts = as_ids(selection)
     whole = nodes.find(path, texts)
     return {
-        (text if text in whole else _found(path, text, kind, noun)): whole[text][0] if text in whole else -1
+        (text if text in whole else _resolve(path, text, kind, noun)): whole[text][0] if text in whole else -1
         for text in texts
     }
 
 
-def _found(path: Path, text: str, kind: str, noun: str) -> str:
+def _resolve(path: Path, text: str, kind: str, noun: str) -> str:
     try:
         return nodes.resolve(path, ids.check_file_name(text, f"{noun} id"), kind)
     except nodes.Ambiguous as error:
         raise ambiguous(text, error.candidates) from error
     except LookupError:
-        raise ActionError(f"there is no {noun} {text!r}", candidates=_alike(path, text), missing=True) from None
+        raise ActionError(f"there is no {noun} {text!r}", candidates=_similar_ids(path, text), missing=True) from None
 
 
-def _alike(path: Path, text: str) -> tuple[str, ...]:
+def _similar_ids(path: Path, text: str) -> tuple[str, ...]:
     """Return ids of a journal that differ from `text` in a letter or two."""
     from rapidfuzz import fuzz, process
 
@@ -93,12 +93,12 @@ def _alike(path: Path, text: str) -> tuple[str, ...]:
 
 def node_ids(store: Store, selection: str | Iterable[str]) -> list[str]:
     """Return the full ids of memory nodes."""
-    return list(_all_found(store.layout.memory, selection, "mem", "node"))
+    return list(_resolve_all(store.layout.memory, selection, "mem", "node"))
 
 
 def signal_ids(store: Store, selection: str | Iterable[str]) -> dict[str, int]:
     """Return the full ids of signals, each with the offset of its line where that is known."""
-    return _all_found(store.layout.signals, selection, "sig", "signal")
+    return _resolve_all(store.layout.signals, selection, "sig", "signal")
 
 
 def task_id(store: Store, text: str) -> str:

@@ -28,7 +28,7 @@ from lumen_tui.store.signals.retention import CleanupCounts, Watch, unwatched
 from lumen_tui.store.work import sessions, work_units
 
 SIGNALS_KIND = "signal cleanup"  # of a change
-_ARCHIVED = "the signals stand in memory/archive.jsonl, where they can be read and searched"
+_ARCHIVED = "the signals are in memory/archive.jsonl, where they can be read and searched"
 _TOO_LARGE = f"journals of more than {cleanups.MOST_BYTES >> 20} MiB are not kept to be put back"
 
 
@@ -49,7 +49,7 @@ def cleanup_options(ttl: str = "", session_id: str = "") -> CleanupOptions:
     return CleanupOptions(Retention(ephemeral=limit, session=limit, wu=limit), session_id)
 
 
-class _Keep:
+class _Protection:
     """What a cleanup leaves alone besides what decay protects."""
 
     def __init__(self, layout: Layout) -> None:
@@ -71,14 +71,14 @@ def lifecycle_of(node: Raw) -> str:
 
 def due(store: Store, index: AgeIndex, options: CleanupOptions, now: float) -> list[ArchiveCandidate]:
     """Return what a cleanup would archive now, the longest untouched first."""
-    keep = _Keep(store.layout)
+    keep = _Protection(store.layout)
     rows = list(index.records(index.untouched_since(math.inf)))
     last = _last_checkpoints([node for _, node in rows])
     candidates = []
     for row, node in rows:
         if keep.keeps(node, last, whole_unit=not options.session_id):
             continue
-        if reason := _why(node, now - row.touched, options):
+        if reason := _archive_reason(node, now - row.touched, options):
             candidates.append(ArchiveCandidate(row.node_id, row.touched, reason, -1.0))
     return candidates
 
@@ -93,7 +93,7 @@ def _last_checkpoints(nodes: list[Raw]) -> set[str]:
     return {node_id for _, node_id in newest.values()}
 
 
-def _why(node: Raw, age: float, options: CleanupOptions) -> str:
+def _archive_reason(node: Raw, age: float, options: CleanupOptions) -> str:
     """Return why this node is archived, empty where it stays."""
     lifecycle = lifecycle_of(node)
     if options.session_id:
@@ -250,7 +250,7 @@ def may_signals(store: Store, change: Change) -> None:
     if after := cleanups.later(store.layout, change.key):
         by = journal.last_change(store.layout, SIGNALS_KIND, after.id)
         who = f" by {by.by} (`undo {by.id}`)" if by else ""
-        raise ActionError(f"a later cleanup{who} stands: undo that first")
+        raise ActionError(f"a later cleanup{who} is in effect: undo that first")
 
 
 def put_signals(store: Store, change: Change) -> None:

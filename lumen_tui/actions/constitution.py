@@ -42,9 +42,9 @@ def _check(text: str | None, before: str | None) -> None:
     if text is not None and not text.strip():
         raise ActionError("evolved/constitution.md is empty: write it first")
     if text is not None and (len(text.encode("utf-8", "replace")) > _MOST or not is_safe(text)):
-        raise ActionError(f"the constitution has invisible characters or over {_MOST:,} bytes: mend it first")
+        raise ActionError(f"the constitution has invisible characters or over {_MOST:,} bytes: fix it first")
     if before is not None and before == text:
-        raise ActionError("the constitution is approved as it stands", missing=True)
+        raise ActionError("the constitution is approved as it is", missing=True)
 
 
 def _side(store: Store) -> Side | None:

@@ -61,10 +61,12 @@ def beat(store: Store, *, by: str, now: float) -> Done:
     """Request a beat at once."""
     _must_run(store)
     final = "a beat that was asked for cannot be called off: `pause` keeps the next from starting anything"
-    return _final(store, "engine.beat", "asked for a beat", ask(store, "beat", by=by, now=now), final, by=by, now=now)
+    return _record_request(
+        store, "engine.beat", "asked for a beat", ask(store, "beat", by=by, now=now), final, by=by, now=now
+    )
 
 
-def _final(store: Store, verb: str, summary: str, command_id: str, final: str, *, by: str, now: float) -> Done:
+def _record_request(store: Store, verb: str, summary: str, command_id: str, final: str, *, by: str, now: float) -> Done:
     """Record a request that cannot be undone."""
     action = edits.new_action(verb, (), summary=summary, by=by, now=now, target=command_id, final=final)
     journal.record(store.layout, action)
@@ -163,12 +165,12 @@ def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = ""
     _must_run(store)
     command_id = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
     final = "`lumen-tui --engine-only` starts an engine again, which goes on where this one stopped"
-    return _final(store, "engine.stop", "asked the engine to stop", command_id, final, by=by, now=now)
+    return _record_request(store, "engine.stop", "asked the engine to stop", command_id, final, by=by, now=now)
 
 
 def _send(store: Store, command: Command, summary: str, verb: str, *, by: str, now: float) -> Done:
     """Send a pause or resume to the engine, as an action."""
-    was = _all(store) if command.verb == "resume" and not command.target else [command.target]
+    was = _paused_scopes(store) if command.verb == "resume" and not command.target else [command.target]
     before = {"asked": False, "was": {scope: _paused(store, scope) for scope in was}}
     after = {"asked": True, "command": msgspec.to_builtins(command)}
     change = Change(PAUSE_KIND, command.target or pauses.EVERYTHING, before, after)
@@ -178,7 +180,7 @@ def _send(store: Store, command: Command, summary: str, verb: str, *, by: str, n
     return Done(summary=summary, target=command.id, action_id=action.id)
 
 
-def _all(store: Store) -> list[str]:
+def _paused_scopes(store: Store) -> list[str]:
     """Return every scope that a resume of everything ends, as commands name them."""
     parts = pauses.parts(store.layout)
     held = [path.parent.name for path in store.layout.tasks.glob(f"*/{pauses.HOLD_FILE}")]
@@ -213,7 +215,7 @@ def take_back(store: Store, commands: list[Command]) -> None:
         store.command_receipts.append(CommandReceipt(command_id=command.id, at=command.at, ok=False, text=text))
 
 
-def _mine(store: Store, command: Command) -> list[Command]:
+def _same_requests(store: Store, command: Command) -> list[Command]:
     waiting = unanswered(store, command.verb)
     return [sent for sent in waiting if (sent.target, sent.by) == (command.target, command.by)]
 
@@ -228,7 +230,7 @@ def pause_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the pause, or the end of one, is in force or on its way to the engine."""
     not_asked, asked_side = _sides(change)
     command = msgspec.convert(asked_side["command"], Command)
-    if _mine(store, command):
+    if _same_requests(store, command):
         return asked_side
     states = {scope: _paused(store, scope) for scope in not_asked["was"]}
     if command.verb == "resume":
@@ -246,7 +248,7 @@ def put_pause(store: Store, change: Change) -> str:
     if (change.after or {}).get("asked"):
         _append(store, command)
         return "the engine was asked again"
-    if waiting := _mine(store, command):
+    if waiting := _same_requests(store, command):
         take_back(store, waiting)
         return ""
     for scope, was in not_asked["was"].items():

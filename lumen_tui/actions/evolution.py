@@ -40,7 +40,7 @@ def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Do
     def decide(observation: Observation, known: Known) -> list[Observation]:
         if observation.status is Status.ACCEPTED:
             raise ActionError(f"{_named([observation])} is accepted already", missing=True)
-        _must_pass(store, observation)
+        _check_gate(store, observation)
         changed = [
             msgspec.structs.replace(
                 observation, status=Status.ACCEPTED, reasons=objections(observation), contradicts=""
@@ -78,13 +78,13 @@ def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: s
         )
         if words == observation.text and observation.status is Status.ACCEPTED:
             raise ActionError("nothing was changed", missing=True)
-        _must_pass(store, changed)
+        _check_gate(store, changed)
         return [changed]
 
     return _judge(store, ids, decide, verb="evolution.edit", template="{} edited", by=by, now=now)
 
 
-def _must_pass(store: Store, observation: Observation) -> None:
+def _check_gate(store: Store, observation: Observation) -> None:
     """Refuse what must never be learnt, even from a person: evolved/ can be edited by hand."""
     problems = gate.forbidden(observation, gate_rules(store.layout))
     if len(observation.text.split()) < 2 or len(observation.text) > gate.MOST_TEXT:
@@ -134,10 +134,10 @@ def _ids(known: Known, selection: str | Sequence[str]) -> list[str]:
     names = [selection] if isinstance(selection, str) else list(selection)
     if not names:
         raise ActionError("nothing is selected: name at least one observation")
-    return list(dict.fromkeys([_whole(known, name) for name in names]))
+    return list(dict.fromkeys([_full_id(known, name) for name in names]))
 
 
-def _whole(known: Known, name: str) -> str:
+def _full_id(known: Known, name: str) -> str:
     """Return the id that begins like that; its prefix may be omitted."""
     matches = [known_id for known_id in known if name.strip() and known_id.startswith((name, f"evo-{name}"))]
     if name in matches or len(matches) == 1:

@@ -75,7 +75,7 @@ def add(
     name = fields.keyed_id("mem", key, "fact") if key else ""
     source_node = checks.node_ids(store, source_id)[0] if source_id else ""
     if name and nodes.find(store.layout.memory, [name]):
-        confirmation = None if is_agent(store.layout, by) else _word(name, by, now, "said so")
+        confirmation = None if is_agent(store.layout, by) else _confirmation_by(name, by, now, "said so")
         link = edge(name, source_node, "discovered_from", by=by, now=now) if source_node else None
         return fact_records.complete(store, name, confirmation, link)
     _must_be_new(store, claim)
@@ -91,7 +91,7 @@ def add(
 
     nodes.change(store.layout, [], edit)
     if not is_agent(store.layout, by):
-        kept.record(store.layout, [_word(record["id"], by, now, "said so")])
+        kept.record(store.layout, [_confirmation_by(record["id"], by, now, "said so")])
     if source_node:
         store.relationships.append(edge(record["id"], source_node, "discovered_from", by=by, now=now))
     return Done(summary=actions[0].summary, target=record["id"], action_id=actions[0].id)
@@ -111,7 +111,7 @@ def _must_be_new(store: Store, claim: str) -> None:
             raise ActionError(f"that is noted already: confirm {state.fact.id}, or give it a probe")
 
 
-def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
+def _confirmation_by(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
     return Confirmation(fact_id, times.iso(now), Outcome.HOLDS, kind="person", evidence=evidence, by=by)
 
 
@@ -132,7 +132,7 @@ def confirm(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str],
     index, known_ids = known(store, fact_ids)
     for confirmed_id in known_ids:
         _must_be_open(index, confirmed_id)
-    lines = [_word(confirmed_id, by, now, one_line(note, 300)) for confirmed_id in known_ids]
+    lines = [_confirmation_by(confirmed_id, by, now, one_line(note, 300)) for confirmed_id in known_ids]
     changes = [Change(KIND, line.fact_id, before=None, after={"at": line.at, "by": by}) for line in lines]
     return _recorded(store, lines, changes, f"{_named(index, known_ids)} confirmed", "fact.confirm", by=by, now=now)
 
@@ -205,7 +205,7 @@ def add_probe(store: Store, *, by: str, now: float, fact_id: str, probe: str) ->
 def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
     """Fill in the expected value of probes that name none, by running them. ActionError where one fails."""
     asks = [probe for probe in probes if probe.learns]
-    readings = {job.probe.id: reading for job, reading in _look(store, asks)}
+    readings = {job.probe.id: reading for job, reading in _run_probes(store, asks)}
     for probe in asks:
         reading = readings.get(probe.id)
         if reading is None or reading.outcome is not Outcome.HOLDS:
@@ -222,7 +222,7 @@ def suggested(store: Store, text: str) -> list[Probe]:
     from lumen_tui.tools.probes.suggest import suggest
 
     probes = suggest(text)
-    return [job.probe for job, reading in _look(store, probes) if reading.outcome is Outcome.HOLDS]
+    return [job.probe for job, reading in _run_probes(store, probes) if reading.outcome is Outcome.HOLDS]
 
 
 def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
@@ -233,7 +233,7 @@ def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Rea
     return [(job.probe, reading) for job, reading in results if reading.outcome is not Outcome.HOLDS]
 
 
-def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[ProbeJob, Reading]]:
+def _run_probes(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[ProbeJob, Reading]]:
     from lumen_tui.tools.probes import batch  # starts a process: not for every verb
 
     jobs = [batch.ProbeJob("", probe) for probe in probes]

@@ -33,7 +33,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
     with locks.waiting_lock(store.layout.lock("work")):
         unit = lanes.unit_of(store, wu_id)
         if unit.status == lanes.DONE:
-            return _done_before(store, unit, concluded, by=by, now=now)
+            return _finish_again(store, unit, concluded, by=by, now=now)
         silence = lanes.signal_due_before_done(store, unit)
         warning = _gate(store, unit, config, no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
@@ -69,7 +69,7 @@ def _completion(unit: Tracked, *, by: str, now: float) -> Raw:
     return fields.signal(text, by=by, now=now, wu_id=unit.id, lane=unit.lane, type=COMPLETION)
 
 
-def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, now: float) -> Done:
+def _finish_again(store: Store, unit: Tracked, concluded: list[str], *, by: str, now: float) -> Done:
     """Refuse, unless an earlier `done` was interrupted before it told anybody, or a session was started since."""
     if concluded:
         return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)

@@ -24,7 +24,7 @@ def give(
     node["metadata"] = {"to": reader} if reader else {}
     if where.session:
         node["session_id"] = where.session_id
-    unit_note = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now)
     node = fields.keyed(node, key, "handoff")
     summary = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
     action = edits.new_action("handoff.give", [edits.made_node(node)], summary=summary, by=by, now=now)

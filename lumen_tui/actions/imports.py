@@ -89,8 +89,8 @@ def _line_range(change: Change) -> LineRange:
 
 def lines_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the imported lines are still together as they came."""
-    stands = imported_lines.find(store.root / change.key, _line_range(change)) >= 0
-    return (change.after or change.before) if stands else None
+    present = imported_lines.find(store.root / change.key, _line_range(change)) >= 0
+    return (change.after or change.before) if present else None
 
 
 def may_lines(store: Store, change: Change) -> None:

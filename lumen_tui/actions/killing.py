@@ -52,8 +52,8 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
         raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
     state = f"already {earlier.words}" if earlier else "killed"
     summary = f"{state}{';' if earlier else ':'} {took}; nothing starts until `lumen-tui unkill`"
-    final = "`lumen-tui unkill` lets everything go on; workers that were ended begin anew with `task retry`"
-    return _noted(store, "kill", summary, by, now, one_line(reason, 400), final)
+    final = "`lumen-tui unkill` lets everything go on; workers that were ended start again with `task retry`"
+    return _record(store, "kill", summary, by, now, one_line(reason, 400), final)
 
 
 def unkill(store: Store, *, by: str, now: float) -> Done:
@@ -64,10 +64,10 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
     lift(store.layout)
     when = f" ({times.said(was.at)})" if was.at else ""
     final = "`lumen-tui kill` ends every worker again"
-    return _noted(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)
+    return _record(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)
 
 
-def _noted(store: Store, verb: str, summary: str, by: str, now: float, reason: str, final: str) -> Done:
+def _record(store: Store, verb: str, summary: str, by: str, now: float, reason: str, final: str) -> Done:
     """Record it in the journal; a failure to record is reported and undoes nothing."""
     action = edits.new_action(verb, (), summary=summary, by=by, now=now, reason=reason, final=final)
     try:
@@ -85,7 +85,7 @@ def end_all(layout: Layout, kill: Kill, now: float, running: Clock) -> list[str]
         if not living:
             break
         ended.update(dict.fromkeys(folder.name for folder, _ in living))
-        _end(living, kill, running)
+        _end_workers(living, kill, running)
         for folder, run in living:
             _write_exit(folder, run, kill, now)
     if ended:
@@ -100,16 +100,16 @@ def _living(layout: Layout) -> Iterator[Living]:
             yield folder, run
 
 
-def _end(living: list[Living], kill: Kill, running: Clock) -> None:
+def _end_workers(living: list[Living], kill: Kill, running: Clock) -> None:
     for folder, _ in living:
-        _say_why(folder, kill)
+        _write_reason(folder, kill)
     for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
         process.signal_sessions([identity(run) for _, run in living], number)
         if _all_gone(living, running() + seconds, running):
             return
 
 
-def _say_why(folder: Path, kill: Kill) -> None:
+def _write_reason(folder: Path, kill: Kill) -> None:
     try:
         ask_to_stop(folder, "cancelled", kill.words)
     except (files.StoreError, OSError):

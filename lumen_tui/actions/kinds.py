@@ -138,7 +138,7 @@ KINDS: dict[str, Kind] = {
     engine.PAUSE_KIND: Kind(engine.pause_now, engine.put_pause),
     tasks.QUEUED_KIND: Kind(tasks.queued_now, tasks.put_queued, tasks.may_queue),
     signals.SENT_KIND: Kind(signals.sent_now, signals.put_sent, signals.may_send),
-    signals.TOLD_KIND: Kind(signals.sent_now, signals.put_told),
+    signals.ANNOUNCED_KIND: Kind(signals.sent_now, signals.put_announcement),
     lines.READ_KIND: Kind(signals.reads_now, signals.put_reads),
     imports.LINES_KIND: Kind(imports.lines_now, imports.put_lines, imports.may_lines),
     imports.FILE_KIND: Kind(imports.file_now, imports.put_file, imports.may_file),

@@ -162,7 +162,7 @@ def index(store: Store, *, by: str, now: float, folder: str) -> Done:
     """Index the documents of a project as project-wide summaries; unchanged ones are skipped."""
     to_index = [document for document in documents(store, folder) if document.state != "unchanged"]
     if not to_index:
-        raise ActionError("every document is indexed as it stands", missing=True)
+        raise ActionError("every document is indexed as it is", missing=True)
     actions: list[Action] = []
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:

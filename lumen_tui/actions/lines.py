@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,8 +13,8 @@ from lumen_tui.model.records import Change
 from lumen_tui.storage import rewriting
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
-from lumen_tui.store.memory.nodes import Raw
 
+Raw = dict[str, Any]
 READ_KIND = "read"  # of a change: receipts of one reader
 _EACH = 200  # lines in one change, which must fit into one line of the journal of actions
 _decode = msgspec.json.Decoder(Raw).decode
@@ -34,15 +35,15 @@ def sides(path: Callable[[Store], Path]) -> tuple[Callable[[Store, Change], Raw]
     """Return the two undo functions for lines of the journal at `path(store)`: read which are present, and set them."""
 
     def now(store: Store, change: Change) -> Raw:
-        present = {_mark(line) for line in Journal(path(store)).records(Raw)}
-        return {"lines": [line for line in _all(change) if _mark(line) in present]}
+        present = {_identity(line) for line in Journal(path(store)).records(Raw)}
+        return {"lines": [line for line in _lines_of(change) if _identity(line) in present]}
 
     def put(store: Store, change: Change) -> None:
-        remaining = {_mark(line) for line in (change.after or {})["lines"]}
-        leaving = {_mark(line) for line in _all(change)} - remaining
+        remaining = {_identity(line) for line in (change.after or {})["lines"]}
+        leaving = {_identity(line) for line in _lines_of(change)} - remaining
 
         def without(lines: Iterator[bytes]) -> Iterator[bytes]:
-            return (line for line in lines if _mark_of(line) not in leaving)
+            return (line for line in lines if _identity_of(line) not in leaving)
 
         if leaving:
             rewriting.lines(path(store), without)
@@ -52,17 +53,17 @@ def sides(path: Callable[[Store], Path]) -> tuple[Callable[[Store, Change], Raw]
     return now, put
 
 
-def _all(change: Change) -> list[Raw]:
+def _lines_of(change: Change) -> list[Raw]:
     return list((change.after or {})["lines"] or (change.before or {})["lines"])
 
 
-def _mark(line: Raw) -> tuple[object, ...]:
+def _identity(line: Raw) -> tuple[object, ...]:
     """Return what identifies a line: the offset of its signal moves when signals are cleaned up."""
     return tuple(str(line.get(name)) for name in ("signal_id", "node_id", "reader", "by", "read_at", "at", "upto"))
 
 
-def _mark_of(line: bytes) -> tuple[object, ...] | None:
+def _identity_of(line: bytes) -> tuple[object, ...] | None:
     try:
-        return _mark(_decode(line))
+        return _identity(_decode(line))
     except UNDECODABLE:
         return None

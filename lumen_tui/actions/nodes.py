@@ -53,7 +53,7 @@ def create(
     described = fields.node(
         content, by=by, now=now, type=type, tags=tags, priority=priority, session_id=session_id, wu_id=unit_id
     )
-    unit_note = places.make_sure(store.root, unit_id, by=by, now=now)
+    unit_note = places.ensure_unit(store.root, unit_id, by=by, now=now)
     record = fields.keyed(described, key)
     summary = f"{record['type']} noted"
     links = []

@@ -68,7 +68,7 @@ def work_to_be(root: StrPath, text: str) -> str:
     return work.may_be_new(root, name)
 
 
-def make_sure(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "") -> str:
+def ensure_unit(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "") -> str:
     """Make the work unit if it is missing; return what to say of that, or nothing."""
     if not wu_id or os.path.exists(f"{root}/work/{wu_id}.md"):
         return ""
@@ -124,7 +124,7 @@ def session_at(root: StrPath, text: str) -> SessionView:
 def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes: bool = False) -> Place:
     """Return where a record belongs that names a work unit, a session, both, or leaves it to the open session.
 
-    With `writes` the work unit may be missing: `make_sure` makes it once the record can be written.
+    With `writes` the work unit may be missing: `ensure_unit` makes it once the record can be written.
     """
     if not session and not wu_id and open_sessions.newest(store.root, by) is None:
         raise ActionError(f"{by} has no open session: name the work unit (--wu WU-042) or begin with `start --wu`")

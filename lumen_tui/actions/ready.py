@@ -286,7 +286,7 @@ def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocke
         return _blocker_of(node.id, node.title, node.status, node.created_by, node.created_at, now) if node else None
     try:
         unit = unit_views.read(store.root, identifier)
-    except ValueError:  # no id of a work unit, or a file to be mended
+    except ValueError:  # no id of a work unit, or a broken file
         return Blocker(id=identifier, title="(its file cannot be read)", status="unknown")
     if unit is None or unit.status == "done":
         return None

@@ -40,11 +40,11 @@ def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type:
 
 
 def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
-    summary = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
+    summary = f"{_label(store, start)} {type.replace('_', ' ')} {_label(store, finish)}"
     summary += ": taken away" if removed else ""
     verb = "relation.remove" if removed else "relation.add"
     edge = Edge(start, finish, type)
-    change = _taken_away(store, edge, by=by, now=now) if removed else change_of(edge, by=by, now=now)
+    change = _removal_of(store, edge, by=by, now=now) if removed else change_of(edge, by=by, now=now)
     action = edits.new_action(verb, [change], summary=summary, by=by, now=now, target=finish)
     with journal.carrying_out(store.layout, action):
         put_edge(store, change)
@@ -56,7 +56,7 @@ def change_of(edge: Edge, *, by: str, now: float) -> Change:
     return Change(KIND, " ".join(edge), None, {"at": times.iso(now), "by": by})
 
 
-def _taken_away(store: Store, edge: Edge, *, by: str, now: float) -> Change:
+def _removal_of(store: Store, edge: Edge, *, by: str, now: float) -> Change:
     """Return the change of removing an edge: undo adds it again with its author and time."""
     at, drawn_by = edges.drawn(store.layout, edge)
     side = {"at": at, "by": drawn_by, "removed_at": times.iso(now), "removed_by": by}
@@ -78,7 +78,7 @@ def put_edge(store: Store, change: Change) -> None:
     edges.draw(store.layout, edge, at=str(side.get(when, "")), by=str(side.get(who, "")), removed=removed)
 
 
-def _called(store: Store, name: str) -> str:
+def _label(store: Store, name: str) -> str:
     """Return the title of a node, or the id of a work unit."""
     if name.startswith("WU-"):
         return name
@@ -92,13 +92,13 @@ def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
             f"relation {type!r} is unknown: one of {', '.join(RELATION_TYPES)}",
             candidates=checks.nearest(type, RELATION_TYPES),
         )
-    start, finish = _one(store, from_id), _one(store, to_id)
+    start, finish = _resolve(store, from_id), _resolve(store, to_id)
     if start == finish:
         raise ActionError(f"{start} cannot be related to itself")
     return start, finish
 
 
-def _one(store: Store, text: str) -> str:
+def _resolve(store: Store, text: str) -> str:
     """Return the id of a work unit or of a node."""
     if text.upper().startswith("WU-"):
         return checks.known_unit(store.layout, text)

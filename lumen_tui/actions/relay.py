@@ -86,7 +86,7 @@ def _decide(
     note: str,
 ) -> Done:
     must_be_person(store, by, "only a person decides about what was held")
-    [name, *others], submission_ids = _found(store, selection)
+    [name, *others], submission_ids = _resolve(store, selection)
     if others:
         raise ActionError(f"these belong to several relays ({', '.join([name, *others])}): one at a time")
     recorded: list[str] = []
@@ -113,7 +113,7 @@ def _decide(
     return Done(summary=summary + where, target=submission_ids[0], action_id=recorded[0])
 
 
-def _found(store: Store, selection: str | Sequence[str]) -> tuple[list[str], list[str]]:
+def _resolve(store: Store, selection: str | Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the relays and full ids of these submissions, each named by any unique beginning."""
     known = {submission.id: name for name, submission in kept.everything(store.layout)}
     submission_ids = []

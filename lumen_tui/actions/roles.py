@@ -25,7 +25,7 @@ def hire(store: Store, *, by: str, now: float, name: str, text: str, key: str = 
     """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
     if key and any(entry.role == name and entry.key == key for entry in store.personnel.records(PersonnelEntry)):
         return Done(summary=f"{name} {fields.UNDER_KEY}", target=name)
-    summary = f"{name} hired{_besides(store, _checked(name, text))}"
+    summary = f"{name} hired{_tool_remarks(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         if name in _in_force(store):
             raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
@@ -36,7 +36,7 @@ def hire(store: Store, *, by: str, now: float, name: str, text: str, key: str = 
 
 def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     """Replace the file of a role in force; a shipped one gets a hired one over it."""
-    summary = f"{name} adjusted{_besides(store, _checked(name, text))}"
+    summary = f"{name} adjusted{_tool_remarks(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
         before = role_files.texts(store.layout, name)
@@ -67,13 +67,13 @@ def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
             known = roles.list_roles(store.layout)[1]
             near = checks.nearest(name, known)
             raise ActionError(f"there is no retired role {name!r}", candidates=near, missing=True)
-        text = _without_past(name, role_files.without_mark(retired), now)
+        text = _without_past_expiry(name, role_files.without_mark(retired), now)
         shipped = text == role_files.shipped_text(name)
         after: Texts = {"hired": None if shipped else text, "retired": None}
         return _change(store, name, after, verb="role.rehire", summary=f"{name} hired again", by=by, now=now)
 
 
-def _without_past(name: str, text: str, now: float) -> str:
+def _without_past_expiry(name: str, text: str, now: float) -> str:
     """Return the role file without an expiry that has passed: the role would be fired again at once."""
     try:
         until = times.epoch(roles.parse_role(name, text, "hired").until)
@@ -86,7 +86,7 @@ def _without_past(name: str, text: str, now: float) -> str:
     return "\n".join(lines) + mark + prompt
 
 
-def _besides(store: Store, role: Role) -> str:
+def _tool_remarks(store: Store, role: Role) -> str:
     """Return as the end of a sentence which tools it cannot use and which it keeps against its file."""
     from lumen_tui.actions import role_preview  # what it knows of models and tools is needed here alone
 

@@ -53,7 +53,7 @@ def start(
     if key and stored.read(store.layout, name):
         return Done(summary=f"session {name} {fields.UNDER_KEY}", target=name, aside=f"it {fields.UNDER_KEY}")
     node = _session_node(name, unit_id, kind, context_tier, by=by, now=now)
-    unit_note = places.make_sure(store.root, unit_id, by=by, now=now)
+    unit_note = places.ensure_unit(store.root, unit_id, by=by, now=now)
     dirty = changes.detect(folder, base="", without=str(store.root))
     session = WorkSession(
         session_id=name,
@@ -179,7 +179,7 @@ def decide(
     node = fields.node(text, by=by, now=now, type="note", tags=("decision",), priority=priority, wu_id=where.wu_id)
     meta = {**node.get("metadata", {}), "question": clean_question, **_answer(answer, by, now)}
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
-    unit_note = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now)
     node = fields.keyed(node, key, "decide")
     if key and edits.is_made(store, node):
         return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
@@ -255,7 +255,7 @@ def _note_in_session(store: Store, session_id: str, decision: Decision, now: flo
 def _start_changes(store: Store, session: WorkSession) -> list[Change]:
     """Return the changes that start a session: its own file, and the copy that names the current one."""
     before = stored.current(store.layout)
-    side = _plainly(session)
+    side = _as_json(session)
     if len(msgspec.json.encode(side)) > _LARGEST:
         del side["dirty_at_start"]  # the rest has room, and redo begins with a clean tree
     return [
@@ -272,7 +272,7 @@ def _edit_changes(store: Store, session_id: str, edit: Callable[[WorkSession], W
         return []
     if session is None:
         return []
-    before, after = _plainly(session), _plainly(edit(session))
+    before, after = _as_json(session), _as_json(edit(session))
     names = [name for name in after if after[name] != before[name]]
     sides = {name: before[name] for name in names}, {name: after[name] for name in names}
     if max(len(msgspec.json.encode(side)) for side in sides) > _LARGEST:
@@ -280,7 +280,7 @@ def _edit_changes(store: Store, session_id: str, edit: Callable[[WorkSession], W
     return [Change(SESSION_KIND, session_id, *sides)]
 
 
-def _plainly(session: WorkSession) -> dict[str, Any]:
+def _as_json(session: WorkSession) -> dict[str, Any]:
     """Return the session as plain JSON values, as it comes back from the journal."""
     table: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(session))
     return table
@@ -296,7 +296,7 @@ def put_copies(store: Store, changes: list[Change]) -> None:
 def session_now(store: Store, change: Change) -> Side | None:
     """For undo: those fields of a session that the change is about; None where there is none."""
     session = stored.read(store.layout, change.key)
-    table = _plainly(session) if session else {}
+    table = _as_json(session) if session else {}
     return {name: table.get(name) for name in change.before or change.after or {}} if session else None
 
 

@@ -29,7 +29,7 @@ def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> 
         raise ActionError("nothing is set: name at least one setting")
     before = load_config(store.layout)[0]
     _check(before, changes)
-    sides = [_side_of(store, key, value) for key, value in changes.items()]
+    sides = [_change_of(store, key, value) for key, value in changes.items()]
     summary = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in changes.items()])
     action = edits.new_action("setting.change", sides, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
@@ -82,7 +82,7 @@ def _lookup(table: object, key: str) -> object:
     return table
 
 
-def _side_of(store: Store, key: str, value: object) -> Change:
+def _change_of(store: Store, key: str, value: object) -> Change:
     after = None if value is None else {"value": value}
     return Change(kind="setting", key=key, before=side(store, key), after=after)
 

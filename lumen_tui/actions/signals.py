@@ -19,7 +19,7 @@ from lumen_tui.store.signals.compaction import archive_path
 
 _THERE = "the signal was sent already under this key"
 SENT_KIND = "signal"  # of a change
-TOLD_KIND = "announcement"
+ANNOUNCED_KIND = "announcement"
 reads_now, put_reads = lines.sides(lambda store: store.layout.receipts)
 
 
@@ -56,7 +56,7 @@ def send(
         reply_to=answered,
         session_id=session_id,
     )
-    unit_note = places.make_sure(store.root, unit, by=by, now=now)
+    unit_note = places.ensure_unit(store.root, unit, by=by, now=now)
     if key:
         return _send_once(store, fields.keyed(record, key), unit_note, by=by, now=now)
     return _send(store, record, unit_note, by=by, now=now)
@@ -87,13 +87,13 @@ def _send_once(store: Store, record: Raw, aside: str, *, by: str, now: float) ->
 
 def announce(store: Store, record: Raw, verb: str, *, by: str, now: float) -> None:
     """Send a signal that belongs to an action: undoing that takes it back, unless somebody has read it."""
-    change = Change(TOLD_KIND, str(record["id"]), before=None, after={"sent": True})
+    change = Change(ANNOUNCED_KIND, str(record["id"]), before=None, after={"sent": True})
     action = edits.new_action(verb, [change], summary="the others were told", by=by, now=now)
     with journal.carrying_out(store.layout, action):
         store.signals.append(record)
 
 
-def put_told(store: Store, change: Change) -> str:
+def put_announcement(store: Store, change: Change) -> str:
     """For undo: as `put_sent`, but a signal that was read stays."""
     try:
         put_sent(store, change)

@@ -134,7 +134,7 @@ def may_queue(store: Store, change: Change) -> None:
 
 
 def _had_begun(task_id: str) -> ActionError:
-    return ActionError(f"task {ids.short(task_id)} had begun and was cancelled: `task retry` begins it anew")
+    return ActionError(f"task {ids.short(task_id)} had begun and was cancelled: `task retry` starts it again")
 
 
 def put_queued(store: Store, change: Change) -> str:
@@ -188,7 +188,7 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
     try:
         spec = task_files.read_spec(store.layout, task_id)
     except BadFile as error:
-        raise ActionError(f"tasks/{task_id}/spec.json: {error}; mend the file") from error
+        raise ActionError(f"tasks/{task_id}/spec.json: {error}; fix the file") from error
     if spec is None and not missing_ok:
         raise ActionError(f"task {ids.short(task_id)} has no spec.json")
     return spec
@@ -241,7 +241,7 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
         raise ActionError(f"{problem}: of {', '.join(EDITABLE)}")
     before = _spec(store, full_id) or Spec(id=full_id, objective="")
     try:
-        after = _checked(store, with_fields(before, _whole(before, changes)))
+        after = _checked(store, with_fields(before, _with_whole_budget(before, changes)))
     except msgspec.ValidationError as error:
         raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(changes))}") from error
     must_wait(store, full_id)
@@ -253,7 +253,7 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
     return Done(summary=summary, target=full_id, action_id=action.id)
 
 
-def _whole(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _with_whole_budget(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes, with the old caps added to a partial budget."""
     whole = dict(changes)
     if isinstance(caps := whole.get("budget"), Mapping):
@@ -275,7 +275,7 @@ def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
 def must_wait(store: Store, task_id: str) -> None:
     """Refuse if the task is no longer queued."""
     if task_files.status_of(store.layout.task(task_id)) is not Status.QUEUED:
-        raise _begun(task_id)
+        raise _no_longer_queued(task_id)
 
 
 def put(store: Store, spec: Spec, instead_of: Spec) -> None:
@@ -283,10 +283,10 @@ def put(store: Store, spec: Spec, instead_of: Spec) -> None:
     try:
         task_files.edit_queued(store.layout, spec, instead_of)
     except task_files.NotQueued:
-        raise _begun(spec.id) from None
+        raise _no_longer_queued(spec.id) from None
 
 
-def _begun(task_id: str) -> ActionError:
+def _no_longer_queued(task_id: str) -> ActionError:
     return ActionError(f"task {ids.short(task_id)} has begun or was changed meanwhile: look at it again")
 
 

@@ -19,21 +19,21 @@ from lumen_tui.store.memory.blocks import read as read_block
 from lumen_tui.store.memory.nodes import Raw
 
 
-def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> list[str]:
+def apply_changes(store: Store, changes: list[Change], record: Action, *, now: float) -> list[str]:
     """Apply changes under the record that announces them; return what a person should know besides, in words.
 
     All are checked before the first is applied. If one fails even so, those before it stay applied, and the next
     attempt continues from there.
     """
-    folded = _folded(changes)
+    folded = _merged(changes)
     others = [change for change in folded if change.kind != "node"]
     node_changes = [change for change in folded if change.kind == "node"]
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         _check(store, folded, records, now)
         transaction.announce(record)
-        notes.extend(_put(store, others))
-        return _turned(records, node_changes, record.by, now), b""
+        notes.extend(_apply_others(store, others))
+        return _apply_to_nodes(records, node_changes, record.by, now), b""
 
     notes: list[str] = []
     with journal.Transaction(store.layout) as transaction:
@@ -45,8 +45,8 @@ def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> 
 
 
 def must_be_possible(store: Store, changes: list[Change], *, now: float) -> None:
-    """Check as `turn` does before it begins, and write nothing. ActionError where it would refuse."""
-    folded = _folded(changes)
+    """Check as `apply_changes` does before it begins, and write nothing. ActionError where it would refuse."""
+    folded = _merged(changes)
     records = nodes.find(store.layout.memory, [change.key for change in folded if change.kind == "node"])
     _check(store, folded, {name: record for name, (_, record) in records.items()}, now)
 
@@ -62,16 +62,16 @@ def _check(store: Store, changes: list[Change], records: dict[str, Raw], now: fl
 def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> None:
     """Apply changes of an action of which only a part took effect. What is as it should be stays."""
     node_changes = [change for change in changes if change.kind == "node"]
-    _put(store, [change for change in changes if change.kind != "node"])
+    _apply_others(store, [change for change in changes if change.kind != "node"])
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        return _turned(records, node_changes, by, now), b""
+        return _apply_to_nodes(records, node_changes, by, now), b""
 
     if node_changes:
         node_bulk.change(store.layout, [change.key for change in node_changes], edit)
 
 
-def _put(store: Store, changes: list[Change]) -> list[str]:
+def _apply_others(store: Store, changes: list[Change]) -> list[str]:
     pending = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
     notes: list[str | None] = []
     together: set[str] = set()
@@ -85,7 +85,7 @@ def _put(store: Store, changes: list[Change]) -> list[str]:
     return [note for note in notes if note]
 
 
-def _folded(changes: list[Change]) -> list[Change]:
+def _merged(changes: list[Change]) -> list[Change]:
     """Return one change for each thing, from its first `before` to its last `after`."""
     folded: dict[tuple[str, str], Change] = {}
     for change in changes:
@@ -100,7 +100,7 @@ def _joined(first: Change, then: Change) -> Change:
     return msgspec.structs.replace(first, before=before, after=after)
 
 
-def _turned(records: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
+def _apply_to_nodes(records: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
     """Return the nodes that exist, each brought to the `after` of its change."""
     present = [change for change in changes if change.key in records]
     for change in present:
@@ -143,10 +143,10 @@ def _changed_since(store: Store, change: Change, now: float, who: str = "", when
         who, when = last.by, last.at
     at = times.epoch(when)
     age = f"{times.ago(now - at)}, {times.stamp(at)}" if when else "at an unknown time"
-    return ActionError(f"{_called(store, change)} was changed since by {who or 'somebody'} ({age}): nothing was done")
+    return ActionError(f"{_label(store, change)} was changed since by {who or 'somebody'} ({age}): nothing was done")
 
 
-def _called(store: Store, change: Change) -> str:
+def _label(store: Store, change: Change) -> str:
     """Return the title of a node; of anything else its own name."""
     matches = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
     return edits.quoted(matches[change.key][1]) if change.key in matches else change.key

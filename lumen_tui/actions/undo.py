@@ -23,16 +23,16 @@ _LOOKED_AT = 20  # entries before a refused one, for one that can be undone
 
 def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Undo what the operator did last in this client, or the named action of theirs, and nothing more."""
-    entry = _pick(store, journal.in_effect(store.layout, _whose(by, action_id)), action_id, "undo", by)
+    entry = _pick(store, journal.in_effect(store.layout, _undoable(by, action_id)), action_id, "undo", by)
     try:
         _must_be_possible(entry)
-        return _apply(store, entry, _turned(entry), outcome="undone", by=by, now=now, undoes=entry.first.id)
+        return _apply(store, entry, _reversed(entry), outcome="undone", by=by, now=now, undoes=entry.first.id)
     except ActionError as error:
-        problem = f"{_named(entry.first)}: not undone, as {error}{_way_on(store, entry, by, now)}"
+        problem = f"{_named(entry.first)}: not undone, as {error}{_alternative(store, entry, by, now)}"
         raise ActionError(problem, candidates=error.candidates, missing=error.missing) from error
 
 
-def _turned(entry: JournalEntry) -> list[Change]:
+def _reversed(entry: JournalEntry) -> list[Change]:
     return [
         Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
         for action in reversed(entry.actions)
@@ -40,7 +40,7 @@ def _turned(entry: JournalEntry) -> list[Change]:
     ]
 
 
-def _whose(by: str, action_id: str) -> journal.IsMine:
+def _undoable(by: str, action_id: str) -> journal.IsMine:
     """Return the test for undoable actions: by this client, or with an id, by any client and the engine's learning."""
     return (
         (lambda action: acting.may_undo_by_id(action.by, action.client, by))
@@ -58,9 +58,11 @@ def _must_be_possible(entry: JournalEntry) -> None:
         raise ActionError("it changed nothing that could be put back")
 
 
-def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
+def _alternative(store: Store, entry: JournalEntry, by: str, now: float) -> str:
     """Suggest what can be undone instead of a refused action."""
-    before = _behind(journal.in_effect(store.layout, acting.undo_filter(by, acting.caller().client)), entry.first.id)
+    before = _entries_after(
+        journal.in_effect(store.layout, acting.undo_filter(by, acting.caller().client)), entry.first.id
+    )
     looked_at = list(itertools.islice(before, _LOOKED_AT))
     other = next((earlier.first for earlier in looked_at if _is_possible(store, earlier, now)), None)
     if other is not None:
@@ -78,13 +80,13 @@ def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
 def _is_possible(store: Store, entry: JournalEntry, now: float) -> bool:
     try:
         _must_be_possible(entry)
-        turning.must_be_possible(store, _turned(entry), now=now)
+        turning.must_be_possible(store, _reversed(entry), now=now)
     except (ActionError, files.StoreError, OSError, ValueError):  # of what cannot be read, undo says so itself
         return False
     return True
 
 
-def _behind(entries: Iterator[JournalEntry], action_id: str) -> Iterator[JournalEntry]:
+def _entries_after(entries: Iterator[JournalEntry], action_id: str) -> Iterator[JournalEntry]:
     for entry in entries:
         if entry.first.id == action_id:
             return entries
@@ -97,7 +99,7 @@ def _named(action: Action) -> str:
 
 def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Redo what was undone last, unless something else was done since."""
-    entry = _pick(store, iter(journal.undone(store.layout, _whose(by, action_id))), action_id, "redo", by)
+    entry = _pick(store, iter(journal.undone(store.layout, _undoable(by, action_id))), action_id, "redo", by)
     changes = [change for action in entry.actions for change in action.changes]
     return _apply(store, entry, changes, outcome="done again", by=by, now=now, redoes=entry.first.id)
 
@@ -155,7 +157,7 @@ def _apply(
     record = edits.new_action(verb, changes, summary=summary, by=by, now=now, apart=True)
     record = msgspec.structs.replace(record, undoes=undoes, redoes=redoes)
     with locks.waiting_lock(store.layout.lock("roles")):
-        notes = turning.turn(store, changes, record, now=now)
+        notes = turning.apply_changes(store, changes, record, now=now)
     for change in changes:
         if change.kind == "role":
             roles.note(store, change.key, verb, summary, by=by, now=now)

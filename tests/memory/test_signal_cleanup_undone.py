@@ -83,7 +83,7 @@ def test_cleanups_go_back_the_last_one_first(desk):
     between = journals(desk)
     second = desk.do("cleanup.signals", by="bo")
     with pytest.raises(
-        ActionError, match=rf"a later cleanup by bo .`undo {second.action_id}`. stands: undo that first"
+        ActionError, match=rf"a later cleanup by bo .`undo {second.action_id}`. is in effect: undo that first"
     ):
         desk.do("undo", action_id=first.action_id)
     desk.do("undo", by="bo")
@@ -127,7 +127,7 @@ def test_journals_that_are_too_large_are_not_kept_and_the_entry_says_so(desk, mo
     assert cleanups.records(desk.layout) == [], "what was kept would go back in a wrong order"
     before = desk.files()
     for _ in range(2):
-        with pytest.raises(ActionError, match=r"not kept to be put back: the signals stand in memory/archive.jsonl"):
+        with pytest.raises(ActionError, match=r"not kept to be put back: the signals are in memory/archive.jsonl"):
             desk.do("undo")
     assert desk.files() == before
 

@@ -105,7 +105,7 @@ def _append(
     if record.get("wu_id") and not os.path.exists(f"{root}/work/{record['wu_id']}.md"):
         from lumen_tui.actions import places
 
-        if created := places.make_sure(root, record["wu_id"], by=by, now=now, client=client):
+        if created := places.ensure_unit(root, record["wu_id"], by=by, now=now, client=client):
             print(f"lumen-tui: {created}", file=sys.stderr)
     text = str(record.get("message") or record.get("content") or "")[:120]
     summary = f"{label}: {' '.join(text.split())[:60]}"  # made safe where it is shown
