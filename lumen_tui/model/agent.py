@@ -80,25 +80,25 @@ class OpenLoop(Struct, frozen=True, omit_defaults=True):
 
 
 def task_id(loop: int) -> str:
-    """The task that is the session of a loop: `loop-000124`."""
+    """Return the task that is the session of a loop: `loop-000124`."""
     return f"loop-{loop:06d}"
 
 
 def loop_of(name: str) -> int:
-    """The loop whose session a task is, 0 where it is none."""
+    """Return the loop whose session a task is, 0 where it is none."""
     head, _, digits = name.partition("-")
     known = head == "loop" and len(digits) >= 6 and digits.isascii() and digits.isdigit()
     return int(digits) if known and task_id(int(digits)) == name else 0
 
 
 def with_tools(role: Role) -> Role:
-    """The role as a session of the main agent works under it: its own tools always, and a deposit for a result."""
+    """Return the role of a session of the main agent: always with its own tools, and a deposit as its result."""
     others = [tool for tool in role.tools if tool not in TOOLS and tool != "write_result"]
     return msgspec.structs.replace(role, tools=(*others, *TOOLS))
 
 
 def rest_after(count: int, allowed: int, every: float) -> float:
-    """Seconds of rest after `count` loops in a row that failed or changed nothing; 0 for none.
+    """Return the seconds of rest after `count` loops in a row that failed or changed nothing; 0 for none.
 
     Twice as long each time from `allowed` on, beginning with twice the heartbeat's interval.
     """

@@ -71,7 +71,7 @@ class AgentFile(Struct, frozen=True):
 
 
 def parse(data: bytes, agent: str = "") -> AgentFile:
-    """The agent in a file, or the named one of several. BadAgentFile says what is wrong."""
+    """Return the agent in a file, or the named one of several. BadAgentFile says what is wrong."""
     data_object = _decode(data)
     if isinstance(data_object, str):  # a file that was encoded twice: there are such among the published ones
         data_object = _decode(data_object.encode())
@@ -137,7 +137,7 @@ def _old(agent: dict[str, Any]) -> AgentFile:
 
 
 def _list(table: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:
-    """The objects under a key; nothing where it is absent."""
+    """Return the objects under a key; nothing where it is absent."""
     value = table.get(key)
     if value is None:
         return []
@@ -182,7 +182,7 @@ def _passages(table: dict[str, Any]) -> Iterator[AfPassage]:
 
 
 def _ours(metadata: Any) -> tuple[str, float]:
-    """Kind and importance, where an export of ours says them."""
+    """Return the kind and importance that an export of ours wrote; "" and -1 where there are none."""
     table = metadata if isinstance(metadata, dict) else {}
     try:
         importance = float(text_of(table, "importance"))
@@ -193,7 +193,7 @@ def _ours(metadata: Any) -> tuple[str, float]:
 
 
 def _files(whole: dict[str, Any]) -> Iterator[AfPassage]:
-    """Files whose content the file carries: what the agent could look up is what the archive is for."""
+    """Yield the files whose content is in the agent file: what the agent could look up goes to the archive."""
     for record in _list(whole, "files", "file"):
         name = text_of(record, "original_file_name") or text_of(record, "file_name")
         if text := text_of(record, "content"):
@@ -205,7 +205,7 @@ def _count(value: Any) -> int:
 
 
 def _left(whole: dict[str, Any], agent: dict[str, Any], empty: int) -> Iterator[str]:
-    """What has no place here. Of secrets only how many there are; `empty` messages had nothing to take over."""
+    """Yield what has no place here. Of secrets only how many there are; `empty` messages had nothing to take over."""
     if empty:
         yield "1 message with nothing in it" if empty == 1 else f"{empty:,} messages with nothing in them"
     for key, label in _NO_PLACE.items():

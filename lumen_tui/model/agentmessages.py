@@ -38,7 +38,7 @@ class AfMessage(Struct, frozen=True):
 
 
 def read_messages(records: Iterable[Raw]) -> tuple[tuple[AfMessage, ...], int]:
-    """The messages of an agent, and how many of the file have nothing in them that could be taken over."""
+    """Return the messages of an agent, and how many of the file have nothing in them that could be taken over."""
     taken: list[AfMessage] = []
     empty = 0
     for record in records:
@@ -72,7 +72,7 @@ def _message(record: Raw) -> Iterator[AfMessage]:
 
 
 def _text_part(part: Raw) -> str:
-    """What a part of the content says; of a kind that has no place here, that it was left out."""
+    """Return what a part of the content says; of a kind that has no place here, that it was left out."""
     kind = part.get("type")
     if kind == "text":
         return text_of(part, "text")
@@ -92,7 +92,7 @@ def _thought(part: Raw) -> str:
 
 
 def _results(record: Raw, parts: list[Raw], text: str) -> list[tuple[str, str, bool]]:
-    """(id of the call, what came back, whether it went well) of each result in a message."""
+    """Return (id of the call, its output, whether it succeeded) of each result in a message."""
     returns = _objects(record.get("tool_returns"))
     call = text_of(record, "tool_call_id")
     if len(returns) == 1:
@@ -119,7 +119,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _verdicts(record: Raw) -> Iterator[str]:
-    """The answers of a person to calls that waited for one, in words: they are no calls and no results."""
+    """Yield the answers of a person to calls that waited for one, in words: they are no calls and no results."""
     approvals = _objects(record.get("approvals"))
     if not approvals and isinstance(record.get("approve"), bool):
         approvals = [{"approve": record["approve"], "reason": text_of(record, "denial_reason")}]
@@ -138,14 +138,14 @@ def _calls(record: Raw) -> Iterator[AfCall]:
 
 
 def _called(parts: list[Raw]) -> Iterator[AfCall]:
-    """Calls that stand in the content itself."""
+    """Yield the calls that are part of the content itself."""
     for part in parts:
         if part.get("type") == "tool_call":
             yield AfCall(text_of(part, "id"), text_of(part, "name"), _arguments(part.get("input")))
 
 
 def _arguments(arguments: Any) -> Raw:
-    """What a call was given: JSON in a text, as the API has it; a text that is none stays a text."""
+    """Return what a call was given: JSON in a text, as the API has it; a text that is none stays a text."""
     if isinstance(arguments, dict):
         return arguments
     try:
@@ -160,6 +160,6 @@ def _objects(value: Any) -> list[Raw]:
 
 
 def text_of(table: Raw, key: str) -> str:
-    """The text under a key; empty where there is none."""
+    """Return the text under a key; empty where there is none."""
     value = table.get(key)
     return value if isinstance(value, str) else ""

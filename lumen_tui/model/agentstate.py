@@ -1,4 +1,4 @@
-"""What the agent is doing, in one word: from its engine, its loop, its workers, what holds it back and what failed."""
+"""The state of the agent in one word, from its engine, its loop, its workers, what holds it back and what failed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AgentStatus(Struct, frozen=True):
     roles_full: str = ""  # `budget of role builder used up`: what is held back while the rest goes on
 
     def words(self, now: float) -> str:
-        """What stands behind the word, on one line: `loop 42 · 2 workers`, `next wake in 3 min`."""
+        """Return what stands behind the word, on one line: `loop 42 · 2 workers`, `next wake in 3 min`."""
         parts = {
             AgentState.DOWN: (self.brief,),
             AgentState.PAUSED: (self.brief, self.reason.removeprefix("paused "), *self._besides()),
@@ -52,11 +52,11 @@ class AgentStatus(Struct, frozen=True):
         return " · ".join(part for part in parts[self.state] if part)
 
     def next_wake(self, now: float) -> str:
-        """`next wake in 3 min`; empty where that is not known, or now."""
+        """Return `next wake in 3 min`; empty where that is unknown or due now."""
         return f"next wake {times.until(self.wakes - now)}" if self.wakes > now else ""
 
     def _besides(self) -> tuple[str, ...]:
-        """What is at work although the word is another one."""
+        """Return what is at work although the word is another one."""
         return tuple(f"{part} at work" for part in self.working)
 
     @property
@@ -74,7 +74,7 @@ class _Workers(Struct, frozen=True):
 
 
 def agent_status(snapshot: Snapshot, now: float) -> AgentStatus:
-    """What is true of the agent at `now`, by the evidence in one picture."""
+    """Return what is true of the agent at `now`, by the evidence in one snapshot."""
     workers = _workers(snapshot)
     at_work = _at_work(workers)
     status = (
@@ -106,7 +106,7 @@ def _at_work(workers: _Workers) -> tuple[str, ...]:
 
 
 def _roles_full(snapshot: Snapshot) -> str:
-    """Which roles have nothing left for today; empty where no budget counts."""
+    """Return which roles have nothing left for today; empty where no budget counts."""
     names = [one_line(role, _NAME) for role in snapshot.spend.full_roles] if _costs(snapshot) else []
     return f"budget of role{'' if len(names) == 1 else 's'} {', '.join(names)} used up" if names else ""
 

@@ -111,12 +111,12 @@ class Book(Struct, frozen=True):
     retirements: tuple[Retirement, ...] = ()
 
     def role(self, name: str) -> Stats | None:
-        """The figures of one role."""
+        """Return the figures of one role."""
         return next((stats for stats in self.roles if stats.name == name), None)
 
 
 def wilson(done: int, tried: int) -> tuple[float, float]:
-    """Wilson's score interval for a share, 95 per cent (E. B. Wilson, 1927). It holds for few tasks too."""
+    """Return Wilson's score interval for a share, 95 per cent (E. B. Wilson, 1927). It holds for few tasks too."""
     if tried <= 0:
         return 0.0, 1.0
     share, square = done / tried, _Z * _Z
@@ -127,7 +127,7 @@ def wilson(done: int, tried: int) -> tuple[float, float]:
 
 
 def quantile(numbers: Sequence[float], share: float) -> float:
-    """The number below which that share of them lies, one that is there (nearest rank); 0 where there are none."""
+    """Return the quantile of the numbers by nearest rank (0 to 1); 0 where there are none."""
     if not numbers:
         return 0.0
     ordered = sorted(numbers)
@@ -135,18 +135,18 @@ def quantile(numbers: Sequence[float], share: float) -> float:
 
 
 def shares(tally: Tally) -> str:
-    """`12 of 20 (39–78 %)`: a share with its interval."""
+    """Format a share with its interval: `12 of 20 (39–78 %)`."""
     low, high = tally.interval
     return f"{tally.done} of {tally.tried} ({percent(low)}–{percent(high)} %)"
 
 
 def percent(share: float) -> str:
-    """A share as whole per cent."""
+    """Return a share as whole per cent."""
     return f"{100 * share:.0f}"
 
 
 def stats(name: str, samples: Iterable[Sample], now: float) -> Stats:
-    """The figures of one role or model."""
+    """Return the figures of one role or model."""
     ordered = sorted(samples, key=lambda sample: sample.finished)
     tried = [sample for sample in ordered if sample.counts]
     done = sum(sample.good for sample in tried)
@@ -179,7 +179,7 @@ def _weeks(tried: Sequence[Sample], now: float) -> tuple[Tally, ...]:
 
 
 def book(samples: Iterable[Sample], now: float) -> Book:
-    """Everything there is to say of these tasks. Names are in alphabetical order."""
+    """Return the figures of all roles and models in these tasks, in alphabetical order."""
     known = list(samples)
     roles = _by([(entry.role, entry) for entry in known], now)
     models = _by([(entry.model, entry) for entry in known if entry.model], now)
@@ -194,7 +194,7 @@ def _by(named: list[tuple[str, Sample]], now: float) -> tuple[Stats, ...]:
 
 
 def retirements(tallies: dict[str, tuple[Tally, float]], least: int = LEAST) -> tuple[Retirement, ...]:
-    """The roles whose interval lies wholly below that of all others together; both sides need `least` tasks.
+    """Return the roles whose interval lies wholly below that of all others together; both sides need `least` tasks.
 
     `tallies` holds for each role its tasks and what they cost. The main agent's sessions are no part of this.
     """
@@ -213,11 +213,11 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def spark(weeks: Sequence[Tally], levels: str = _BARS) -> str:
-    """One mark for each week: how much of it was done, of `levels` from none to all; blank for one without a task."""
+    """Draw one mark a week for the share done, of `levels` from none to all; a blank for a week without tasks."""
     last = len(levels) - 1
     return "".join([" " if week.rate is None else levels[round(week.rate * last)] for week in weeks])
 
 
 def recent(latest: Sequence[bool], good: str = "●", bad: str = "○") -> str:
-    """One mark for each of the latest tasks, the oldest first."""
+    """Return one mark for each of the latest tasks, the oldest first."""
     return "".join([good if done else bad for done in latest])

@@ -101,12 +101,12 @@ class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 def canonical(tool: str, arguments: dict[str, Any]) -> bytes:
-    """The call as JSON with sorted keys: what the hash is taken of, and what a person is shown."""
+    """Return the call as JSON with sorted keys: what the hash is taken of, and what a person is shown."""
     return msgspec.json.encode({"tool": tool, "arguments": arguments}, order="deterministic")
 
 
 def whole_call(request: Approval) -> str:
-    """The command or the address, every character of it; of other tools the call as JSON."""
+    """Return the command or the address, every character of it; of other tools the call as JSON."""
     argument = request.arguments.get(_WHOLE.get(request.tool, ""))
     if isinstance(argument, str) and argument:
         return argument
@@ -114,7 +114,7 @@ def whole_call(request: Approval) -> str:
 
 
 def call_hash(tool: str, arguments: dict[str, Any]) -> str:
-    """Hexadecimal SHA-256 of the canonical call."""
+    """Return the hexadecimal SHA-256 of the canonical call."""
     import hashlib  # a verb that only reads the configuration does without
 
     return hashlib.sha256(canonical(tool, arguments)).hexdigest()
@@ -123,7 +123,7 @@ def call_hash(tool: str, arguments: dict[str, Any]) -> str:
 def allows(
     rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "", unwalled: bool = False
 ) -> bool:  # fmt: skip
-    """Whether the rule covers the call. What was allowed within walls is not allowed where they are gone.
+    """Return whether the rule covers the call. What was allowed inside a sandbox is not allowed without one.
 
     A pattern of a command is the whole command, or its beginning where it ends in ` *`, and then the rest must not
     begin another command. Of anything else it is a pattern with `*` for the path, the address or the arguments.
@@ -138,8 +138,8 @@ def allows(
 
 
 def also_covered(rule: AllowRule, waiting: Iterable[Approval]) -> list[Approval]:
-    """The questions that would not have been asked under this rule. One without a narrow rule of its own is none:
-    what stands there may not be all of the call.
+    """Return the requests that the rule would have allowed. One without a narrow rule of its own is never among them:
+    its text may not be the whole call.
     """
     return [
         request
@@ -163,12 +163,12 @@ def _covers_command(pattern: str, command: str) -> bool:
 
 
 def too_wide(pattern: str) -> bool:
-    """Whether a pattern says next to nothing about what it allows."""
+    """Return whether a pattern says next to nothing about what it allows."""
     return len(re.sub(r"[*?\[\]!\s/.]", "", pattern)) < 3
 
 
 def preview_rule(request: Approval, pattern: str = "") -> str:
-    """What "allow always" would save, as a sentence; empty where such a rule cannot be made."""
+    """Return what "allow always" would save, as a sentence; empty where such a rule cannot be made."""
     chosen = pattern or request.rule
     if not chosen:
         return ""
@@ -177,7 +177,7 @@ def preview_rule(request: Approval, pattern: str = "") -> str:
 
 
 def no_rule(request: Approval, pattern: str = "") -> str:
-    """Why "allow always" is not to be had, with what to do instead; empty where it is."""
+    """Return why "allow always" is not to be had, with what to do instead; empty where it is."""
     command = request.arguments.get("command") if request.tool in COMMANDS else ""
     chosen = pattern or request.rule or (command if isinstance(command, str) else "")
     if request.unwalled and (warning := moving(request.tool, chosen)):
@@ -188,7 +188,7 @@ def no_rule(request: Approval, pattern: str = "") -> str:
 
 
 def rule_words(rule: AllowRule) -> str:
-    """A rule as a sentence."""
+    """Return a rule as a sentence."""
     where = f" in {rule.folder}" if rule.folder else ""
     free = " and without a sandbox" if rule.unwalled else ""
     return f"{rule.role} may always use {rule.tool} on: {rule.pattern}{where}, without asking{free}"

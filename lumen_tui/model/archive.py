@@ -37,7 +37,7 @@ class Passage(Struct, frozen=True, omit_defaults=True):
 
 
 def new_id(key: str = "") -> str:
-    """A fresh id, or the one that belongs to `key`: what is inserted twice under one key is one note."""
+    """Return a fresh id, or the one that belongs to `key`: what is inserted twice under one key is one note."""
     if not key:
         return ids.new_id("arc")
     return f"arc-{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:16]}"
@@ -48,7 +48,7 @@ def passage(
     kind: str = "semantic", source: str = "", trust: str = "person", wu_id: str = "", lane: str = "",
     session_id: str = "", task_id: str = "", key: str = "",
 ) -> Passage:  # fmt: skip
-    """A new note, checked. ValueError (BadId is one) says what to write instead."""
+    """Return a new note, checked. ValueError (BadId is one) says what to write instead."""
     return Passage(
         id=new_id(key), content=_prose(text), created_at=times.iso(now), kind=_one_of(kind, KINDS, "kind"),
         tags=_labels(tags), importance=_share(importance), source=" ".join(source.split())[:400],
@@ -88,7 +88,7 @@ def _labels(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def parts(text: str, most: int = LONGEST // 4) -> list[str]:
-    """A text of any length as notes of at most `most` characters each, cut at paragraphs, lines or words."""
+    """Return a text of any length as notes of at most `most` characters each, cut at paragraphs, lines or words."""
     pieces: list[str] = []
     remaining = text.strip()
     while len(remaining) > most:

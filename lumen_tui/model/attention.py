@@ -70,7 +70,7 @@ def collect(
     untriaged: Untriaged | None = None,
     now: float = 0.0,
 ) -> tuple[Attention, ...]:
-    """All there is, most urgent first and oldest first within one urgency."""
+    """Return all there is, most urgent first and oldest first within one urgency."""
     items = [*_engine(engine), *_killed(killed), *_spend(spend)]
     for approval in approvals:
         text = f"{approval.role} asks: {approval.summary}"
@@ -95,7 +95,7 @@ def collect(
 
 
 def sift(needs: Iterable[Attention], dismissed: frozenset[str], day: str, now: float) -> Queue:
-    """The list without what was put aside (`dismissed`, the names), and what of that comes back by itself.
+    """Return the list without what was put aside (`dismissed`, the names), and what of that comes back by itself.
 
     `day` is the budget's, such as `2026-11-21`.
     """
@@ -117,23 +117,23 @@ def until_tomorrow(target: str, day: str) -> str:
 
 
 def until_then(target: str, moment: float) -> str:
-    """The name under which a target is put aside until a moment, in seconds since 1970."""
+    """Return the name under which a target is put aside until a moment, in seconds since 1970."""
     return f"{target}{_UNTIL}{times.iso(moment)}"
 
 
 def unsnoozed(name: str) -> str:
-    """The target in a name under which something was put aside or off."""
+    """Return the target in a name under which something was put aside or off."""
     target, _, until = name.rpartition(_UNTIL)
     return target if target and (_DAY.fullmatch(until) or _MOMENT.fullmatch(until)) else name
 
 
 def can_wait(need: Attention) -> bool:
-    """Whether a need may be put aside."""
+    """Return whether a need may be put aside."""
     return need.need in _SETTLED or need.target.startswith("budget-warning-")  # named by its day
 
 
 def put_off(need: Attention, day: str) -> tuple[str, str]:
-    """The name under which a need is put off until the day after the budget's `day`, or why it cannot be."""
+    """Return the name under which a need is put off until the day after the budget's `day`, or why it cannot be."""
     if need.need in (Need.APPROVAL, Need.ENGINE):
         return "", f"what is about the {need.need} cannot wait"
     try:
@@ -154,7 +154,7 @@ def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> t
 
 
 def _put_off(names: frozenset[str], day: str, now: float) -> dict[str, str]:
-    """The targets that are put aside until a day or a moment that has not come, with the latest one."""
+    """Return the targets that are put aside until a day or a moment that has not come, with the latest one."""
     parts = sorted(name.rpartition(_UNTIL)[::2] for name in names if _UNTIL in name)
     return {target: until for target, until in parts if _to_come(until, day, now)}
 
@@ -184,7 +184,7 @@ def _killed(words: str) -> list[Attention]:
 
 
 def _spend(spend: SpendView) -> list[Attention]:
-    """A full budget until there is room; a warning until somebody puts it aside, which holds for its day."""
+    """Return a full budget until there is room; a warning until somebody puts it aside, which holds for its day."""
     if spend.reached:
         waits = f"; {spend.waiting} wait{'s' if spend.waiting == 1 else ''} for room" if spend.waiting else ""
         return [Attention(Need.BUDGET, "budget", f"{'; '.join(spend.reached)}{waits}")]
@@ -194,7 +194,10 @@ def _spend(spend: SpendView) -> list[Attention]:
 
 
 def _loop(state: LoopState | None) -> list[Attention]:
-    """Loops that failed, or several in a row that changed nothing. Put aside, a run of them is silent to its end."""
+    """Return an item for loops that failed, or for several in a row that changed nothing.
+
+    Once dismissed, a run of such loops stays silent to its end.
+    """
     if state is None:
         return []
     since = times.epoch(state.completed_at)
@@ -209,7 +212,7 @@ def _loop(state: LoopState | None) -> list[Attention]:
 
 
 def _evolution(view: EvolutionView | None) -> list[Attention]:
-    """A changed constitution first of all; proposals as one item, however many."""
+    """Return a changed constitution first of all; proposals as one item, however many."""
     if view is None:
         return []
     items = []
@@ -223,7 +226,7 @@ def _evolution(view: EvolutionView | None) -> list[Attention]:
 
 
 def _triage(untriaged: Untriaged, now: float) -> list[Attention]:
-    """One item for all of them. It is named by its week: who puts it aside is asked again in the next one."""
+    """Return one item for all of them. It is named by its week: who puts it aside is asked again in the next one."""
     if not untriaged.count:
         return []
     many = "1 discovery waits" if untriaged.count == 1 else f"{untriaged.count:,} discoveries wait"

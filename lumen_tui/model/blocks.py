@@ -92,12 +92,12 @@ class Block(Struct, frozen=True):
 
 
 def description(name: str, fields: Fields) -> str:
-    """What a block is for."""
+    """Return what a block is for."""
     return fields.description or STANDARD.get(name, "")
 
 
 def weaker(first: str, second: str) -> str:
-    """The lower of two trusts; one that is unknown is the lowest."""
+    """Return the lower of two trusts; one that is unknown is the lowest."""
     return max(first, second, key=_rank)
 
 
@@ -106,7 +106,7 @@ def _rank(trust: str) -> int:
 
 
 def check_text(name: str, text: str, fields: Fields) -> str:
-    """The text, where the block may have it. BadEdit beyond the limit and for what is no UTF-8."""
+    """Return the text, where the block may have it. BadEdit beyond the limit and for what is no UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -120,7 +120,7 @@ def check_text(name: str, text: str, fields: Fields) -> str:
 
 
 def check_fields(name: str, text: str, fields: Fields) -> Fields:
-    """The fields, where a block with this text may have them."""
+    """Return the fields, where a block with this text may have them."""
     if not 1 <= fields.limit <= MOST_LIMIT:
         raise BadEdit(f"a limit is 1 to {MOST_LIMIT:,} characters")
     if len(fields.description) > _MOST_DESCRIPTION or "\n" in fields.description:
@@ -130,14 +130,14 @@ def check_fields(name: str, text: str, fields: Fields) -> Fields:
 
 
 def appended(text: str, more: str) -> str:
-    """`text` with `more` on a line of its own."""
+    """Return `text` with `more` on a line of its own."""
     if not more.strip():
         raise BadEdit("there is nothing to append: say it in a few words")
     return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{more}"
 
 
 def replaced(name: str, text: str, old: str, new: str) -> str:
-    """`text` with its one place that says `old` saying `new`; exact, and only where there is one such place."""
+    """Return `text` with its only occurrence of `old` replaced by `new`; BadEdit where it is not the only one."""
     if not old:
         raise BadEdit("the old text is empty: give the words that are to be replaced")
     count = text.count(old)
@@ -153,7 +153,7 @@ def replaced(name: str, text: str, old: str, new: str) -> str:
 
 
 def as_block(step: Step | None, name: str, text: str = "") -> Block:
-    """A block as its last step left it."""
+    """Return a block as its last step left it."""
     if step is None or step.how == "removed":
         number = step.step if step else 0
         return Block(name, fields=Fields(description=STANDARD.get(name, "")), step=number, how=step.how if step else "")
@@ -163,7 +163,7 @@ def as_block(step: Step | None, name: str, text: str = "") -> Block:
 
 
 def difference(before: str, after: str, old: str, new: str) -> str:
-    """A unified diff that `patch` takes; the end of a text without a newline is said as git says it."""
+    """Return a unified diff that `patch` takes; the end of a text without a newline is said as git says it."""
     lines = []
     for line in difflib.unified_diff(_lines(before), _lines(after), old, new, n=2):
         lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
@@ -171,16 +171,16 @@ def difference(before: str, after: str, old: str, new: str) -> str:
 
 
 def shown_difference(before: str, after: str, old: str, new: str) -> str:
-    """The same for people: whether the last line has a newline is left out."""
+    """Return the same for people: whether the last line has a newline is left out."""
     return difference(before and before + "\n", after and after + "\n", old, new)
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their newlines; other characters that end lines for Python do not for a patch."""
+    """Return the lines with their newlines; other characters that end lines for Python do not for a patch."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 def with_fields(fields: Fields, **changed: object) -> Fields:
-    """The fields with those that are not None changed."""
+    """Return the fields with those that are not None changed."""
     return structs.replace(fields, **{name: value for name, value in changed.items() if value is not None})

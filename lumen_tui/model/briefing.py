@@ -30,7 +30,7 @@ class Briefing(Struct, frozen=True):
 
 
 def assemble(sections: Sequence[Section]) -> Briefing:
-    """The sections that have entries, in their order; each within its share."""
+    """Return the sections that have entries, in their order; each within its share."""
     parts, cut, taken = [], [], {}
     for section in sections:
         lines, count, shortened = _fill(section)
@@ -50,7 +50,7 @@ def assemble(sections: Sequence[Section]) -> Briefing:
 
 
 def _fill(section: Section) -> tuple[list[str], int, bool]:
-    """The entries that fit, how many they are, and whether the last of them was cut."""
+    """Return the entries that fit, how many they are, and whether the last of them was cut."""
     lines: list[str] = []
     room = section.most
     for entry in section.entries:
@@ -66,7 +66,7 @@ def _fill(section: Section) -> tuple[list[str], int, bool]:
 
 
 def bounded(text: str, most: int, whole: str = "") -> str:
-    """`text` within `most` characters; a cut says so, and where the whole is."""
+    """Return `text` cut to `most` characters; the cut names how much is missing and where the whole text is."""
     if len(text) <= most:
         return text
     where = f"; the whole: {whole}" if whole else ""

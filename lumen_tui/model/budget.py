@@ -82,7 +82,7 @@ class Cap(Struct, frozen=True):
 
 
 def dollars(usd: float, beside: float = 0.0) -> str:
-    """`$5.00`, `$0.0015`: with two digits that count of what it stands beside, else of itself."""
+    """Format dollars as `$5.00` or `$0.0015`: two significant digits of `beside`, or else of the amount itself."""
     small = abs(beside or usd)
     digits = min(8, 1 - math.floor(math.log10(small))) if 0 < small < 0.1 else 2
     return f"${usd:.{digits}f}"
@@ -109,12 +109,12 @@ def _pairs(limit: Limit, used: Amount) -> tuple[tuple[float, float], ...]:
 
 
 def day_of(at: float, starts: str) -> str:
-    """The budget day of a moment, by its date: a day that starts at 06:00 goes on until then."""
+    """Return the budget day of a moment, by its date: a day that starts at 06:00 goes on until then."""
     return time.strftime("%Y-%m-%d", time.gmtime(at - _offset(starts)))
 
 
 def day_ends(at: float, starts: str) -> float:
-    """When the budget day of a moment is over, in seconds since 1970."""
+    """Return when the budget day of a moment is over, in seconds since 1970."""
     offset = _offset(starts)
     return ((at - offset) // times.DAY + 1) * times.DAY + offset
 
@@ -125,13 +125,13 @@ def _offset(starts: str) -> float:
 
 
 def day_cap(book: Book, config: BudgetConfig, day: str) -> Cap:
-    """The day's cap with what a person added to it."""
+    """Return the day's cap with what a person added to it."""
     limit = _raised(book, day, "", Limit(config.day_tokens, config.day_usd, config.day_minutes * 60))
     return Cap("today's budget", limit, book.days.get(day, NOTHING), book.held(day), unknown=book.unknown(day))
 
 
 def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
-    """The cap of a role for a day."""
+    """Return the cap of a role for a day."""
     own = config.roles.get(role, RoleBudget())
     limit = _raised(book, day, role, Limit(own.tokens, own.usd, own.minutes * 60))
     name = f"today's budget of role {one_line(role, 64)}"
@@ -140,7 +140,7 @@ def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
 
 
 def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
-    """What is without a limit stays so."""
+    """Return what is without a limit stays so."""
     for grant in book.grants.values():
         if (grant.day, grant.role) == (day, role):
             limit = Limit(
@@ -152,7 +152,7 @@ def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
 
 
 def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budget) -> Iterable[Cap]:
-    """What one task may spend in all: its spec's budget, and where it is a loop of the main agent, a loop's."""
+    """Yield what one task may spend in all: its spec's budget, and where it is a loop of the main agent, a loop's."""
     spent, held = book.tasks.get(task, NOTHING), book.held("", task=task)
     yield Cap("the task's budget", Limit(own.tokens, own.usd, own.seconds), spent, held, own=True, key="task")
     if role == MAIN_ROLE:
@@ -161,14 +161,14 @@ def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budge
 
 
 def caps(book: Book, config: BudgetConfig, hold: Entry, own: Budget) -> list[Cap]:
-    """Every cap that a call of a task must fit under, its own first."""
+    """Return every cap that a call of a task must fit under, its own first."""
     every = [*task_caps(book, config, hold.task, hold.role, own)]
     every += [role_cap(book, config, hold.day, hold.role), day_cap(book, config, hold.day)]
     return [cap for cap in every if cap.limit]
 
 
 def short_of(cap: Cap, most: Amount) -> str:
-    """Why a call that can cost `most` does not fit under a cap; the empty string where it does."""
+    """Return why a call that can cost `most` does not fit under a cap; the empty string where it does."""
     if cap.closed:
         return f"{cap.name} is {_CLOSED}"
     gone, limit = cap.spent.plus(cap.held), cap.limit
@@ -196,14 +196,14 @@ def share_that_fits(cap: Cap, most: Amount, least: Amount) -> float:
 
 
 def why_short(cap: Cap, most: Amount, least: Amount) -> str:
-    """Why no call fits under a cap, be its answer as short as it may; the empty string where one does."""
+    """Return why no call fits under a cap, be its answer as short as it may; the empty string where one does."""
     if reason := short_of(cap, least):
         return reason
     return short_of(cap, most) if share_that_fits(cap, most, least) < 0 else ""
 
 
 def between(least: Usage, most: Usage, share: float) -> Usage:
-    """The call with so much of the way from its shortest to its longest answer. Only answers differ."""
+    """Return the call with so much of the way from its shortest to its longest answer. Only answers differ."""
     output = least.output_tokens + int(share * (most.output_tokens - least.output_tokens))
     way = (output - least.output_tokens) / max(1, most.output_tokens - least.output_tokens)
     return Usage(most.input_tokens, output, least.usd + way * (most.usd - least.usd))
@@ -215,14 +215,14 @@ def _short(cap: Cap, amount: str) -> str:
 
 
 def reached(cap: Cap) -> bool:
-    """Whether nothing is left of something. A task's own cap is reached at its last token, too."""
+    """Return whether nothing is left of something. A task's own cap is reached at its last token, too."""
     gone = cap.spent.plus(cap.held)
     used = Amount(gone.tokens, gone.usd, cap.spent.seconds)
     return any(0 < most <= spent + _CENT for spent, most in _pairs(cap.limit, used))
 
 
 def blocked(book: Book, config: BudgetConfig, day: str, role: str = "", *, for_good: bool = False) -> str:
-    """Why nothing new may start, for all roles or for one; the empty string where it may.
+    """Return why nothing new may start, for all roles or for one; the empty string where it may.
 
     That is so where a cap is reached, and where a worker waits whose call does not fit: what is left is too little.
     `for_good` leaves out what is set aside and may come back: then only a person, or the next day, can make room.
@@ -241,7 +241,7 @@ def blocked(book: Book, config: BudgetConfig, day: str, role: str = "", *, for_g
 
 
 def pace(book: Book, now: float, over: float = _PACE) -> Amount:
-    """What was spent in the last `over` seconds."""
+    """Return what was spent in the last `over` seconds."""
     first, last = int((now - over) // SLOT) + 1, int(now // SLOT)
     total = NOTHING
     for slot, amount in book.slots.items():
@@ -251,7 +251,7 @@ def pace(book: Book, now: float, over: float = _PACE) -> Amount:
 
 
 def reaches(cap: Cap, spent_lately: Amount, now: float, over: float = _PACE) -> float:
-    """When a cap is reached at this pace, in seconds since 1970: `now` where it is already, 0 for never."""
+    """Return when a cap is reached at this pace, in seconds since 1970: `now` where it is already, 0 for never."""
     moments = []
     for (gone, most), (rate, _) in zip(_pairs(cap.limit, cap.spent), _pairs(cap.limit, spent_lately), strict=True):
         if 0 < most <= gone:
@@ -262,7 +262,10 @@ def reaches(cap: Cap, spent_lately: Amount, now: float, over: float = _PACE) -> 
 
 
 def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | None = None) -> SpendView:
-    """Today for the room. `alive` names the tasks whose workers live; None takes everyone who waits to be alive."""
+    """Return today's spending for the room.
+
+    `alive` names the tasks whose workers live; with None all that wait count as alive.
+    """
     day = day_of(now, config.day_starts)
     cap = day_cap(book, config, day)
     known = None if alive is None else set(alive)
@@ -285,12 +288,12 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
 
 
 def _about(warning: str) -> tuple[str, ...]:
-    """How a sentence begins that says more of the same cap."""
+    """Return how a sentence begins that says more of the same cap."""
     name = warning.partition(": ")[0]
     return f"{name} is ", f"{name} has "
 
 
 def warnings(book: Book, config: BudgetConfig, day: str) -> list[str]:
-    """The caps that are spent for the most part, in words."""
+    """Return the caps that are spent for the most part, in words."""
     every = [day_cap(book, config, day), *(role_cap(book, config, day, role) for role in config.roles)]
     return [f"{cap.name}: {cap.words}" for cap in every if config.warn_at <= cap.share < 1]

@@ -82,19 +82,19 @@ class Claims(Struct, frozen=True):
 
 
 def tokens_of(text: str) -> int:
-    """How many tokens a text is taken for."""
+    """Return how many tokens a text is taken for."""
     return tokens_in(len(text.encode()))
 
 
 def tokens_in(size: int) -> int:
-    """The same for a number of bytes."""
+    """Return the same for a number of bytes."""
     return -(-size // _BYTES)
 
 
 def assemble(
     loop: int, parts: Sequence[Part], claims: Claims, *, budget: int, now: float, loops: tuple[int, int] = (0, 0)
 ) -> Capsule:
-    """A capsule of at most `budget` tokens; one below LEAST is taken as LEAST."""
+    """Return a capsule of at most `budget` tokens; one below LEAST is taken as LEAST."""
     marked = [Part(part.name, tuple(_marked(entry, claims.marks) for entry in part.entries)) for part in parts]
     listed = Part("claims", tuple(one_line(entry, 2 * _ENTRY) for entry in claims.listed))
     whole = [part for part in (*marked, listed) if part.entries]
@@ -107,7 +107,7 @@ def assemble(
 
 
 def _marked(entry: str, marks: Mapping[str, str]) -> str:
-    """An entry on one line, with the mark of a claim that it names."""
+    """Return an entry on one line, with the mark of a claim that it names."""
     text = one_line(entry, _ENTRY)
     plain = " ".join(text.split()).casefold()
     mark = next((words for name, words in marks.items() if name in plain), "")
@@ -166,12 +166,12 @@ def _head(capsule: Capsule) -> str:
 
 
 def report(capsule: Capsule) -> tuple[str, ...]:
-    """What was cut, in the order in which it was cut."""
+    """Return what was cut, in the order in which it was cut."""
     return tuple(f"{TITLES.get(cut.part, cut.part)}: {cut.left} of {cut.of} left out" for cut in capsule.cut)
 
 
 def render(capsule: Capsule) -> str:
-    """The capsule as text, at most as many tokens as its budget."""
+    """Return the capsule as text, at most as many tokens as its budget."""
     blocks = [_head(capsule)]
     for part in capsule.parts:
         lines = "".join(f"- {entry}\n" for entry in part.entries)

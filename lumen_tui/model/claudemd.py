@@ -67,7 +67,7 @@ def assemble(
 
 
 def _shares(sizes: Sequence[int], room: int) -> list[int]:
-    """How many bytes each may take: what a small one leaves of its even share goes to the larger ones."""
+    """Return how many bytes each may take: what a small one leaves of its even share goes to the larger ones."""
     shares = [0] * len(sizes)
     room = max(0, room)
     by_size = sorted(range(len(sizes)), key=sizes.__getitem__)
@@ -78,12 +78,12 @@ def _shares(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def _size(title: str, text: str) -> int:
-    """The bytes of a section; none without a text."""
+    """Return the bytes of a section; none without a text."""
     return len(f"\n# {title}\n\n{text}\n".encode()) if text else 0
 
 
 def _without_the_least(text: str, over: int, worth: Callable[[str], Worth]) -> tuple[str, list[str]]:
-    """The text without those learnt lines that are worth least, `over` bytes of them, and these lines."""
+    """Return the text without those learnt lines that are worth least, `over` bytes of them, and these lines."""
     if over <= 0:
         return text, []
     lines = text.split("\n")
@@ -99,7 +99,7 @@ def _without_the_least(text: str, over: int, worth: Callable[[str], Worth]) -> t
 
 
 def _fitting(title: str, text: str, room: int) -> tuple[str, list[str]]:
-    """As many whole lines of a section as fit, and the rest."""
+    """Return as many whole lines of a section as fit, and the rest."""
     lines = text.split("\n") if text else []
     used = len(f"\n# {title}\n\n".encode())
     count = 0

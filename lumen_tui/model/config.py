@@ -114,7 +114,7 @@ class LanesConfig(Struct, frozen=True, forbid_unknown_fields=True):
     limits: dict[str, Annotated[int, Meta(ge=1, le=1000)]] = field(default_factory=dict)  # lane name -> its own limit
 
     def limit(self, lane: str) -> int:
-        """The limit of one lane, in whatever case it is written."""
+        """Return the limit of one lane, in whatever case it is written."""
         own = {lanes.key(name): limit for name, limit in self.limits.items()}
         return max(1, own.get(lanes.key(lane), self.wip))
 
@@ -224,7 +224,7 @@ class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """All of it."""
+    """The whole configuration."""
 
     agent: AgentConfig = field(default_factory=AgentConfig)
     heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)

@@ -58,7 +58,7 @@ class ConstitutionState(Struct, frozen=True):
 
 
 def digest(text: str) -> str:
-    """The hash that is recorded."""
+    """Return the hash that is recorded."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -85,7 +85,7 @@ def standing(current: str | None, approval: Approval | None) -> ConstitutionStat
 
 
 def never_learn(text: str) -> tuple[str, ...]:
-    """The phrases of its list "Never learn"; `*` in one stands for any words."""
+    """Return the phrases of its list "Never learn"; `*` in one stands for any words."""
     phrases: list[str] = []
     inside = False
     for line in text.splitlines():
@@ -97,6 +97,6 @@ def never_learn(text: str) -> tuple[str, ...]:
 
 
 def difference(before: str, after: str, old: str, new: str) -> str:
-    """A unified diff; a missing newline at the end of a text does not glue lines together."""
+    """Return a unified diff; a missing newline at the end of a text does not glue lines together."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="", n=2)
     return "\n".join(lines)

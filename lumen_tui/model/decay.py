@@ -54,18 +54,18 @@ class DecayView(Struct, frozen=True):
 
 
 def score(age_seconds: float, rule: DecayRule) -> float:
-    """The score of something last touched `age_seconds` ago; a negative age (clock moved) counts as 0."""
+    """Return the score of something last touched `age_seconds` ago; a negative age (clock moved) counts as 0."""
     age_days = max(0.0, age_seconds) / DAY
     return float(2.0 ** (-age_days / rule.half_life_days))
 
 
 def fades_at(touched: float, rule: DecayRule) -> float:
-    """The moment at which a node touched at `touched` reaches the threshold (seconds since 1970)."""
+    """Return the moment at which a node touched at `touched` reaches the threshold (seconds since 1970)."""
     return touched + rule.life_days * DAY
 
 
 def protection(*, node_type: str, lifecycle: str, status: str, pinned: bool, sensitive: bool, active: bool) -> str:
-    """Which of the PROTECTIONS keeps a node from decay; the empty string where none does."""
+    """Return which of the PROTECTIONS keeps a node from decay; the empty string where none does."""
     holds = (
         pinned, sensitive, lifecycle == "project" and node_type != "summary", node_type == "summary",
         node_type == "discovery" and status == "open", node_type == "session" and active,

@@ -1,4 +1,4 @@
-"""What a decoder raises for a record that cannot be read."""
+"""Decoding of damaged records, and the errors that a decoder raises for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def readable(line: bytes, kind: type[S], **defaults: Any) -> S:
 
 
 def decoded(line: bytes) -> dict[str, Any]:
-    """An object whatever its fields are, with U+FFFD for wrong bytes; an empty one for what is no object at all."""
+    """Decode a JSON object of any fields, with U+FFFD for wrong bytes; return {} for anything else."""
     try:
         value = msgspec.json.decode(line.decode(errors="replace"))
     except UNDECODABLE:

@@ -51,12 +51,12 @@ _BEFORE = {
 
 
 def event_words(kind: str, text: str) -> str:
-    """An event as a sentence that needs no kind beside it."""
+    """Return an event as a sentence that needs no kind beside it."""
     return "engine started" if kind == "engine_started" else f"{_BEFORE.get(kind, '')}{text}"
 
 
 class Entry(Struct, frozen=True):
-    """One thing. `at` in seconds since 1970; `target` is the id of what it is about, empty for none."""
+    """One entry. `at` in seconds since 1970; `target` is the id of what it is about, empty for none."""
 
     at: float
     text: str
@@ -74,7 +74,7 @@ class Group(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The heading of the group."""
         return TITLES.get(self.name, self.name)
 
 
@@ -90,14 +90,14 @@ class Digest(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """Of all things."""
+        """The number of entries of all groups."""
         return sum(group.count for group in self.groups)
 
 
 def grouped(
     entries_by_group: Mapping[str, Sequence[Entry]], counts: Mapping[str, int], partly: frozenset[str], most: int
 ) -> tuple[Group, ...]:
-    """The groups that have anything, in their order, each with its newest `most` entries."""
+    """Return the groups that have anything, in their order, each with its newest `most` entries."""
     groups = []
     for name in GROUPS:
         entries = sorted(entries_by_group.get(name, ()), key=lambda entry: -entry.at)
@@ -108,14 +108,14 @@ def grouped(
 
 
 def words(group: Group) -> str:
-    """`3 discoveries`."""
+    """Return the count and the noun of a group: `3 discoveries`."""
     singular, plural = _WORDS.get(group.name, (group.name, group.name))
     more = "+" if group.at_least else ""
     return f"{group.count:,}{more} {singular if group.count == 1 and not more else plural}"
 
 
 def line(digest: Digest, *, left: bool = True) -> str:
-    """`since you left, 5 h: 12 tasks ended, 1 failed, 3 discoveries`; empty where nothing happened.
+    """Return `since you left, 5 h: 12 tasks ended, 1 failed`; empty where nothing happened.
 
     `left`: it begins where the operator left, not at a moment that was asked for.
     """

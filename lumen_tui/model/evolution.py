@@ -104,17 +104,17 @@ class Observation(Struct, frozen=True, omit_defaults=True):
 
 
 def objections(observation: Observation) -> tuple[str, ...]:
-    """What a model that judges holds against it; a person may have taken it over all the same."""
+    """Return what a model that judges holds against it; a person may have taken it over all the same."""
     return tuple(reason for reason in observation.reasons if reason.startswith(OBJECTION))
 
 
 def objected(observation: Observation) -> bool:
-    """Whether a model turned it away, and no person has decided since."""
+    """Return whether a model turned it away, and no person has decided since."""
     return observation.status is Status.REJECTED and bool(objections(observation))
 
 
 def why_rows(observation: Observation) -> list[tuple[str, str]]:
-    """Its reasons under their name, for those who look at it; none where there are none."""
+    """Return the reasons of an observation as labelled rows; empty where there are none."""
     name = "objection" if observation.status is Status.ACCEPTED else "why"
     return [(name, "; ".join(observation.reasons))] if observation.reasons else []
 
@@ -130,17 +130,17 @@ class EvolutionView(Struct, frozen=True):
 
 
 def lowest(first: Trust, second: Trust) -> Trust:
-    """The lower of two trusts."""
+    """Return the lower of two trusts."""
     return first if first.rank <= second.rank else second
 
 
 def surer(confidence: float, count: int) -> float:
-    """The confidence after `count` sources: each further one halves half of the doubt, up to 0.99."""
+    """Return the confidence after `count` sources: each further one halves half of the doubt, up to 0.99."""
     return round(min(0.99, 1 - (1 - confidence) * 0.75 ** (count - 1)), 3)
 
 
 def with_sources(known: Observation, more: tuple[Source, ...]) -> tuple[Source, ...]:
-    """Its sources with those of `more` that are new; the first ones are kept."""
+    """Return its sources and the new ones of `more`; the first ones stay where there are too many."""
     keys = {source.key for source in known.sources}
     return (*known.sources, *(source for source in more if source.key not in keys))[:_MOST_SOURCES]
 
@@ -157,15 +157,15 @@ _FIGURES = re.compile(r"\d+(?:\.\d+)*")
 
 
 def normal(text: str) -> str:
-    """The words that carry meaning, for comparing: lower case, without fillers and negations."""
+    """Return the words that carry meaning, for comparing: lower case, without fillers and negations."""
     return " ".join(word for raw in _WORDS.findall(text) if (word := raw.lower().strip("./-")) not in _EMPTY and word)
 
 
 def negative(text: str) -> bool:
-    """Whether it says not to."""
+    """Return whether it says not to."""
     return len(_NEGATION.findall(text)) % 2 == 1
 
 
 def figures(text: str) -> tuple[str, ...]:
-    """The numbers in it: statements that differ in one are never the same."""
+    """Return the numbers in it: statements that differ in one are never the same."""
     return tuple(_FIGURES.findall(text))

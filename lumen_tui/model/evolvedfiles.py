@@ -15,7 +15,7 @@ _INTRO = "What you write outside of the two marks stays as it is."
 
 
 def parts(text: str) -> tuple[str, str, str]:
-    """What stands before the learnt part, that part without its marks, and what stands behind it.
+    """Return what stands before the learnt part, that part without its marks, and what stands behind it.
 
     Where the end mark is gone the learnt part ends with its last entry: the rest may be a person's.
     """
@@ -30,7 +30,7 @@ def parts(text: str) -> tuple[str, str, str]:
 
 
 def render(target: str, old: str, accepted: Iterable[Observation]) -> str:
-    """The file with these observations in the given order; what stands around them in `old` is kept."""
+    """Return the file with these observations in the given order; what stands around them in `old` is kept."""
     before, _, after = parts(old)
     if not old.strip():
         before = f"# {TARGETS[target]}\n\n{_INTRO}\n\n"
@@ -41,18 +41,18 @@ def render(target: str, old: str, accepted: Iterable[Observation]) -> str:
 
 
 def entries(text: str) -> dict[str, str]:
-    """Id and text of everything learnt that stands in the file."""
+    """Return the text of every learnt entry in the file, by its id."""
     return {match["id"]: match["text"] for match in _ENTRY.finditer(parts(text)[1])}
 
 
 def locked(text: str) -> list[str]:
-    """What no change may touch: everything outside of the marks, and locked blocks within."""
+    """Return what no change may touch: everything outside of the marks, and locked blocks within."""
     before, inside, after = parts(text)
     return [part for part in (before.strip(), after.strip(), *_LOCKED.findall(inside)) if part]
 
 
 def plain(text: str) -> str:
-    """The text as an agent reads it: without marks, ids and the heading, which CLAUDE.md gives."""
+    """Return the text as an agent reads it: without marks, ids and the heading, which CLAUDE.md gives."""
     shown = _COMMENT.sub("", text.replace(_INTRO, ""))
     lines = shown.strip().splitlines()
     if lines and lines[0].startswith("# "):
@@ -61,7 +61,7 @@ def plain(text: str) -> str:
 
 
 def in_force(observations: Iterable[Observation], target: str) -> list[Observation]:
-    """What stands in a file, in the order in which it was learnt."""
+    """Return what stands in a file, in the order in which it was learnt."""
     return [
         observation
         for observation in observations

@@ -8,7 +8,7 @@ Pieces = Sequence[tuple[str, bool]]  # text, and whether it matched
 
 
 def excerpt(pieces: Pieces, width: int = 160) -> tuple[tuple[str, bool], ...]:
-    """The part of a marked text with the most matches in it, on one line of about `width` characters."""
+    """Return the part of a marked text with the most matches in it, on one line of about `width` characters."""
     flat = list(_flat(pieces))
     starts = [at for at, (_, marked, _) in enumerate(flat) if marked]
     begin = max(starts, key=lambda at: _worth(flat, at, width), default=0)
@@ -27,7 +27,7 @@ def excerpt(pieces: Pieces, width: int = 160) -> tuple[tuple[str, bool], ...]:
 
 
 def _flat(pieces: Pieces) -> Iterator[tuple[str, bool, bool]]:
-    """(word, matched, stands at the one before it without a blank)."""
+    """Yield (word, whether it matched, whether it follows the one before it without a blank)."""
     blank = True
     for text, marked in pieces:
         for place, word in enumerate(text.split()):
@@ -36,7 +36,7 @@ def _flat(pieces: Pieces) -> Iterator[tuple[str, bool, bool]]:
 
 
 def _worth(flat: Sequence[tuple[str, bool, bool]], begin: int, width: int) -> float:
-    """How many different words match within `width` characters; the first of equals wins."""
+    """Return how many different words match within `width` characters; the first of equals wins."""
     seen: set[str] = set()
     room, many = width, 0
     for word, marked, _ in flat[begin:]:
@@ -50,7 +50,7 @@ def _worth(flat: Sequence[tuple[str, bool, bool]], begin: int, width: int) -> fl
 
 
 def _back(flat: Sequence[tuple[str, bool, bool]], begin: int, room: int) -> int:
-    """A few words before `begin`, all of them where the text begins within reach."""
+    """Return a few words before `begin`, all of them where the text begins within reach."""
     at = begin
     while at > 0 and (room := room - len(flat[at - 1][0]) - 1) > 0:
         at -= 1
@@ -60,7 +60,7 @@ def _back(flat: Sequence[tuple[str, bool, bool]], begin: int, room: int) -> int:
 
 
 def _joined(pieces: Pieces) -> Iterator[tuple[str, bool]]:
-    """Neighbours of one kind as one piece."""
+    """Yield the pieces with neighbours of one kind joined."""
     held, kind = "", False
     for text, marked in pieces:
         if marked != kind and held:

@@ -130,7 +130,7 @@ class _Meta(Struct):
 
 
 def fact_of(node: Node) -> Fact | None:
-    """The fact that a node holds, None for other nodes. What a person broke in it falls back to the defaults."""
+    """Return the fact that a node holds, None for other nodes. What a person broke in it falls back to the defaults."""
     raw = node.metadata.get("fact")
     if not isinstance(raw, Mapping):
         return None
@@ -151,7 +151,7 @@ def metadata(
     span_class: str, source: str, probes: tuple[Probe, ...], *, supersedes: str = "", was: str = "",
     observation: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """The value of `metadata.fact`."""
+    """Return the value of `metadata.fact`."""
     if span_class not in SPANS:
         raise ValueError(f"class {span_class!r} is unknown: one of {', '.join(SPANS)} (3, 30 and 180 days)")
     values = {"class": span_class, "source": one_line(source, 400), "supersedes": supersedes, "was": was}
@@ -160,7 +160,7 @@ def metadata(
 
 
 def parse_probe(text: str, probe_id: str, folder: str = "") -> Probe:
-    """`json /srv/package.json version = 1.2` as a probe; ValueError says how one is written.
+    """Parse a probe such as `json /srv/package.json version = 1.2`; ValueError says how to write one.
 
     A relative path is taken from `folder`, where one is given.
     """
@@ -177,7 +177,7 @@ def parse_probe(text: str, probe_id: str, folder: str = "") -> Probe:
 
 
 def _split(kind: str, text: str) -> tuple[str, str, str]:
-    """What is looked at, the pattern, what is expected. The last mark counts in a command, elsewhere the first."""
+    """Return the target, the pattern and the expected value. The last mark counts in a command, elsewhere the first."""
     if kind in _COMMANDS:
         text, _, expect = _cut(text, " = ")
         return (*_cut(text, " ~ ")[::2], expect)
@@ -192,7 +192,7 @@ def _split(kind: str, text: str) -> tuple[str, str, str]:
 
 
 def _balanced(text: str) -> bool:
-    """Whether no quote is open at its end."""
+    """Return whether no quote is open at its end."""
     try:
         shlex.split(text)
     except ValueError:
@@ -206,13 +206,13 @@ def absolute(text: str, folder: str) -> str:
 
 
 def _cut(text: str, mark: str) -> tuple[str, str, str]:
-    """As rpartition, with the whole text first where the mark is missing."""
+    """Split as rpartition does, with the whole text first where the mark is missing."""
     head, separator, tail = text.rpartition(mark)
     return (head, separator, tail) if separator else (text, "", "")
 
 
 def _target(kind: str, text: str) -> tuple[str, str]:
-    """The target, and what follows it where the kind has something: commands keep all their words."""
+    """Return the target, and what follows it where the kind has something: commands keep all their words."""
     if kind in _COMMANDS:
         return text, ""
     try:
@@ -226,7 +226,7 @@ def _target(kind: str, text: str) -> tuple[str, str]:
 
 
 def check_probe(probe: Probe) -> None:
-    """ValueError where a probe can never say anything."""
+    """Raise ValueError where a probe can never say anything."""
     if not probe.target:
         raise ValueError(f"the probe names nothing to look at: {_HELP}")
     if probe.kind in _PATHS and not probe.target.startswith(("/", "~")):
@@ -250,7 +250,7 @@ def check_probe(probe: Probe) -> None:
 
 
 def probe_words(probe: Probe) -> str:
-    """A probe as it is written; `parse_probe` reads it again."""
+    """Return a probe as it is written; `parse_probe` reads it again."""
     single = probe.kind in _COMMANDS
     parts = [probe.kind, probe.target if single else shlex.quote(probe.target)]
     if probe.kind in ("json", "git") and probe.at:
@@ -261,6 +261,6 @@ def probe_words(probe: Probe) -> str:
 
 
 def next_id(probes: tuple[Probe, ...]) -> str:
-    """An id that no probe of the fact has."""
+    """Return an id that no probe of the fact has."""
     taken = {probe.id for probe in probes}
     return next(name for number in range(1, MOST_PROBES + 2) if (name := f"p{number}") not in taken)

@@ -1,4 +1,4 @@
-"""Long text for a person's eye: emptiness that hides what comes behind it is folded, and no end goes unsaid."""
+"""Long text shortened for people: long blank runs are folded, and every cut is marked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TAIL = 3  # one in so many characters of what is kept shows the end
 
 
 def fold(text: str) -> str:
-    """`text` made safe, with `… 399 empty lines …` and `… 3 000 blanks …` in the place of long emptiness."""
+    """Return `text` made safe, with `… 399 empty lines …` and `… 3 000 blanks …` in place of long blank runs."""
     lines: list[str] = []
     for empty, run in groupby(safe(text).expandtabs(4).split("\n"), key=lambda part: not part.strip()):
         parts = list(run)
@@ -38,7 +38,7 @@ def brief(text: str, limit: int) -> str:
 
 
 def line_count(text: str) -> int:
-    """How many lines `text` has, an ending line break apart."""
+    """Return how many lines `text` has, an ending line break apart."""
     return len(text.removesuffix("\n").split("\n"))
 
 

@@ -28,12 +28,12 @@ class Fate(NamedTuple):
 
 
 def due_before(rule: DecayRule, at: float) -> float:
-    """Decay at `at` archives what was last touched before this moment; the pane counts by the same number."""
+    """Return the moment before which a node must have been last touched for decay at `at` to archive it."""
     return at - rule.life_days * DAY
 
 
 def forecast(rows: Iterable[Aging], rule: DecayRule, at: float) -> list[Fate]:
-    """The fate of each row, the soonest to be archived first."""
+    """Return the fate of each row, the soonest to be archived first."""
     limit = due_before(rule, at)
     return [
         Fate(
@@ -44,7 +44,7 @@ def forecast(rows: Iterable[Aging], rule: DecayRule, at: float) -> list[Fate]:
 
 
 def check_rule(half_life_days: float, threshold: float) -> DecayRule:
-    """The rule, or a ValueError that says what the numbers may be."""
+    """Return the rule, or a ValueError that says what the numbers may be."""
     if not 0 < half_life_days <= 36_500:
         raise ValueError(f"a half-life of {half_life_days:g} days makes no rule: above 0 and up to 36500")
     if not 0 < threshold < 1:
@@ -53,5 +53,5 @@ def check_rule(half_life_days: float, threshold: float) -> DecayRule:
 
 
 def reason(score: float, rule: DecayRule) -> str:
-    """Why decay archives a node, as it stands in the record."""
+    """Return why decay archives a node, as it stands in the record."""
     return f"Score {score:.4f} below threshold {rule.threshold:g}"

@@ -65,13 +65,13 @@ class FactState(Struct, frozen=True):
         return self.fact.status == "open"
 
     def phase(self, now: float) -> Phase:
-        """The phase at a moment."""
+        """Return the phase at a moment."""
         if self.drifted or self.fact.status == "superseded":
             return Phase.DRIFTED
         return phase_of(now - self.confirmed, self.fact.span) if self.confirmed else Phase.EXPIRED
 
     def confirmed_words(self, now: float) -> str:
-        """`confirmed 5 min`, `never confirmed`, and `never held` of what a probe has denied from the start."""
+        """Return `confirmed 5 min`, `never confirmed`, or `never held` where a probe denied it from the start."""
         if self.confirmed:
             return f"confirmed {times.age(now - self.confirmed)}"
         return "never held" if self.drifted else "never confirmed"
@@ -106,7 +106,7 @@ _PLAIN = re.compile(r"[\w.:/+@-]{1,40}")  # a value that can be no sentence
 
 
 def dated_mark(state: FactState, now: float) -> str:
-    """As `mark`, for a file that is read for long: with days, and of a value seen nothing that could be an order."""
+    """Return the mark for a file that is read for long: with dates, and no value that could be an instruction."""
     phase = state.phase(now)
     if phase is Phase.FRESH:
         return ""
@@ -118,7 +118,7 @@ def dated_mark(state: FactState, now: float) -> str:
 
 
 def stalest(states: Iterable[FactState]) -> FactState | None:
-    """The current fact that was confirmed longest ago, one that never was before all others."""
+    """Return the current fact that was confirmed longest ago, one that never was before all others."""
     return min(
         (state for state in states if state.current),
         key=lambda state: (state.confirmed, state.fact.written),
@@ -137,7 +137,7 @@ class FactsView(Struct, frozen=True):
 
 
 def view(states: Sequence[FactState]) -> FactsView:
-    """The summary of all facts."""
+    """Return the summary of all facts."""
     oldest = stalest(states)
     known = [state for state in states if state.current]
     drifted = [
@@ -159,13 +159,13 @@ class Turn(Struct, frozen=True):
 
 
 def weight(state: FactState, now: float) -> float:
-    """How much it matters to look again: what is used, and has not been confirmed for long."""
+    """Return how much it matters to look again: what is used, and has not been confirmed for long."""
     age = max(0.0, now - state.confirmed) / state.fact.span
     return (1 + state.uses + 4 * len(state.used_by)) * min(4.0, age)
 
 
 def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
-    """The probes of one beat, in order: every second one the longest unprobed, the others by weight and by lot.
+    """Return the probes of one beat, in order: every second one the longest unprobed, the others by weight and by lot.
 
     Whatever part of the list is carried out, at least half of it came from the front of the queue.
     """
@@ -195,12 +195,12 @@ def beats_until_all(probes: int, per_beat: int) -> int:
 
 
 def per_beat(seconds: float, each: float, most: int) -> int:
-    """How many probes a beat makes at least, were every one of them to take as long as it may."""
+    """Return how many probes a beat makes at least, were every one of them to take as long as it may."""
     return max(1, min(most, int(seconds / each + 1e-9)))
 
 
 def worth_recording(before: Confirmation | None, new: Confirmation, span: float) -> bool:
-    """Whether a look is written down: something changed, or the last line that says the same has become old."""
+    """Return whether a look is written down: something changed, or the last line that says the same has become old."""
     if before is None or (before.outcome, before.value, before.used_by) != (new.outcome, new.value, new.used_by):
         return True
     if new.outcome == Outcome.DRIFTED:
@@ -209,11 +209,11 @@ def worth_recording(before: Confirmation | None, new: Confirmation, span: float)
 
 
 def plain(text: str) -> str:
-    """A text as claims are looked for in it."""
+    """Return a text as claims are looked for in it."""
     return " ".join(text.split()).casefold()
 
 
 def claim_of(title: str) -> str:
-    """The words of a fact as they are looked for in texts; empty where they are too few to mean it."""
+    """Return the words of a fact as they are looked for in texts; empty where they are too few to mean it."""
     claim = plain(title).rstrip(". ")
     return claim if len(claim) >= _SHORTEST else ""

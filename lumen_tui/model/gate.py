@@ -47,7 +47,7 @@ def judge(observation: Observation, evidence: str, rules: Rules) -> Verdict:
 
 
 def _form(observation: Observation, evidence: str) -> tuple[str, ...]:
-    """What is missing: source, quote, shape, place."""
+    """Return what is missing: source, quote, shape, place."""
     problems = []
     if not observation.sources or any(not source.session or source.line < 1 for source in observation.sources):
         problems.append("no source: session and line are required")
@@ -67,7 +67,7 @@ def _form(observation: Observation, evidence: str) -> tuple[str, ...]:
 
 
 def forbidden(observation: Observation, rules: Rules) -> tuple[str, ...]:
-    """Why its words must not be learnt, whoever says them."""
+    """Return why its words must not be learnt, whoever says them."""
     problems = []
     for text in (observation.text, observation.quote):
         if not is_safe(text):
@@ -81,13 +81,13 @@ def forbidden(observation: Observation, rules: Rules) -> tuple[str, ...]:
 
 
 def phrase_in(phrase: str, flat: str) -> bool:
-    """Whether the words of a phrase stand in a flattened text in this order; `*` is up to six words."""
+    """Return whether the words of a phrase stand in a flattened text in this order; `*` is up to six words."""
     words = [r"(?:\S+ ){0,6}?" if word == "*" else re.escape(word) + " " for word in phrase.lower().split()]
     return re.search(r"(?<!\S)" + "".join(words), flat.rstrip(".!? ") + " ") is not None
 
 
 def _waits(observation: Observation) -> tuple[str, ...]:
-    """Why a person has to decide."""
+    """Return why a person has to decide."""
     reasons = []
     if observation.contradicts:
         reasons.append(f"it contradicts {observation.contradicts}")
@@ -101,7 +101,7 @@ def _waits(observation: Observation) -> tuple[str, ...]:
 
 
 def judge_change(before: str, after: str, most_bytes: int) -> tuple[str, ...]:
-    """Why a file must not go from one text to the other; empty where it may."""
+    """Return why a file must not go from one text to the other; empty where it may."""
     problems = []
     if any(block not in after for block in evolvedfiles.locked(before)):
         problems.append("a locked section would change")

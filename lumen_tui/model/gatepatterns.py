@@ -78,12 +78,12 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def flat(text: str) -> str:
-    """One form of a text for comparing: compatibility characters resolved, lower case, single spaces."""
+    """Return one form of a text for comparing: compatibility characters resolved, lower case, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").casefold().split())
 
 
 def matches(text: str) -> list[str]:
-    """Which of the rules a text breaks, in words."""
+    """Return which of the rules a text breaks, in words."""
     flattened = flat(text)
     broken = [reason for reason, pattern in _COMPILED if pattern.search(flattened)]
     if any(not re.search(_NOT, hit["lead"]) for hit in _SENDS.finditer(flattened)):
@@ -94,7 +94,7 @@ def matches(text: str) -> list[str]:
 
 
 def _mixed(word: str) -> bool:
-    """Whether a word mixes Latin with letters that only look like it."""
+    """Return whether a word mixes Latin with letters that only look like it."""
     if word.isascii():
         return False
     scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}

@@ -29,12 +29,12 @@ class Ambiguous(LookupError):
 
 
 def new_id(kind: str) -> str:
-    """A fresh id such as `mem-7f2k9c0w4h1zt`: the kind and 65 random bits."""
+    """Return a fresh id such as `mem-7f2k9c0w4h1zt`: the kind and 65 random bits."""
     return f"{kind}-{_written(os.urandom(9))}"
 
 
 def short_hash(text: str) -> str:
-    """65 bits of the text's hash, written as ids are: the same text, the same id."""
+    """Return 65 bits of the text's hash, written as ids are: the same text gives the same id."""
     import hashlib  # the hot verbs seldom need it
 
     return _written(hashlib.sha256(text.encode("utf-8", "replace")).digest())
@@ -67,7 +67,7 @@ def check_wu(text: str) -> str:
 
 
 def is_wu(text: str) -> bool:
-    """Whether this is the id of a work unit."""
+    """Return whether this is the id of a work unit."""
     try:
         return bool(check_wu(text))
     except BadId:
@@ -89,7 +89,7 @@ def check_file_name(text: str, kind: str = "file name") -> str:
 
 
 def short(identifier: str, width: int = 4) -> str:
-    """What a person reads of an id: `tsk-7f2k9c…` becomes `7f2k`; a name given by a person stays whole."""
+    """Return what a person reads of an id: `tsk-7f2k9c…` becomes `7f2k`; a name given by a person stays whole."""
     kind, dash, digits = identifier.partition("-")
     if dash and kind in KINDS and len(digits) > width:
         return digits[:width]

@@ -13,7 +13,7 @@ except ImportError:  # an interpreter without the C module
 
 
 def dumps(value: Any) -> str:
-    """One JSON value. Numbers that JSON does not know (not finite) become null."""
+    """Return one JSON value. Numbers that JSON does not know (not finite) become null."""
     if isinstance(value, str):
         return quote(value)
     if value is None or isinstance(value, bool):

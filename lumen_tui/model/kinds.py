@@ -1,4 +1,4 @@
-"""The words of the memory records, for whatever must start without loading the records themselves."""
+"""The constants of the memory records, for whatever must start without loading the records themselves."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")
 
 
 def priority_rank(priority: str) -> int:
-    """P0 first, no priority last."""
+    """Return the sort key of a priority: P0 first, no priority last."""
     return PRIORITIES.index(priority) if priority in PRIORITIES else len(PRIORITIES)
 
 
 def is_decided(tags: object, content: object, answer: object) -> bool:
-    """Whether a note with the tag `decision` says what was decided: by its answer, or in its own words.
+    """Return whether a note with the tag `decision` says what was decided: by its answer, or in its own words.
 
     `Decision: use Zod` is one; a question is open until it is answered, and so is what has the tag `pending`.
     """
@@ -34,5 +34,5 @@ def is_decided(tags: object, content: object, answer: object) -> bool:
 
 
 def discovery_kind(tags: Iterable[str]) -> str:
-    """What sort of discovery these tags make of it: `bug`, `idea` ..., empty where they say nothing of it."""
+    """Return what sort of discovery these tags make of it: `bug`, `idea` ..., empty where they say nothing of it."""
     return next((tag for tag in tags if tag in DISCOVERY_ALIASES), "")

@@ -8,12 +8,12 @@ _FEW = 6  # characters of a word below which another letter makes another word: 
 
 
 def key(name: str) -> str:
-    """What two spellings of one lane have in common: neither case nor blanks tell lanes apart."""
+    """Return what two spellings of one lane have in common: neither case nor blanks tell lanes apart."""
     return " ".join(name.casefold().split())
 
 
 def is_slip(name: str, known: str) -> bool:
-    """Whether `name` is nearly the lane `known` and not that lane itself."""
+    """Return whether `name` is nearly the lane `known` and not that lane itself."""
     first, second = key(name), key(known)
     if first == second:
         return False
@@ -36,14 +36,14 @@ def _letters(text: str) -> str:
 
 
 def _on_purpose(word: str, other: str) -> bool:
-    """Whether the two differ by a number, or by a word that is all the difference there is."""
+    """Return whether the two differ by a number, or by a word that is all the difference there is."""
     if any(letter.isdigit() for letter in word + other):
         return True
     return max(len(_letters(word)), len(_letters(other))) <= _SHORT
 
 
 def _one_slip(word: str, other: str) -> bool:
-    """Two letters that changed places, one too many or too few, and in longer words another one."""
+    """Return whether one typing error tells them apart: swapped, extra, missing or, in longer words, wrong letters."""
     if len(word) > len(other):
         word, other = other, word
     at = next((place for place, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), len(word))

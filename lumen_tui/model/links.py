@@ -31,7 +31,7 @@ class Provenance(Struct, frozen=True):
 
 
 def lines(tree: Provenance) -> Iterator[str]:
-    """The tree as text: origins above, the node, what became of it below."""
+    """Yield the tree as text: origins above, the node, what became of it below."""
     yield from _branch(tree.up, "came from")
     yield f"● {_named(tree.node)}"
     yield from _branch(tree.down, "led to")

@@ -30,7 +30,7 @@ class _Ages(Struct, frozen=True):
 
 
 def _ages(beat: Heartbeat, now: float, clocks: Clocks | None) -> _Ages:
-    """By the clocks of this boot where that is possible: nobody can move them."""
+    """Compute the ages by the clocks of this boot where possible: nobody can move them."""
     if clocks is None or not beat.running or beat.boot_id != clocks.boot_id:
         return _Ages(now - times.epoch(beat.at, now), now - times.epoch(beat.next_at, now), 0.0)
     silent = clocks.running - beat.running
@@ -40,7 +40,7 @@ def _ages(beat: Heartbeat, now: float, clocks: Clocks | None) -> _Ages:
 def derive_engine(
     *, lock_held: bool, heartbeat: Heartbeat | None, process_state: str, now: float, clocks: Clocks | None = None
 ) -> EngineView:  # fmt: skip
-    """What can be said of the engine at `now`.
+    """Return what can be said of the engine at `now`.
 
     `process_state` is the letter of proc(5) of the pid in the heartbeat, empty where there is none.
     """
@@ -104,7 +104,7 @@ class WorkerEvidence(Struct, frozen=True):
 
 
 def wait_until(last: TaskEvent | None) -> float:
-    """Until when the last event says that the worker waits; 0 where it does not, or says it in a wrong way."""
+    """Return until when the worker waits by its last event; 0 where it does not wait or the time is unreadable."""
     if last is None or last.kind != WAIT:
         return 0.0
     until = last.data.get("until")
@@ -114,7 +114,7 @@ def wait_until(last: TaskEvent | None) -> float:
 
 
 def derive_worker(evidence: WorkerEvidence) -> tuple[Status, str]:
-    """Status and reason of a worker whose lock is held."""
+    """Return the status and reason of a worker whose lock is held."""
     if evidence.gone:
         return Status.STALLED, f"its process {evidence.pid} is gone, yet something it started still holds its lock"
     if evidence.state in ("T", "t"):

@@ -152,7 +152,7 @@ class Pause(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
     def over(self, now: float) -> bool:
-        """Whether its time has come."""
+        """Return whether its time has come."""
         return bool(self.until) and times.epoch(self.until, now + 1) <= now
 
     @property
@@ -183,7 +183,7 @@ class EngineEvent(Struct, frozen=True, omit_defaults=True):
 
 
 def event_line(event: EngineEvent) -> str:
-    """An event in words for a log; of a task also how it ended, and why."""
+    """Return an event in words for a log; of a task also how it ended, and why."""
     status = event.data.get("status")
     if event.kind != "task_ended" or not isinstance(status, str):
         return event.text
@@ -193,7 +193,7 @@ def event_line(event: EngineEvent) -> str:
 
 
 def went_wrong(event: EngineEvent) -> bool:
-    """Whether an event tells of something bad."""
+    """Return whether an event tells of something bad."""
     if event.kind == "task_ended":
         return event.data.get("status") not in ("done", "cancelled")
     return any(word in event.kind for word in _BAD)

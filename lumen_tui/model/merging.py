@@ -19,7 +19,7 @@ class Merged(Struct, frozen=True):
 
 
 def merged(survivor: Node, others: Sequence[Node]) -> Merged:
-    """What comes together when `others` are merged into `kept`."""
+    """Return what comes together when `others` are merged into `kept`."""
     everything = (survivor, *others)
     units = _each(node.wu_id for node in everything)
     return Merged(
@@ -31,7 +31,7 @@ def merged(survivor: Node, others: Sequence[Node]) -> Merged:
 
 
 def first_to_stay(nodes: Sequence[Node]) -> Node:
-    """Which of several is offered to stay: the highest priority, then the oldest."""
+    """Return which of several is offered to stay: the highest priority, then the oldest."""
     worst = len(PRIORITIES)
     return min(nodes, key=lambda node: (PRIORITIES.index(node.priority) if node.priority else worst, node.created_at))
 

@@ -70,7 +70,7 @@ def _takes_any_id(config: ModelsConfig) -> bool:
 
 
 def is_endpoint(config: ModelsConfig, name: str) -> bool:
-    """Whether a model may stand behind this name and a colon."""
+    """Return whether a model may stand behind this name and a colon."""
     return name in (*SERVERS, *NO_SERVERS, *config.endpoints)
 
 
@@ -126,7 +126,7 @@ def _mistyped(text: str, known: Iterable[str], likeness: float = 0.7) -> str:
 
 
 def settings(config: ModelsConfig) -> Iterator[tuple[str, str]]:
-    """Every setting that names a model, with its value."""
+    """Yield every setting that names a model, with its value."""
     yield from (("models.haiku", config.haiku), ("models.sonnet", config.sonnet), ("models.opus", config.opus))
     yield from ((f"models.roles.{one_line(role, 64)}", value) for role, value in config.roles.items())
     for key, values in config.fallback.items():

@@ -22,12 +22,12 @@ _CHANGES = {
 
 
 def state(packet: Packet) -> str:
-    """`ok`, `degraded` or `failed`."""
+    """Return the outcome of a loop: `ok`, `degraded` or `failed`."""
     return "failed" if packet.failed else packet.health.status
 
 
 def outcome(packet: Packet) -> str:
-    """What came of a loop, on one line."""
+    """Return what came of a loop, on one line."""
     if packet.failed:
         return packet.failed
     parts = [f"made {', '.join(artifact.title or artifact.path for artifact in packet.made)}"] if packet.made else []
@@ -39,18 +39,18 @@ def outcome(packet: Packet) -> str:
 
 
 def changes(packet: Packet, *, but: tuple[str, ...] = ()) -> list[str]:
-    """`2 tasks done`, `1 signal read`."""
+    """Return what changed, such as `2 tasks done` and `1 signal read`, without the kinds in `but`."""
     counts = ((name, count) for name, count in packet.changed.items() if count and name not in but)
     return [f"{count} {_CHANGES.get(name, (name.replace('_', ' '),) * 2)[count != 1]}" for name, count in counts]
 
 
 def bound_by(packet: Packet) -> tuple[str, ...]:
-    """What binds the next loop: what the agent noted, then what the engine knew, each once."""
+    """Return what binds the next loop: what the agent noted, then what the engine knew, each once."""
     return tuple(dict.fromkeys((*packet.constraints, *packet.in_force)))
 
 
 def sections(packet: Packet) -> Iterator[Section]:
-    """The whole packet; what was left out has its own places. Empty sections are left away."""
+    """Yield the whole packet; what was left out has its own places. Empty sections are left away."""
     candidates = (
         ("Came in", packet.came_in), ("Done", packet.done), ("Ordered", packet.ordered),
         ("Decided", packet.decided),
@@ -96,13 +96,13 @@ def _oriented(orientation: Orientation) -> tuple[str, ...]:
 
 
 def orientation_median(packets: Iterable[Packet]) -> float:
-    """Seconds; 0 where none was measured."""
+    """Return the median orientation in seconds; 0 where none was measured."""
     seconds = [packet.orientation.seconds for packet in packets if packet.orientation.first]
     return median(seconds) if seconds else 0.0
 
 
 def orientation_summary(packets: Iterable[Packet]) -> str:
-    """`orientation: median 12 s, 9,100 tokens, $0.02 over 14 loops`."""
+    """Return `orientation: median 12 s, 9,100 tokens, $0.02 over 14 loops`."""
     measured = [packet.orientation for packet in packets if packet.orientation.first]
     if not measured:
         return "orientation: not measured in these loops (it is where a model is asked)"
@@ -116,7 +116,7 @@ def orientation_summary(packets: Iterable[Packet]) -> str:
 
 
 def sparkline(values: Iterable[float], levels: str = _BLOCKS) -> str:
-    """One block for each value, in shares of the largest."""
+    """Return one block for each value, in shares of the largest."""
     numbers = list(values)
     most = max(numbers, default=0.0)
     if most <= 0:

@@ -29,7 +29,7 @@ class Plain:
 
 
 def builtins(value: Any) -> Any:
-    """A record, or what holds some, as dicts and lists; other values as they are."""
+    """Return a record, or what holds some, as dicts and lists; other values as they are."""
     if isinstance(value, Plain):
         return {name: builtins(getattr(value, name)) for name in type(value).__annotations__}
     if isinstance(value, dict):

@@ -58,7 +58,7 @@ class HookView(Struct, frozen=True):
 def missing(
     rule: ProgressSignalsConfig, stretches: Iterable[Stretch], units: Iterable[UnitState]
 ) -> tuple[Missing, ...]:
-    """Everything that is due, by the rule in force."""
+    """Return the signals that are due by the rule and did not come, oldest first."""
     if not rule.enabled:
         return ()
     known = {unit.wu_id: unit for unit in units}
@@ -79,7 +79,7 @@ def _goes_on(unit: UnitState | None) -> bool:
 
 
 def _silent(unit: UnitState | None) -> bool:
-    """Whether a work unit was finished without a word since it was claimed."""
+    """Return whether a work unit was finished without a word since it was claimed."""
     return unit is not None and unit.status == "done" and unit.done > 0 and unit.signalled < (unit.claimed or unit.done)
 
 

@@ -13,5 +13,5 @@ def calls(count: int, every: int) -> str:
 
 
 def what_to_do(wu_id: str) -> str:
-    """The command that sends the one that is due."""
+    """Return the command that sends the one that is due."""
     return f'lumen-tui signal "TEXT" --wu {wu_id}'

@@ -22,7 +22,7 @@ def in_lanes(alive: Iterable[TaskView]) -> dict[str, tuple[str, ...]]:
 
 
 def lane_full(view: TaskView, taken: Mapping[str, Sequence[str]], rules: LanesConfig) -> str:
-    """Why the task has no place in its lane now; nothing where it has."""
+    """Return why the task has no place in its lane now; nothing where it has."""
     at_work = taken.get(lanes.key(view.spec.lane), ()) if view.spec.lane else ()
     limit = rules.limit(view.spec.lane)
     if len(at_work) < limit or (view.spec.wu_id or view.id) in at_work:
@@ -71,7 +71,7 @@ def why(view: TaskView, standing: QueueConditions) -> str:
 
 
 def lifts(standing: QueueConditions) -> str:
-    """What makes room in a budget that is used up."""
+    """Return what makes room in a budget that is used up."""
     day = f" or at {times.iso(standing.next_day)[11:16]} UTC, when its next day begins" if standing.next_day else ""
     return f"it goes on once somebody makes room (`lumen-tui budget raise`, $ in the room){day}"
 
@@ -100,7 +100,7 @@ def _waits(view: TaskView, standing: QueueConditions) -> Iterator[Wait]:
 
 
 def _crowded(role: str, standing: QueueConditions) -> Iterator[Wait]:
-    """The limits of workers. The main agent's session takes no worker's place."""
+    """Yield the limits of workers. The main agent's session takes no worker's place."""
     if role == agent.ROLE:
         return
     most, now = standing.at_once.get(role, 0), standing.alive.get(role, 0)

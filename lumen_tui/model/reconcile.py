@@ -56,7 +56,7 @@ def _name(record: Raw) -> str:
 
 
 def _changed(record: Raw) -> float:
-    """When it was last changed, in seconds since 1970; 0 where no date can be read."""
+    """Return when it was last changed, in seconds since 1970; 0 where no date can be read."""
     return max(times.epoch(str(record.get(key) or "")) for key in ("updated_at", "created_at"))
 
 

@@ -33,7 +33,7 @@ _LED_BY_TIME = (
 
 
 class Status(StrEnum):
-    """What became of a submission."""
+    """The state of a submission."""
 
     SENT = "sent"  # it stands in the relay under its position
     HELD = "held"  # it waits for a person
@@ -72,7 +72,7 @@ class Submission(Struct, frozen=True, omit_defaults=True):
 
 
 def content_hash(text: str) -> str:
-    """The same for the same words, however spaced or in capitals, and whatever time they carry at the beginning."""
+    """Hash the words of a text: spaces, capitals and a leading time do not change the result."""
     flat = " ".join(text.split())
     words = (re.sub(_LED_BY_TIME, "", flat, flags=re.IGNORECASE) or flat).casefold()
     return hashlib.sha256((words.rstrip(".! ") or words).encode("utf-8", "replace")).hexdigest()[:32]
@@ -118,7 +118,7 @@ class Box(Struct):
         self.position = max(self.position, submission.position)
 
     def with_status(self, *statuses: Status) -> list[Submission]:
-        """The submissions of these statuses, in the order in which they came."""
+        """Return the submissions of these statuses, in the order in which they came."""
         return [submission for submission in self.by_id.values() if submission.status in statuses]
 
     @property
@@ -141,7 +141,7 @@ class Verdict(Struct, frozen=True):
 
 
 def judge(box: Box, text: str, *, by: str, base: int, key: str) -> Verdict:
-    """Look at a submission. Refused where its base cannot be, or where its key belongs to another text."""
+    """Decide on a new submission. Refused where its base cannot be, or where its key belongs to another text."""
     mark = content_hash(text)
     if key and (
         same := next(
@@ -165,7 +165,7 @@ def judge(box: Box, text: str, *, by: str, base: int, key: str) -> Verdict:
 
 
 def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
-    """Why a submission does not go in by itself."""
+    """Yield why a submission does not go in by itself."""
     if missed := [submission for submission in box.entries if submission.position > base]:
         count = len(missed)
         yield f"it was written on position {base}; since then {count} {'entry' if count == 1 else 'entries'} came"
@@ -184,7 +184,7 @@ def _said_before(submission: Submission) -> str:
 
 
 def answer(box: Box, submission: Submission, *, base: int, repeated: bool = False) -> Answer:
-    """What the contributor of `one` is told."""
+    """Return what the contributor of the submission is told."""
     missed = [entry for entry in box.entries if entry.position > base and entry.id != submission.id]
     shown = [Moved(entry.position, entry.by, entry.at, entry.title) for entry in missed[-_SHOWN:]]
     return Answer(
@@ -201,7 +201,7 @@ def answer(box: Box, submission: Submission, *, base: int, repeated: bool = Fals
 
 
 def words(reply: Answer) -> list[str]:
-    """An answer in plain lines: what happened, why, what moved since, and what to do."""
+    """Return an answer in plain lines: what happened, why, what moved since, and what to do."""
     before = " already" if reply.repeated else ""
     if reply.status is Status.SENT:
         return [f"{reply.id} is in {reply.relay}{before}; it is at position {reply.position}"]

@@ -19,12 +19,12 @@ class Retention(Struct, frozen=True):
     wu: float = 7 * DAY
 
     def of(self, lifecycle: str) -> float | None:
-        """The limit of one lifecycle; None where there is none."""
+        """Return the limit of one lifecycle; None where there is none."""
         return {"ephemeral": self.ephemeral, "session": self.session, "wu": self.wu}.get(lifecycle)
 
 
 def is_pending_decision(node: Mapping[str, Any]) -> bool:
-    """Whether a note asks for a decision that has no answer yet: it must not be put away."""
+    """Return whether a note asks for a decision that has no answer yet: it must not be put away."""
     metadata, tags = node.get("metadata"), node.get("tags")
     if node.get("type") != "note" or not isinstance(tags, (list, tuple)) or "decision" not in tags:
         return False

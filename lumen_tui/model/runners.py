@@ -64,7 +64,7 @@ def files_of(command: str) -> list[str]:
 
 
 def _plain(command: str) -> str:
-    """The line with quoted texts as one plain word each, where nothing in them is replaced."""
+    """Return the line with quoted texts as one plain word each, where nothing in them is replaced."""
     line = _ONE_OUTPUT.sub("", command)
     return re.sub(r"'[^']*'|\"[^\"$`\\]*\"", lambda text: re.sub(r"[^\w./@:=-]", "_", text[0][1:-1]) or "_", line)
 
@@ -88,7 +88,7 @@ _KNOWN = frozenset(("git", "systemctl", *OPTIONS))
 
 
 def _strange(words: list[str]) -> str:
-    """The first word of a program of which not all options are harmless that is not known to be; else empty."""
+    """Return the first word of a program of which not all options are harmless that is not known to be; else empty."""
     first, *arguments = words
     if first == "git":
         return _strange_git(arguments)
@@ -99,7 +99,7 @@ def _strange(words: list[str]) -> str:
 
 
 def _unknown(words: list[str], options: Options, long: Iterable[str]) -> str:
-    """The first word that is an option and not among these, or an operand that is more than that."""
+    """Return the first word that is an option and not among these, or an operand that is more than that."""
     for word in words:
         if word.startswith("--"):
             fits = word == "--" or word[2:].partition("=")[0] in long
@@ -113,7 +113,7 @@ def _unknown(words: list[str], options: Options, long: Iterable[str]) -> str:
 
 
 def _cluster_fits(letters: str, options: Options) -> bool:
-    """Whether `-abc` holds harmless options only; what follows a letter that takes a value is that value."""
+    """Return whether `-abc` holds harmless options only; what follows a letter that takes a value is that value."""
     for letter in letters:
         if letter in options.valued:
             return True
@@ -136,13 +136,13 @@ def _strange_git(words: list[str]) -> str:
 
 
 def _says(word: str) -> bool:
-    """Whether the word brings the message of a commit with it."""
+    """Return whether the word brings the message of a commit with it."""
     cluster = word.startswith("-") and not word.startswith("--") and ("m" in word or "C" in word)
     return cluster or word.partition("=")[0] in GIT_SAYS
 
 
 def _strange_systemctl(words: list[str]) -> str:
-    """A verb that is not known, a unit by its path, an option; what is paged must say that it is not to be."""
+    """Return a verb that is not known, a unit by its path, an option; what is paged must say that it is not to be."""
     verb = next((word for word in words if not word.startswith("-")), "")
     if verb not in SYSTEMCTL and not (verb in SYSTEMCTL_SHOWS and "--no-pager" in words):
         return verb or "nothing"

@@ -39,7 +39,7 @@ _SPACED = re.compile(f" {_UNSPACED.pattern} ")
 
 
 class SearchQuery(Struct, frozen=True):
-    """What is asked for. Each term is one word, or several that stand together; times are in seconds since 1970."""
+    """A parsed query. Each term is one word, or several that stand together; times are in seconds since 1970."""
 
     terms: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -112,41 +112,41 @@ class Found(Struct, frozen=True):
 
 
 def spread(text: str) -> str:
-    """`text` with blanks around the letters of scripts that have none between words, so that each is a token."""
+    """Return `text` with blanks around the letters of scripts that have none between words, so that each is a token."""
     return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
 
 
 def close_up(text: str) -> str:
-    """What `spread` put apart as it was, near enough to be read."""
+    """Return what `spread` put apart as it was, near enough to be read."""
     return text if text.isascii() else _SPACED.sub(r"\1", text)
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text as an index takes them, not stemmed."""
+    """Return the words of a text as an index takes them, not stemmed."""
     return _TOKEN.findall(spread(text).casefold())
 
 
 def parse(text: str, now: float, *, limit: int = LIMIT, typing: bool = False) -> SearchQuery:
-    """A query. `typing`: its last word may be the beginning of one."""
-    wish = SearchQuery(limit=max(1, min(limit, MOST)))
+    """Parse a query. `typing`: its last word may be the beginning of one."""
+    query = SearchQuery(limit=max(1, min(limit, MOST)))
     for match in _PART.finditer(text[:2000]):
         bang, field, quoted, word = match.groups()
         value = quoted if quoted is not None else word
         if not field and value[-1:] == ":" and value[:-1] in _FIELDS:
             continue  # a filter that is being typed
         if field in _FIELDS and not bang and value:
-            wish = _FIELDS[field](wish, value, now)
+            query = _FIELDS[field](query, value, now)
         elif bang:
-            wish = replace(wish, without=(*wish.without, *_phrases(f"{field or ''} {value}")))
+            query = replace(query, without=(*query.without, *_phrases(f"{field or ''} {value}")))
         else:
             whole = quoted is not None and not field
-            wish = replace(wish, terms=(*wish.terms, *_terms(f"{field or ''} {value}", whole=whole)))
-    terms = _telling(wish.terms)[:MOST_TERMS]
+            query = replace(query, terms=(*query.terms, *_terms(f"{field or ''} {value}", whole=whole)))
+    terms = _telling(query.terms)[:MOST_TERMS]
     ends = text.casefold()
     begun = terms[-1] if typing and terms and len(terms[-1]) > 1 and ends.endswith(terms[-1]) else ""
-    if 0 < wish.until <= wish.since:
-        wish = _wrong(wish, "since: is not before until:, so nothing can lie between them: turn them round")
-    return replace(wish, terms=terms, begun=begun)
+    if 0 < query.until <= query.since:
+        query = _wrong(query, "since: is not before until:, so nothing can lie between them: turn them round")
+    return replace(query, terms=terms, begun=begun)
 
 
 def _phrases(text: str) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def _phrases(text: str) -> tuple[str, ...]:
 
 
 def _terms(text: str, *, whole: bool) -> tuple[str, ...]:
-    """One term for what was in quotes; else each word, and what was joined by signs as one as well."""
+    """Return one term for what was in quotes; else each word, and what was joined by signs as one as well."""
     if whole:
         return _phrases(text)
     words = [word[:64] for word in tokens(text)]
@@ -163,56 +163,56 @@ def _terms(text: str, *, whole: bool) -> tuple[str, ...]:
 
 
 def _telling(terms: Sequence[str]) -> tuple[str, ...]:
-    """The terms without those that every text has, unless there are no others."""
+    """Return the terms without those that every text has, unless there are no others."""
     known = tuple(dict.fromkeys(terms))
     return tuple(term for term in known if term not in _STOP) or known
 
 
-def _tag(wish: SearchQuery, value: str, now: float) -> SearchQuery:
-    return replace(wish, tags=(*wish.tags, value.casefold()))
+def _tag(query: SearchQuery, value: str, now: float) -> SearchQuery:
+    return replace(query, tags=(*query.tags, value.casefold()))
 
 
-def _wu(wish: SearchQuery, value: str, now: float) -> SearchQuery:
+def _wu(query: SearchQuery, value: str, now: float) -> SearchQuery:
     try:
-        return replace(wish, wus=(*wish.wus, ids.check_wu(value.upper())))
+        return replace(query, wus=(*query.wus, ids.check_wu(value.upper())))
     except ids.BadId:
-        return _wrong(wish, f"wu:{value[:40]} is no work unit: write it as wu:WU-042")
+        return _wrong(query, f"wu:{value[:40]} is no work unit: write it as wu:WU-042")
 
 
-def _lane(wish: SearchQuery, value: str, now: float) -> SearchQuery:
-    return replace(wish, lane=value)
+def _lane(query: SearchQuery, value: str, now: float) -> SearchQuery:
+    return replace(query, lane=value)
 
 
-def _type(wish: SearchQuery, value: str, now: float) -> SearchQuery:
-    return _words(wish, "types", value, TYPES)
+def _type(query: SearchQuery, value: str, now: float) -> SearchQuery:
+    return _words(query, "types", value, TYPES)
 
 
-def _kind(wish: SearchQuery, value: str, now: float) -> SearchQuery:
-    return _words(wish, "kinds", value, KINDS)
+def _kind(query: SearchQuery, value: str, now: float) -> SearchQuery:
+    return _words(query, "kinds", value, KINDS)
 
 
-def _words(wish: SearchQuery, name: str, value: str, known: tuple[str, ...]) -> SearchQuery:
+def _words(query: SearchQuery, name: str, value: str, known: tuple[str, ...]) -> SearchQuery:
     values = [word for word in value.casefold().split(",") if word]
     if wrong := [word for word in values if word not in known]:
-        return _wrong(wish, f"{name[:-1]}:{wrong[0][:40]} is unknown: one of {', '.join(known)}")
-    return replace(wish, **{name: (*getattr(wish, name), *values)})
+        return _wrong(query, f"{name[:-1]}:{wrong[0][:40]} is unknown: one of {', '.join(known)}")
+    return replace(query, **{name: (*getattr(query, name), *values)})
 
 
-def _since(wish: SearchQuery, value: str, now: float) -> SearchQuery:
-    return _moment(wish, "since", value, now)
+def _since(query: SearchQuery, value: str, now: float) -> SearchQuery:
+    return _moment(query, "since", value, now)
 
 
-def _until(wish: SearchQuery, value: str, now: float) -> SearchQuery:
-    return _moment(wish, "until", value, now)
+def _until(query: SearchQuery, value: str, now: float) -> SearchQuery:
+    return _moment(query, "until", value, now)
 
 
-def _moment(wish: SearchQuery, name: str, value: str, now: float) -> SearchQuery:
-    """An age counts back from now; a bare date means its beginning, after `until` its end."""
+def _moment(query: SearchQuery, name: str, value: str, now: float) -> SearchQuery:
+    """Set a time: an age counts back from now, a bare date means its beginning, after `until` its end."""
     moment = _read_moment(value, now)
     if moment is not None:
         end = times.DAY if name == "until" and _DATE.fullmatch(value) else 0.0
-        return replace(wish, **{name: max(moment + end, 0.001)})
-    return _wrong(wish, f"{name}:{value[:40]} is no age and no date: write 7d, or 2026-01-31")
+        return replace(query, **{name: max(moment + end, 0.001)})
+    return _wrong(query, f"{name}:{value[:40]} is no age and no date: write 7d, or 2026-01-31")
 
 
 def _read_moment(value: str, now: float) -> float | None:
@@ -222,14 +222,14 @@ def _read_moment(value: str, now: float) -> float | None:
         return None
 
 
-def _in(wish: SearchQuery, value: str, now: float) -> SearchQuery:
+def _in(query: SearchQuery, value: str, now: float) -> SearchQuery:
     if value.casefold() not in ("conversations", "conversation", "transcripts"):
-        return _wrong(wish, f"in:{value[:40]} is unknown: in:conversations looks through what was said")
-    return replace(wish, conversations=True)
+        return _wrong(query, f"in:{value[:40]} is unknown: in:conversations looks through what was said")
+    return replace(query, conversations=True)
 
 
-def _wrong(wish: SearchQuery, text: str) -> SearchQuery:
-    return replace(wish, problems=(*wish.problems, text))
+def _wrong(query: SearchQuery, text: str) -> SearchQuery:
+    return replace(query, problems=(*query.problems, text))
 
 
 _FIELDS = {
@@ -238,7 +238,7 @@ _FIELDS = {
 
 
 def score(bm25: float, best: float, importance: float, age: float) -> tuple[float, Parts]:
-    """The rank of a hit. `best` is the bm25 of the best one, `age` in seconds; nothing of it is below 0."""
+    """Return the rank of a hit. `best` is the bm25 of the best one, `age` in seconds; nothing of it is below 0."""
     relevance = bm25 / best if best > 0 else 0.0
     recency = float(2.0 ** (-max(0.0, age) / times.DAY / HALF_LIFE))
     total = sum(weight * part for weight, part in zip(WEIGHTS, (relevance, importance, recency), strict=True))
@@ -246,7 +246,7 @@ def score(bm25: float, best: float, importance: float, age: float) -> tuple[floa
 
 
 def why(hit: Hit) -> str:
-    """The reasons for a rank on one line."""
+    """Return the reasons for a rank on one line."""
     parts = hit.parts
     if hit.neighbour_of:
         return f"beside {hit.neighbour_of} ({hit.link}) · score {hit.score:.2f}"

@@ -44,6 +44,6 @@ class WorkSession(Struct, frozen=True):
 
 
 def with_decision(session: WorkSession, decision: Decision) -> tuple[Decision, ...]:
-    """The decisions with one added; an answer replaces its pending question."""
+    """Return the decisions with one added; an answer replaces its pending question."""
     others = [known for known in session.decisions if known.question != decision.question]
     return (*others, decision)[-MOST_DECISIONS:]

@@ -1,4 +1,4 @@
-"""One frozen picture of everything the room shows. Panes render slices of it and nothing else."""
+"""A frozen snapshot of everything the room shows. Panes render slices of it and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lumen_tui.model.work import WorkUnit
 
 
 class Problem(Struct, frozen=True):
-    """Something unreadable or out of order, named so that a person can find and mend it."""
+    """Something unreadable or out of order, named so that a person can find and fix it."""
 
     where: str  # a path below the state folder, with `:line` where known
     what: str

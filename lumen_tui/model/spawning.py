@@ -46,11 +46,11 @@ MOST_ENVIRONMENT = 60 * 1024  # what a pipe takes without a reader
 
 
 def answer(data: bytes) -> Answer:
-    """One packet of the zygote. MsgspecError where it is none."""
+    """Return one packet of the zygote. MsgspecError where it is none."""
     reply: Answer = _answers.decode(data)
     return reply
 
 
 def order(data: bytes) -> Order:
-    """One packet of the engine. MsgspecError where it is none."""
+    """Return one packet of the engine. MsgspecError where it is none."""
     return _orders.decode(data)

@@ -66,7 +66,7 @@ class Amount(Struct, frozen=True, omit_defaults=True):
     calls: int = 0
 
     def plus(self, other: Amount, sign: int = 1) -> Amount:
-        """The sum; with `sign` -1 the difference."""
+        """Return the sum; with `sign` -1 the difference."""
         return Amount(
             self.tokens + sign * other.tokens, self.usd + sign * other.usd,
             self.seconds + sign * other.seconds, self.calls + sign * other.calls,
@@ -102,11 +102,11 @@ class Book(Struct, omit_defaults=True):
             kind(self, entry)
 
     def part(self, day: str, kind: str, name: str) -> Amount:
-        """The total of a day by `role`, `model` or `task`."""
+        """Return the total of a day by `role`, `model` or `task`."""
         return self.parts.get(f"{day} {kind}", {}).get(name, NOTHING)
 
     def held(self, day: str, *, role: str = "", task: str = "") -> Amount:
-        """What is set aside: on a day, or for a task on any day."""
+        """Return what is set aside: on a day, or for a task on any day."""
         total = NOTHING
         for hold in self.open.values():
             if (hold.task == task) if task else (hold.day == day and role in ("", hold.role)):
@@ -114,7 +114,7 @@ class Book(Struct, omit_defaults=True):
         return total
 
     def unknown(self, day: str, role: str = "") -> Amount:
-        """What counts as spent on a day though nobody told what it cost."""
+        """Return what counts as spent on a day though nobody told what it cost."""
         total = NOTHING
         for hold in self.lost.values():
             if hold.day == day and role in ("", hold.role):
@@ -134,7 +134,7 @@ class Book(Struct, omit_defaults=True):
         self.tasks[entry.task] = self.tasks.pop(entry.task, NOTHING).plus(amount, sign)
 
     def _forget(self, new: str) -> None:
-        """Let go of what is too old to matter, when a day begins."""
+        """Drop what is too old to matter, when a day begins."""
         days = sorted([*self.days, new])
         late, tasks_late = days[-_DAYS_KEPT:][0], days[-_TASK_DAYS_KEPT:][0]
         self.days = {day: total for day, total in self.days.items() if day >= late}
@@ -209,7 +209,7 @@ def _lose(book: Book, entry: Entry) -> None:
 
 
 def _keep_early(book: Book, entry: Entry) -> None:
-    """The first settlement stays; that a call is lost gives way to one."""
+    """Store an entry whose hold was not read yet: the first settlement stays, and replaces a loss."""
     known = book.early.get(entry.id)
     if known is None or (known.kind == LOST and entry.kind != LOST):
         book.early[entry.id] = entry

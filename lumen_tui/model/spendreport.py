@@ -72,7 +72,7 @@ class SpendReport(Struct, frozen=True):
 
 
 def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", paused: str = "") -> SpendReport:
-    """The page at `now`."""
+    """Return the page at `now`."""
     day = budget.day_of(now, config.day_starts)
     cap = budget.day_cap(book, config, day)
     seen = budget.view(book, config, now)
@@ -91,7 +91,7 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
 
 
 def hours(book: Book, now: float, count: int = HOURS) -> tuple[Amount, ...]:
-    """What each of the last hours cost, the present one last."""
+    """Return what each of the last hours cost, the present one last."""
     this = int(now // times.HOUR)
     totals = [NOTHING] * count
     for slot, amount in book.slots.items():
@@ -106,7 +106,7 @@ def _role_caps(book: Book, config: BudgetConfig, day: str) -> list[Cap]:
 
 
 def _shares(book: Book, day: str, kind: str) -> tuple[Share, ...]:
-    """Who spent most comes first."""
+    """Return what each role, model or task spent, largest first."""
     totals = book.parts.get(f"{day} {kind}", {})
     shares = [Share(one_line(name, 100) or "(none)", amount) for name, amount in totals.items() if amount != NOTHING]
     return tuple(sorted(shares, key=lambda share: (-share.amount.usd, -share.amount.tokens, share.name)))

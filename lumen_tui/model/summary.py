@@ -58,14 +58,14 @@ class _Sorted(Struct):
 
 
 def meta(node: Raw, key: str) -> str:
-    """A text in the node's metadata; empty where there is none."""
+    """Return a text in the node's metadata; empty where there is none."""
     facts = node.get("metadata")
     value = facts.get(key) if isinstance(facts, Mapping) else None
     return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
 
 
 def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
-    """The summary of these nodes (of that work unit, not deleted); None where there is nothing to conclude."""
+    """Return the summary of these nodes (of that work unit, not deleted); None where there is nothing to conclude."""
     parts = _sort(nodes)
     closed = [*parts.checkpoints, *parts.notes, *parts.decisions, *parts.found]
     if not closed:
@@ -84,7 +84,7 @@ def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
 
 
 def _id_for(content: str, sources: Sequence[str]) -> str:
-    """The id that this text of these sources always gets."""
+    """Return the id that this text of these sources always gets."""
     key = "\n".join([content, *sources])
     return f"mem-{short_hash(key)}"
 
@@ -122,7 +122,7 @@ def _place(parts: _Sorted, node: Raw) -> list[Raw] | None:
 
 
 def _must_stay(node: Raw) -> bool:
-    """Whether a node stays active beside the summary: pinned, or handed over and not taken yet."""
+    """Return whether a node stays active beside the summary: pinned, or handed over and not taken yet."""
     facts = node.get("metadata")
     pinned = isinstance(facts, Mapping) and facts.get("pinned") is True
     return pinned or ("handoff" in (node.get("tags") or ()) and not meta(node, "taken_at"))

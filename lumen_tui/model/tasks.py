@@ -166,12 +166,12 @@ class TaskView(Struct, frozen=True):
 
 
 def tally(tasks: Iterable[TaskView]) -> Counter[str]:
-    """How many of the live tasks are in each state; the archive, which stands behind them, is not looked at."""
+    """Return how many of the live tasks are in each state; the archive, which stands behind them, is not looked at."""
     return Counter(view.state for view in live_ones(tasks))
 
 
 def live_ones(tasks: Iterable[TaskView]) -> Iterator[TaskView]:
-    """Those before the archive, each of which would have to be read from the disk."""
+    """Yield the tasks before the archived ones, which would each have to be read from disk."""
     return takewhile(_is_live, tasks)
 
 
@@ -180,12 +180,12 @@ def _is_live(view: TaskView) -> bool:
 
 
 def tally_words(counts: Mapping[str, int], always: frozenset[str] = frozenset()) -> list[str]:
-    """`1 asks`, `2 running`: each state of which there is a task, and those that are `always` said."""
+    """Return `1 asks`, `2 running`: each state of which there is a task, and those that are `always` said."""
     return [f"{counts.get(state, 0):,} {state}" for state in STATES if counts.get(state) or state in always]
 
 
 def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
-    """The events; an end that only says again what the error before it said is left out."""
+    """Yield the events; an end that only says again what the error before it said is left out."""
     before = ""
     for event in events:
         if not (before and event.kind == "finished" and before in event.text):
@@ -194,7 +194,7 @@ def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
 
 
 def derive_status(*, exit_status: str, ran: bool, lock_held: bool) -> Status:
-    """The status of a task from what is there: exit.json, run.json, the worker's lock.
+    """Return the status of a task from what is there: exit.json, run.json, the worker's lock.
 
     A finished exit wins over a lock that is still held: the worker is on its way out.
     """

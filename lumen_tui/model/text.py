@@ -32,14 +32,14 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def safe(text: str) -> str:
-    """`text` with every character that could act on a terminal made visible. Newlines and tabs stay."""
+    """Return `text` with every character that could act on a terminal made visible. Newlines and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
     return _HOSTILE.sub(_visible, text.replace("\r\n", "\n"))
 
 
 def safe_all(value: Any) -> Any:
-    """A decoded JSON value with every text in it made safe, its lists as tuples."""
+    """Return a decoded JSON value with every text in it made safe, its lists as tuples."""
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, dict):
@@ -50,19 +50,19 @@ def safe_all(value: Any) -> Any:
 
 
 def plain(text: str) -> str:
-    """`text` that was typed or pasted, without the escape sequences and characters that nobody meant to write."""
+    """Return typed or pasted `text` without escape sequences and invisible characters."""
     if text.isascii() and text.isprintable():
         return text
     return _HOSTILE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str, limit: int = 400) -> str:
-    """`text` made safe, on one line, cut to `limit` characters with an ellipsis."""
+    """Return `text` made safe, on one line, cut to `limit` characters with an ellipsis."""
     flat = " ".join(safe(text[: 4 * limit]).split())
     more = len(text) > 4 * limit and _INK.search(text, 4 * limit) is not None  # also far behind many blanks
     return f"{flat[: limit - 1]}…" if more or len(flat) > limit else flat
 
 
 def is_safe(text: str) -> bool:
-    """Whether `safe` would leave `text` as it is (the second wall asks this)."""
+    """Return whether `safe` would leave `text` as it is (the second line of defence asks this)."""
     return _HOSTILE.search(text) is None

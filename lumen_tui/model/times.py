@@ -14,25 +14,25 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
 def iso(seconds: float) -> str:
-    """`1700000000.25` -> `2023-11-14T22:13:20.250Z`."""
+    """Format seconds since 1970 as ISO 8601 in UTC: 1700000000.25 is `2023-11-14T22:13:20.250Z`."""
     millis = round(seconds * 1000)
     whole, fraction = divmod(millis, 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{fraction:03d}Z"
 
 
 def stamp(seconds: float) -> str:
-    """`2023-11-14 22:13 UTC`: for text that is kept and read later, where an age would soon be wrong."""
+    """Format a time as `2023-11-14 22:13 UTC`: for text that is read later, where an age would soon be wrong."""
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def said(date: object) -> str:
-    """A date as a record has it, in the words for people; one that cannot be read is no time that is known."""
+    """Return a date as a record has it, in the words for people; one that cannot be read is no time that is known."""
     seconds = epoch(date) if isinstance(date, str) else 0.0
     return stamp(seconds) if seconds else "an unknown time"
 
 
 def parse_iso(text: str) -> float:
-    """Seconds since 1970 of an ISO-8601 date; a date without a zone is taken as UTC. ValueError otherwise."""
+    """Return the seconds since 1970 of an ISO-8601 date; one without a zone is taken as UTC. ValueError otherwise."""
     import datetime  # the module: to import names from it takes longer than all the rest here
 
     moment = datetime.datetime.fromisoformat(text)
@@ -42,7 +42,7 @@ def parse_iso(text: str) -> float:
 
 
 def epoch(text: str, default: float = 0.0) -> float:
-    """As `parse_iso`, but a date that cannot be read gives `default`: readers degrade."""
+    """Parse a date as `parse_iso` does, but return `default` where it cannot be read."""
     try:
         return parse_iso(text)
     except (ValueError, OverflowError):
@@ -50,7 +50,7 @@ def epoch(text: str, default: float = 0.0) -> float:
 
 
 def parse_duration(text: str) -> float:
-    """`30d`, `12h`, `90s` or `500ms` in seconds; ValueError names what is understood."""
+    """Return `30d`, `12h`, `90s` or `500ms` in seconds; ValueError names what is understood."""
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = text[len(digits) :]
     try:
@@ -60,7 +60,7 @@ def parse_duration(text: str) -> float:
 
 
 def moment(text: str, now: float) -> float:
-    """Seconds since 1970 of an age before `now`, such as 2h, or of a date. ValueError where it is neither."""
+    """Return the seconds since 1970 of an age before `now` (2h) or of a date. ValueError where it is neither."""
     try:
         seconds = now - parse_duration(text)
     except ValueError:
@@ -71,7 +71,7 @@ def moment(text: str, now: float) -> float:
 
 
 def age(seconds: float) -> str:
-    """An age in one unit, rounded down: `now`, `20 s`, `5 min`, `3 h`, `9 d`. Below zero (a clock moved): `now`.
+    """Return an age in one unit, rounded down: `now`, `20 s`, `5 min`, `3 h`, `9 d`. Below zero (a clock moved): `now`.
 
     It is coarse below a minute, so that it stands still on screen; every screen and the command line say it alike.
     """
@@ -86,19 +86,19 @@ def age(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """`5 min ago`, or `just now`."""
+    """Format an age as `5 min ago` or `just now`."""
     words = age(seconds)
     return "just now" if words == "now" else f"{words} ago"
 
 
 def until(seconds: float) -> str:
-    """How long to go: `in 6 h`, `in 3 d`, or `now`."""
+    """Return how long to go: `in 6 h`, `in 3 d`, or `now`."""
     words = age(seconds)
     return words if words == "now" else f"in {words}"
 
 
 def clock(seconds: float) -> str:
-    """A running time: `0:41`, `12:05`, `1:02:03`."""
+    """Return a running time: `0:41`, `12:05`, `1:02:03`."""
     whole = max(0, int(seconds))
     hours, remainder = divmod(whole, 3600)
     minutes, secs = divmod(remainder, 60)
@@ -106,7 +106,7 @@ def clock(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A finished time in two units: `0.4 s`, `18 s`, `2 m 10 s`, `3 h 5 m`."""
+    """Return a finished time in two units: `0.4 s`, `18 s`, `2 m 10 s`, `3 h 5 m`."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f} s"
     whole = int(seconds)

@@ -29,14 +29,14 @@ class ToolRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     why: str = ""  # told to the model, and to the person who is asked
 
     def covers(self, tool: str, target: str) -> bool:
-        """Whether the rule is about this call."""
+        """Return whether the rule is about this call."""
         if self.tool not in (tool, "*"):
             return False
         return not self.pattern or fnmatch.fnmatchcase(target, self.pattern)
 
 
 def wrong(rule: ToolRule, tools: Iterable[str]) -> tuple[str, str]:
-    """The field that will not do and why, or two empty strings. `tools` are the names there are."""
+    """Return the field that will not do and why, or two empty strings. `tools` are the names there are."""
     known = set(tools)
     if rule.kind not in KINDS:
         return "kind", f"kind {rule.kind!r} is unknown: one of {', '.join(KINDS)}"
@@ -50,7 +50,7 @@ def wrong(rule: ToolRule, tools: Iterable[str]) -> tuple[str, str]:
 
 
 def _wrong_parts(rule: ToolRule) -> tuple[str, str]:
-    """A part that the kind needs and lacks, or has and cannot use."""
+    """Return a part that the kind needs and lacks, or has and cannot use."""
     if (rule.kind == "constrain_child") != bool(rule.then):
         return "then", "constrain_child, and nothing else, needs `then`: the tools that may come next"
     if rule.kind == "max_count" and not 1 <= rule.count <= _MOST:
@@ -63,7 +63,7 @@ def _wrong_parts(rule: ToolRule) -> tuple[str, str]:
 
 
 def in_words(rule: ToolRule) -> str:
-    """The rule as a sentence for the model and the record."""
+    """Return the rule as a sentence for the model and the record."""
     call = f"{rule.tool} on {rule.pattern}" if rule.pattern else rule.tool.replace("*", "every tool")
     sentence = {
         "run_first": f"{call} comes before every other tool",

@@ -18,7 +18,7 @@ _CUT_TEXT = 400  # characters of each text in a line that would still be too lon
 
 
 def _as_uuid(data: bytes) -> str:
-    """16 bytes as a version 4 UUID."""
+    """Format 16 bytes as a version 4 UUID."""
     marked = bytearray(data[:16])
     marked[6], marked[8] = marked[6] & 0x0F | 0x40, marked[8] & 0x3F | 0x80
     text = marked.hex()
@@ -26,12 +26,12 @@ def _as_uuid(data: bytes) -> str:
 
 
 def new_uuid() -> str:
-    """A random UUID; the `uuid` module would cost each worker 3 ms."""
+    """Return a random UUID; the `uuid` module would cost each worker 3 ms."""
     return _as_uuid(os.urandom(16))
 
 
 def session_id(spec: Spec, attempt: int) -> str:
-    """The session of one attempt at a task: found from the task alone, so that a kill cannot lose it."""
+    """Return the session of one attempt at a task: found from the task alone, so that a kill cannot lose it."""
     return _as_uuid(hashlib.sha256(f"{spec.id}\n{spec.created_at}\n{attempt}".encode()).digest())
 
 
@@ -49,12 +49,12 @@ def result_block(call_id: str, text: str, *, ok: bool) -> dict[str, Any]:
 
 
 def usage_fields(usage: Usage) -> dict[str, int]:
-    """The usage of an answer in the words of the Messages API."""
+    """Return the usage of an answer in the words of the Messages API."""
     return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
 
 
 def assistant(message_id: str, model: str, block: dict[str, Any], usage: Usage, stop: str) -> dict[str, Any]:
-    """The message of an assistant's line."""
+    """Return the message of an assistant's line."""
     return {
         "id": message_id, "type": "message", "role": "assistant", "model": model, "content": [block],
         "stop_reason": stop or None, "stop_sequence": None, "usage": usage_fields(usage),
@@ -62,7 +62,7 @@ def assistant(message_id: str, model: str, block: dict[str, Any], usage: Usage, 
 
 
 def shortened(value: Any, most: int = _MOST_TEXT) -> Any:
-    """`value` with every text in it cut to `most` characters, and the cut said."""
+    """Return `value` with every text in it cut to `most` characters and the cut marked."""
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}… ({len(value) - most:,} more characters)"
     if isinstance(value, dict):
@@ -73,12 +73,12 @@ def shortened(value: Any, most: int = _MOST_TEXT) -> Any:
 
 
 def fits(line: bytes) -> bool:
-    """Whether readers take a line of that length."""
+    """Return whether readers take a line of that length."""
     return len(line) <= _MOST_LINE
 
 
 def cut_hard(record: dict[str, Any]) -> dict[str, Any]:
-    """A record that does not fit, with little of each text and at most 100 entries of each list or table."""
+    """Return a record that does not fit, with little of each text and at most 100 entries of each list or table."""
     return dict(shortened(_thinned(record), _CUT_TEXT))
 
 

@@ -134,7 +134,7 @@ class HolderView(Plain):
 
 
 def fields_of(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any] | None:
-    """The fields of `raw` that this kind knows, lists as tuples; None where one is of a wrong type."""
+    """Return the fields of `raw` that this kind knows, lists as tuples; None where one is of a wrong type."""
     values = {}
     for name in kind.__annotations__:
         if name not in raw:
@@ -147,7 +147,7 @@ def fields_of(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _plain_texts(name: str, values: tuple[Any, ...]) -> bool:
-    """Whether a list holds texts, or that of the decisions records of texts with a question."""
+    """Return whether a list holds texts, or that of the decisions records of texts with a question."""
     if name != "decisions":
         return all(isinstance(item, str) for item in values)
     return all(

@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 
 def rows(trace: Trace) -> Iterator[Row]:
-    """The tree line by line: causes above, the thing itself, effects below."""
+    """Yield the tree line by line: causes above, the thing itself, effects below."""
     for hop in trace.up:
         yield from _below("up", 1, hop)
     yield Row("here", 0, trace.node)
@@ -69,7 +69,7 @@ def _below(side: str, depth: int, hop: Hop) -> Iterator[Row]:
 
 
 def lines(trace: Trace) -> Iterator[str]:
-    """The tree as text."""
+    """Yield the tree as text."""
     side = ""
     for row in rows(trace):
         if row.side != side and row.side != "here":
@@ -84,7 +84,7 @@ def lines(trace: Trace) -> Iterator[str]:
 
 
 def named(hop: Hop) -> str:
-    """One thing in words."""
+    """Return one thing in words."""
     if not hop.kind:
         return f"{hop.id}  (no longer there)"
     again = "(shown elsewhere)" if hop.again else ""
@@ -95,12 +95,12 @@ def named(hop: Hop) -> str:
 
 
 def cost(hop: Hop) -> str:
-    """`12,400 tokens, $0.031`; empty for what cost nothing."""
+    """Return `12,400 tokens, $0.031`; empty for what cost nothing."""
     digits = 3 if hop.usd >= 0.01 else 5
     parts = [f"{hop.tokens:,} tokens" if hop.tokens else "", f"${hop.usd:.{digits}f}" if hop.usd else ""]
     return ", ".join([part for part in parts if part])
 
 
 def words(hop: Hop) -> str:
-    """What a filter looks through."""
+    """Return what a filter looks through."""
     return one_line(f"{hop.link} {hop.kind} {hop.id} {hop.status} {hop.by} {hop.title}")

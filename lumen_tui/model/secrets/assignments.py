@@ -66,7 +66,7 @@ class Assigned(NamedTuple):
 
 
 def assignments(text: str) -> Iterator[Assigned]:
-    """The secret values in `text` that a name gives away."""
+    """Yield the secret values in `text` that a name gives away."""
     for form in (_ASSIGNED, _OPTION) if "--" in text else (_ASSIGNED,):
         place = 0
         while match := form.search(text, place):
@@ -94,7 +94,7 @@ def _judged(text: str, match: re.Match[str]) -> Assigned | None:
 
 
 def _joined(match: re.Match[str]) -> bool:
-    """Whether the sign gives the value to the name: a comma stands in lists of words too."""
+    """Return whether the sign gives the value to the name: a comma stands in lists of words too."""
     if match["sign"] != ",":
         return True
     value = match["value"]
@@ -102,7 +102,7 @@ def _joined(match: re.Match[str]) -> bool:
 
 
 def _closing(text: str, start: int, quote: str) -> int:
-    """Where a quoted value ends: at its quote, or with the line."""
+    """Return where a quoted value ends: at its quote, or with the line."""
     line = text.find("\n", start)
     end = text.find(quote, start, line if line >= 0 else len(text))
     if end < 0:
@@ -125,7 +125,7 @@ def _rule(name: str, value: str, match: re.Match[str]) -> str:
 
 @lru_cache(2000)
 def _vendors(name: str) -> tuple[Named, ...]:
-    """The rules of the table for a name."""
+    """Return the rules of the table for a name."""
     return tuple(rule for rule in named_rules() if any(_holds(name, word) for word in rule.words))
 
 
@@ -136,7 +136,7 @@ def _holds(name: str, word: str) -> bool:
 
 
 def _told(words: re.Pattern[str], name: str) -> bool:
-    """Whether the name ends with one of the words: `token` does, `token_count` does not."""
+    """Return whether the name ends with one of the words: `token` does, `token_count` does not."""
     ends = [match.end() for match in words.finditer(name)]
     return bool(ends) and _ENDS.fullmatch(name[ends[-1] :]) is not None
 
@@ -154,7 +154,7 @@ def _is_password(name: str, value: str, match: re.Match[str]) -> bool:
 
 
 def _alone(match: re.Match[str]) -> bool:
-    """Whether `name=value` stands as in a setting or an address, not among the arguments of a call."""
+    """Return whether `name=value` stands as in a setting or an address, not among the arguments of a call."""
     if match.end("name") + 1 != match.start("value"):
         return False
     text = match.string

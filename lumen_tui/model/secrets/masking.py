@@ -25,12 +25,12 @@ class Secret(NamedTuple):
 
 
 def mask(rule: str) -> str:
-    """What stands in the place of a secret."""
+    """Return what stands in the place of a secret."""
     return f"{MASKED}{rule}]"
 
 
 def secrets(text: str) -> list[Secret]:
-    """The secrets in `text`, in their order; where two overlap, they are one."""
+    """Return the secrets in `text`, in their order; where two overlap, they are one."""
     candidates = sorted(
         (*_tokens(text), *_shapes(text), *_named(text)), key=lambda candidate: (candidate.start, -candidate.end)
     )
@@ -58,7 +58,7 @@ def _within_data(text: str, place: int) -> bool:
 
 
 def _drawn(rule: Rule, token: str) -> bool:
-    """Whether a token with a short beginning looks drawn: words joined by dashes do not."""
+    """Return whether a token with a short beginning looks drawn: words joined by dashes do not."""
     tail = token[len(rule.template.partition("{")[0]) :]
     return any(c.isdigit() for c in tail) and any(c.isalpha() for c in tail) and len(set(tail)) > 7
 
@@ -85,7 +85,7 @@ def _named(text: str) -> Iterator[Secret]:
 
 
 def masked(text: str, count: Callable[[str, str], None] | None = None) -> str:
-    """The text without its secrets; `count` is told the rule and the secret of each."""
+    """Return the text without its secrets; `count` is told the rule and the secret of each."""
     parts, end = [], 0
     for secret in secrets(text):
         if count is not None:

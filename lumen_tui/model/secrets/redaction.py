@@ -15,7 +15,7 @@ MASKED = "[masked: "  # how every mask begins
 
 
 def redact(text: str, count: Callable[[str, str], None] | None = None) -> str:
-    """`text` with each secret replaced by the name of its rule; `count` is told the rule and the secret."""
+    """Return `text` with each secret replaced by the name of its rule; `count` is told the rule and the secret."""
     if not screen.may_hold(text.encode("utf-8", "replace")):
         return text
     from lumen_tui.model.secrets.masking import masked  # the table: where there may be something alone
@@ -24,7 +24,7 @@ def redact(text: str, count: Callable[[str, str], None] | None = None) -> str:
 
 
 def redact_value(value: Any, redact: Redact, name: str = "") -> Any:
-    """A JSON value with every text in it redacted, names of fields as well; `name` is that of its field."""
+    """Return a JSON value with every text in it redacted, names of fields as well; `name` is that of its field."""
     if isinstance(value, str):
         return _named(value, redact, name)
     if isinstance(value, dict):
@@ -35,7 +35,7 @@ def redact_value(value: Any, redact: Redact, name: str = "") -> Any:
 
 
 def _named(text: str, redact: Redact, name: str) -> str:
-    """A text whose field says that it is secret is masked as if the name stood before it."""
+    """Redact a text; a field name that tells of a secret counts as if it stood before the text."""
     if screen.telling(name):
         before = f'{name}: "'
         masked = redact(before + text)

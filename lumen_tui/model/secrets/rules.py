@@ -54,7 +54,7 @@ def _run(match: re.Match[str]) -> str:
 
 
 def pattern(template: str) -> str:
-    """The regular expression of a template."""
+    """Return the regular expression of a template."""
     parts, end = [], 0
     for match in _RUN.finditer(template):
         parts += [re.escape(template[end : match.start()]), _run(match)]
@@ -64,20 +64,20 @@ def pattern(template: str) -> str:
 
 @lru_cache(None)
 def token_rules() -> tuple[Rule, ...]:
-    """The rules of `TOKENS`."""
+    """Return the rules of `TOKENS`."""
     rows = (line.split() for line in TOKENS.strip().splitlines())
     return tuple(Rule(row[0], row[2] if len(row) > 2 else row[1].partition("{")[0], row[1]) for row in rows)
 
 
 @lru_cache(None)
 def compiled(rule: Rule) -> re.Pattern[str]:
-    """Where a token of this rule stands."""
+    """Return where a token of this rule stands."""
     return re.compile(BEGINS + pattern(rule.template))
 
 
 @lru_cache(None)
 def named_rules() -> tuple[Named, ...]:
-    """The rules of `ASSIGNED`."""
+    """Return the rules of `ASSIGNED`."""
     rules = []
     for line in ASSIGNED.strip().splitlines():
         name, words, *forms = line.split()

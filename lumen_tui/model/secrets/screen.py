@@ -98,7 +98,7 @@ _BY_START = _by_start()
 
 
 def may_hold(data: bytes) -> bool:
-    """Whether the text must be looked at by the rules. It is ASCII, or UTF-8."""
+    """Return whether the text must be looked at by the rules. It is ASCII, or UTF-8."""
     if b"\\" in data:
         data = data.replace(b"\\n", b"  ").replace(b"\\t", b"  ").replace(b"\\r", b"  ")
     words = data.translate(_SPACES).split()
@@ -109,7 +109,7 @@ def may_hold(data: bytes) -> bool:
 
 
 def telling(name: str) -> bool:
-    """Whether the name of a field may tell that its value is secret."""
+    """Return whether the name of a field may tell that its value is secret."""
     return _has(name.lower().encode("utf-8", "replace"), _NAMES)
 
 
@@ -130,7 +130,7 @@ def _token(data: bytes, words: list[bytes]) -> bool:
 
 
 def _key_line(data: bytes) -> bool:
-    """Whether there is a run as long as a line of a private key, of base64."""
+    """Return whether there is a run as long as a line of a private key, of base64."""
     runs = data.replace(b'"', b" ").replace(b"\\", b" ").split()
     if len(max(runs, key=len, default=b"")) < _KEY_LINE:
         return False
@@ -139,12 +139,12 @@ def _key_line(data: bytes) -> bool:
 
 
 def _password(data: bytes) -> bool:
-    """Whether there may be a password in an address."""
+    """Return whether there may be a password in an address."""
     return b"://" in data and b"@" in data
 
 
 def _named(lower: bytes) -> bool:
-    """Whether something is given to a name that tells of a secret."""
+    """Return whether something is given to a name that tells of a secret."""
     return bool([name for name in _NAMES if name in lower and _assigned(lower, name)])
 
 
@@ -153,7 +153,7 @@ def _has(data: bytes, hints: tuple[bytes, ...]) -> bool:
 
 
 def _assigned(lower: bytes, word: bytes) -> bool:
-    """Whether a sign, or the blank behind an option, gives a value to a name that holds the word."""
+    """Return whether a sign, or the blank behind an option, gives a value to a name that holds the word."""
     place = lower.find(word)
     while place >= 0:
         head, tail = lower[max(0, place - _REACH) : place], lower[place : place + _REACH]

@@ -71,12 +71,12 @@ SHAPES = tuple(Shape(*row) for row in _SHAPES)
 
 @lru_cache(None)
 def compiled(shape: Shape) -> re.Pattern[str]:
-    """Where a secret of this shape stands."""
+    """Return where a secret of this shape stands."""
     return re.compile(shape.text, re.DOTALL | re.MULTILINE)
 
 
 def bodies(text: str) -> Iterator[tuple[int, int]]:
-    """Lines of a private key that stand alone."""
+    """Yield the lines of a private key that stand alone."""
     for match in _BODY.finditer(text):
         letters = match[0]
         mixed = any(c.isdigit() for c in letters) and not letters.isupper() and not letters.islower()
@@ -88,7 +88,7 @@ _BEGIN = "-----BEGIN "
 
 
 def is_public(text: str, place: int) -> bool:
-    """Whether a line of base64 belongs to a certificate, a public key or a signature."""
+    """Return whether a line of base64 belongs to a certificate, a public key or a signature."""
     begun = text.rfind(_BEGIN, 0, place)
     return begun >= 0 and "PRIVATE" not in text[begun : begun + 60] and text.find("-----END", begun, place) < 0
 
@@ -100,7 +100,7 @@ _LONGEST_KEY = 20_000  # characters
 
 
 def ends(text: str) -> Iterator[tuple[int, int]]:
-    """The ends of private keys whose beginning was cut off."""
+    """Yield the ends of private keys whose beginning was cut off."""
     begun = 0
     for match in _END.finditer(text) if "PRIVATE KEY" in text else ():
         start = max(begun, match.start() - _LONGEST_KEY)
@@ -110,7 +110,7 @@ def ends(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _body_start(text: str, start: int, end: int) -> int:
-    """Where the lines of a key begin that go on up to `end`; the last of them may be short."""
+    """Return where the lines of a key begin that go on up to `end`; the last of them may be short."""
     least = 4
     for line in reversed(list(_KEY_LINE.finditer(text, start, end))):
         if len(line[0]) < least or not _BETWEEN.fullmatch(text, line.end(), end):
