@@ -84,7 +84,7 @@ class Port(Protocol):
     def similar(self, node_id: str) -> list[Alike]:
         """Return an open discovery and those that resemble it, itself first; empty if it was judged already."""
 
-    def deeds(self, limit: int) -> list[AuditEntry]:
+    def audit_entries(self, limit: int) -> list[AuditEntry]:
         """Return the audit log, newest first."""
 
     def undoable(self) -> str:
@@ -196,7 +196,7 @@ class RemotePort:
             self._titles = Titles()
         return self._titles, rows, revision
 
-    def deeds(self, limit: int) -> list[AuditEntry]:
+    def audit_entries(self, limit: int) -> list[AuditEntry]:
         return entries.recent(self._store.layout, limit)
 
     def undoable(self) -> str:

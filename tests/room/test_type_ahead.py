@@ -25,7 +25,7 @@ _LETTERS = "jkgGqzunNpalmsxcdtirABDKT y"  # most of them are commands of the roo
 
 def _reasons(root: Path) -> list[str]:
     """With what reasons discoveries were archived, the first one first."""
-    deeds = RemotePort(root, "me").deeds(1000)
+    deeds = RemotePort(root, "me").audit_entries(1000)
     return [deed.reason for deed in reversed(deeds) if deed.verb == "triage.archive"]
 
 

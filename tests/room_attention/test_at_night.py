@@ -43,7 +43,7 @@ async def test_an_undo_that_is_refused_opens_the_journal_at_the_action_before(de
         await room.sees("not undone", "one before it")
         await room.press("u")
         await room.sees("undone: ")
-    deeds = desk.port.deeds(10)
+    deeds = desk.port.audit_entries(10)
     assert [one.target for one in deeds if one.undone] == [first]
 
 

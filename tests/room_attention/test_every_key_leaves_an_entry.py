@@ -109,18 +109,18 @@ async def test_each_key_that_writes_leaves_its_entry(furnished: Any, open_room: 
 
 def _newest_verbs(desk: Any) -> set[str]:
     """Those of the newest entry, of which `u` takes back all."""
-    deeds = desk.port.deeds(5)
+    deeds = desk.port.audit_entries(5)
     return {deed.verb for deed in deeds if (deed.group or deed.id) == (deeds[0].group or deeds[0].id)}
 
 
 def _newest(desk: Any) -> str:
-    return next((deed.id for deed in desk.port.deeds(1)), "")
+    return next((deed.id for deed in desk.port.audit_entries(1)), "")
 
 
 async def test_what_is_put_off_from_the_list_of_needs_stands_in_the_journal(furnished: Any, open_room: Any) -> None:
     async with open_room(furnished) as room:
         await room.press("exclamation_mark", "z")
-        await room.until(lambda: furnished.port.deeds(1)[0].verb == "attention.snooze")
+        await room.until(lambda: furnished.port.audit_entries(1)[0].verb == "attention.snooze")
         await room.press("escape", "J")
         await room.sees("Journal", "put off until")
         await room.press("u")

@@ -69,7 +69,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     TWO_LINES = True
 
     def __init__(self, port: Port, operator: str, now: float, refusal: str = "") -> None:
-        super().__init__("Journal", now, lambda: port.deeds(_LIMIT))
+        super().__init__("Journal", now, lambda: port.audit_entries(_LIMIT))
         self._port = port
         self._operator = operator
         self._refusal = refusal
