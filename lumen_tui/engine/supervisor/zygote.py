@@ -21,7 +21,7 @@ from lumen_tui.model import spawning
 from lumen_tui.storage import files
 
 _PATIENCE = 2.0  # seconds for an answer; one that takes longer is stopped or starved, and is ended
-_PACKAGES = ("", "model", "store", "tools", "providers", "worker")
+_PACKAGES = ("", "model", "storage", "store", "tools", "providers", "worker")
 _CODE = Path(lumen_tui.__file__).parent
 
 
