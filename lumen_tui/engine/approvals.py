@@ -29,7 +29,7 @@ class ApprovalMonitor:
         self._log = log
         self._find = find
         self._stamp: Stamp | None = None
-        self._told: set[str] | None = None  # the expired ones that stand in events.jsonl
+        self._reported: set[str] | None = None  # ids of the expired ones that are in events.jsonl
 
     def poll(self, now: float) -> None:
         """Check all requests if the folder changed since the last pass."""
@@ -60,13 +60,13 @@ class ApprovalMonitor:
     def _report(self, request: Approval, answer: Decision | None, now: float) -> None:
         if answer is None or answer.ended != EXPIRED:
             return
-        if self._told is None:
-            self._told = _told(self._layout)
-        if request.id not in self._told:
+        if self._reported is None:
+            self._reported = _reported_before(self._layout)
+        if request.id not in self._reported:
             waited = times.span(max(0.0, request.expires - request.asked))
             text = f"{request.role} asked: {request.summary}: expired, denied by itself after {waited}"
             self._log.add("approval_expired", text, now, task_id=request.task_id, approval=request.id)
-            self._told.add(request.id)
+            self._reported.add(request.id)
 
     def _close(self, request: Approval, now: float) -> None:
         """Close the request of a task that has ended; one that is still open is withdrawn first."""
@@ -81,7 +81,7 @@ class ApprovalMonitor:
         approvals.archive(self._layout, request.id)
 
 
-def _told(layout: Layout) -> set[str]:
+def _reported_before(layout: Layout) -> set[str]:
     """Return the ids of the requests that the newest events report as expired."""
     tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
     return {match.decode() for tail in tails for match in _EXPIRED_EVENT.findall(tail)}

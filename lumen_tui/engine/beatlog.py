@@ -18,7 +18,7 @@ class BeatLog:
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._skipped = self._failed = ""  # the reasons that were told last
+        self._skipped = self._failed = ""  # the reasons that were recorded last
         self._unwritten = ""  # a failure that the disk would not take
 
     def missed(self, late: float, every: float, reason: str, now: float) -> None:

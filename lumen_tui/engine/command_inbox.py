@@ -21,7 +21,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_end
 
 _STALE = 60.0  # seconds: "beat" and "stop" are meant for the engine that runs when they are given
-_REMEMBERED = 1000  # ids of answered commands held: what stands twice in the file stands close together
+_REMEMBERED = 1000  # ids of answered commands held: what is twice in the file is close together
 _TOO_OLD = "too old: given before this engine ran"
 
 

@@ -42,7 +42,7 @@ class Freshness:
         self._results: Results | None = None
         self._began = 0.0
         self._cut = False
-        self._trouble = self._reported = ""  # why no probe could be made: now, and as it was told
+        self._trouble = self._reported = ""  # why no probe could be made: now, and as it was reported
 
     def close(self) -> None:
         """Let go of the journals of facts."""

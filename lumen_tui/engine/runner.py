@@ -15,7 +15,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, misplaced, program_version
 
 _TICK = 1.0  # seconds between two looks at the clocks
-_POLL = 0.25  # the same where the system tells nothing of new files
+_POLL = 0.25  # the same where the system does not report new files
 _WARM_AFTER = 0.5  # seconds that an engine sleeps before it has a zygote made: one task alone needs none
 _DONE = "done"  # why it ended, where it made the beats that were asked for
 _WATCH = 2.0  # seconds between two looks at running workers (time limits, lost ones)
@@ -29,14 +29,14 @@ BeatListener = Callable[[BeatReport], None]
 class RunOptions:
     """How long to run."""
 
-    beats: int = 0  # stop after this many; 0: until told to stop
+    beats: int = 0  # stop after this many; 0: until asked to stop
     until_idle: bool = False  # stop once nothing runs, waits or is new
     listeners: list[BeatListener] = field(default_factory=list)
     signals: bool = True  # whether SIGTERM, SIGINT and SIGHUP end it; else the caller hears them
 
 
 class Runner:
-    """Runs one opened engine until it is told to stop."""
+    """Runs one opened engine until it is asked to stop."""
 
     def __init__(self, engine: Engine, options: RunOptions) -> None:
         self.engine = engine
@@ -197,7 +197,7 @@ class Runner:
         try:
             self.engine.sleep(self.engine.clock.now(), due)
         except (files.StoreError, OSError):
-            pass  # degraded: the late heartbeat tells the operator
+            pass  # degraded: the late heartbeat shows it to the operator
 
     def _something_happened(self) -> bool:
         """Return whether there may be a new command, a new task or an ended worker; cheap, reads no file."""

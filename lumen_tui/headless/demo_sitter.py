@@ -49,7 +49,7 @@ def main() -> int:
     try:
         os.write(sys.stdout.fileno(), leftover.encode())
     except BrokenPipeError:
-        return 1  # nobody waits to be told
+        return 1  # nobody waits for the answer
     return 0
 
 

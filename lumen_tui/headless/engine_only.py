@@ -70,7 +70,7 @@ class Output:
         try:
             os.write(sys.stdout.fileno(), f"{line}\n".encode(sys.stdout.encoding, "replace"))
         except OSError as error:
-            if error.errno == errno.EPIPE:  # whoever reads has gone, and with it the wish to be told
+            if error.errno == errno.EPIPE:  # whoever reads has gone, so nobody wants the output
                 raise
 
 

@@ -15,7 +15,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.tasks.task_records import decode_safe
 
-_MAX_TEXT = 4000  # characters of one event; results in full stand in result.md
+_MAX_TEXT = 4000  # characters of one event; full results are in result.md
 _MOST = 1 << 30  # bytes
 
 
@@ -65,7 +65,7 @@ def _events(folder: Path, attempt: int) -> Iterator[TaskEvent]:
         try:
             event = decode_safe(line, TaskEvent)
         except UNDECODABLE:
-            continue  # torn by a kill: what it tells of had not begun
+            continue  # torn by a kill: what it reports had not begun
         if event.attempt < attempt:
             yield event
 

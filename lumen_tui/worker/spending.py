@@ -53,7 +53,7 @@ class Spending:
         may have then; 0: as many as were asked for. ProviderError where the task's own budget has no room. Stopped
         where the agent was killed.
         """
-        self._call = None  # nobody told what the last one cost: it counts in full
+        self._call = None  # nobody reported what the last one cost: it counts in full
         worked = self._lap()
         reason, short = self._try(call, worked, 0.0)
         if reason and short:
@@ -91,7 +91,7 @@ class Spending:
         )
         self._call = None
         self._settle(call, usage)
-        if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is told of as such
+        if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is reported as such
             total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
             self._events.event(
                 "usage", total, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd

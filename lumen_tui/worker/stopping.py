@@ -121,7 +121,7 @@ class Stopper:
             raise Stopped
 
     def _rest(self) -> None:
-        """Do nothing until the hold is taken away or over, or there is a reason to stop. The limit stands still."""
+        """Do nothing until the hold is taken away or over, or there is a reason to stop. Time does not count."""
         self._resting = True
         try:
             with self.untimed():

@@ -23,7 +23,7 @@ from lumen_tui.store.memory.node_scan import newest_nodes
 
 _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode
-_VERBS = registry.VERBS  # what undo needs of a verb stands beside it, and is known once all of them are
+_VERBS = registry.VERBS  # what undo needs of a verb is registered beside it, and is known once all of them are
 
 
 def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ class Learning:
         self._store = Store(layout.root)
         self._tried = set[str]()
         self._ended: _Pass | None = None
-        self._reported_fault = ""  # the constitution's fault that was told
+        self._reported_fault = ""  # the fault of the constitution that was reported
         self._reported_models: dict[str, str] = {}  # the last word about each
         paths = [layout.constitution, layout.approved_constitution]
         self._standing = Stamped(lambda: paths, lambda: read_state(layout))

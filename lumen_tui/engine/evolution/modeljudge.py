@@ -58,7 +58,7 @@ class JudgingTotals(msgspec.Struct):
 
 
 class ModelJudge:
-    """Asks for one state folder. `done` tells of all questions since it was last set; the first failure ends them.
+    """Asks for one state folder. `done` sums up all questions since it was last set; the first failure ends them.
 
     `refusal` says why no question is asked at all.
     """

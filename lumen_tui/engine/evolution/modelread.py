@@ -109,7 +109,7 @@ def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) 
     try:
         fd = transcript_lines.open_session(path)
     except (OSError, files.StoreError):
-        return  # the extractor has told of it
+        return  # the extractor has reported it
     try:
         yield from _cut(places, path, fd, SessionParser(one_line(path.stem, 80), report, own=own))
     finally:

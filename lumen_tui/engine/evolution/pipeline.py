@@ -163,7 +163,7 @@ class _Run:
         self._kept = True
 
     def read_on(self, parser: SessionParser, extractor: Extractor, now: float) -> None:
-        """Read on to the end, or until told to stop, with a write after each stretch."""
+        """Read on to the end, or until asked to stop, with a write after each stretch."""
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
         self.held = extractor.held

@@ -1,4 +1,4 @@
-"""What an agent's program is told when it starts or goes on after a compaction."""
+"""The context that an agent's program gets when it starts or goes on after a compaction."""
 
 from __future__ import annotations
 

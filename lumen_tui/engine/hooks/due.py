@@ -1,4 +1,4 @@
-"""Which progress signal is due at a hook, told to the agent then and there; the room lists it until it comes.
+"""Which progress signal is due at a hook, announced to the agent at once; the room lists it until it comes.
 
 Loaded by a hook only where `[memory.progress_signals]` asks for such signals.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 _FAR = 1024 * 1024  # bytes of either journal that are looked through
-_COMPLETION = "wu_completion"  # told by the program itself
+_COMPLETION = "wu_completion"  # sent by the program itself
 
 
 def due_text(root: str, record: Raw, rule: Raw) -> str:

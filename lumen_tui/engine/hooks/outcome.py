@@ -58,7 +58,7 @@ class HookNews:
         try:
             offset, data = self._follower.poll(_MOST)
         except (files.StoreError, OSError):
-            return  # it is told as a problem by whoever shows the journal
+            return  # whoever shows the journal reports it as a problem
         restarted = self._generation != self._follower.generation
         self._generation = self._follower.generation
         until = self._after if restarted else 0.0

@@ -34,7 +34,7 @@ from lumen_tui.storage.stamped import stamp
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks.task_records import read_json
 
-_TAIL = 256 * 1024  # bytes in which the last packet stands for certain
+_TAIL = 256 * 1024  # bytes that are sure to hold the last packet
 Stamp = tuple[int, int, int]
 
 

@@ -84,7 +84,9 @@ class TaskSupervisor:
         self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._dismissed = Dismissals(store.layout)
-        self._reported: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
+        self._reported: set[Attempt] | None = (
+            None  # whose end is in events.jsonl: after a kill right behind it, it is reported once
+        )
         self._collected: set[Attempt] = set()
         self._settled: set[str] = set()  # ended and collected: nothing is left to do until a person has dealt with it
         self._dealt: frozenset[str] = frozenset()

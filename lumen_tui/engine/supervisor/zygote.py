@@ -2,7 +2,7 @@
 
 It only ever makes a start quicker. Where it is missing, not ready, of older code, stopped or killed, the worker is
 started cold. Never two on one task: before a cold start follows a warm one that failed, the zygote is dead and the
-task's lock has been taken anew.
+task's lock has been taken again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ZygoteGone(Exception):
 
 
 class ZygoteClient:
-    """At most one zygote. `launch` does not wait for it; `usable` tells when it is there."""
+    """At most one zygote. `launch` does not wait for it; `usable` says when it is ready."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
