@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(extra)}")
         return parsed, extra
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             words = [str(choice) for choice in action.choices if choice != ""]
             name = action.metavar or action.dest

@@ -110,7 +110,7 @@ def talk(text: str) -> None:
     print(safe(text), file=sys.stderr)
 
 
-def document(value: Any) -> None:
+def document(value: object) -> None:
     """Print one JSON document, escaped to ASCII, so that nothing in it can act on a terminal."""
     print(json.dumps(msgspec.to_builtins(value, enc_hook=plain.builtins), indent=1))
 

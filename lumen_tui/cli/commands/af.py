@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
@@ -112,7 +112,7 @@ def _report(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
     say(summary or nothing or "dry run: nothing was written")
 
 
-def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
+def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, object]:
     return {
         "agent": plan.name,
         "shape": plan.shape,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -117,7 +117,7 @@ def _call(request: Approval) -> str:
     return f"{brief(text, _CALL)}{lines}"
 
 
-def _facts(session: Session, request: Approval, state: str) -> dict[str, Any]:
+def _facts(session: Session, request: Approval, state: str) -> dict[str, object]:
     answer = approvals.decision(session.layout, request.id)
     return {
         **msgspec.to_builtins(request),

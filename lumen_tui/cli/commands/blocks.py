@@ -139,7 +139,7 @@ def _report_problems(block: Block) -> None:
             talk(text)
 
 
-def described(block: Block, now: float) -> dict[str, Any]:
+def described(block: Block, now: float) -> dict[str, object]:
     """Return one block as JSON."""
     return {
         "name": block.name,
@@ -276,7 +276,7 @@ def run_history(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step) -> dict[str, object]:
     import msgspec
 
     return {key: value for key, value in msgspec.to_builtins(step).items() if key not in ("key", "schema")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, talk
@@ -42,11 +42,11 @@ def run_capsule(session: Session, args: Namespace) -> int:
     return 0
 
 
-def described(capsule: Capsule) -> dict[str, Any]:
+def described(capsule: Capsule) -> dict[str, object]:
     """Return a capsule as JSON: the record, its text, and the report of what was cut."""
     import msgspec
 
-    record: dict[str, Any] = msgspec.to_builtins(capsule)
+    record: dict[str, object] = msgspec.to_builtins(capsule)
     return {**record, "text": shape.render(capsule), "report": shape.report(capsule)}
 
 

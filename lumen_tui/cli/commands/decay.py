@@ -138,7 +138,7 @@ def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
     return print_outcome(session.perform("setting.change", changes=changes), as_json=args.json)
 
 
-def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, Any]]:
+def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, object]]:
     """Return what is listed of each leaving node."""
     by_id = {node.node_id: node for node in leaving}
     rows = []
@@ -174,7 +174,7 @@ def _report(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head
     return _NOTHING if nothing else 0
 
 
-def _done_facts(done: Done | None) -> dict[str, Any]:
+def _done_facts(done: Done | None) -> dict[str, object]:
     return {} if done is None else {"summary": done.summary, "action_id": done.action_id}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions import facts as verbs
 from lumen_tui.actions.outcome import ActionError
@@ -133,7 +133,7 @@ def _wanted(state: FactState, now: float, args: Namespace) -> bool:
     return listed and not (args.stale and state.phase(now) is freshness.Phase.FRESH)
 
 
-def described(state: FactState, now: float) -> dict[str, Any]:
+def described(state: FactState, now: float) -> dict[str, object]:
     """Return one fact as JSON: both clocks, the phase, the evidence."""
     fact = state.fact
     return {

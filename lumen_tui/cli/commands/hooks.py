@@ -98,7 +98,7 @@ def run_status(session: Session, args: Namespace) -> int:
     running = locks.is_locked(session.root / hook_journal.LOCK)
     trouble = [*_problems(session, installed), *[problem.what for problem in hooks.problems(session.now)]]
     if args.json:
-        facts: dict[str, Any] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}
+        facts: dict[str, object] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}
         document({**msgspec.to_builtins(facts), "since": hooks.since, "working": running, "trouble": trouble})
     else:
         for line in (*_installed_lines(installed), *_run_lines(session, hooks), *_rule_lines(rule, running)):

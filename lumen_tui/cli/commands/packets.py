@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
@@ -46,10 +46,10 @@ def run_packets(session: Session, args: Namespace) -> int:
     return 0 if packets else 3
 
 
-def _described(packet: Packet) -> dict[str, Any]:
+def _described(packet: Packet) -> dict[str, object]:
     import msgspec
 
-    record: dict[str, Any] = msgspec.to_builtins(packet)
+    record: dict[str, object] = msgspec.to_builtins(packet)
     return record
 
 

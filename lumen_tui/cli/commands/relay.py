@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -89,9 +89,9 @@ def run_show(session: Session, args: Namespace) -> int:
     return 0
 
 
-def described(submission: Submission) -> dict[str, Any]:
+def described(submission: Submission) -> dict[str, object]:
     """Return a submission as JSON with every text made safe."""
-    shown: dict[str, Any] = msgspec.to_builtins(kept.clean(submission))
+    shown: dict[str, object] = msgspec.to_builtins(kept.clean(submission))
     return shown
 
 

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -122,7 +122,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     """Return the role file: the given one, or that of `like` with the given changes. Raise ActionError."""
-    changes: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
+    changes: dict[str, object] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
     for listed in ("tools", "hosts"):
         if (value := getattr(args, listed)) is not None:
             changes[listed] = tuple(part.strip() for part in value.split(",") if part.strip())

@@ -18,7 +18,6 @@ from lumen_tui.storage.layout import Layout
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from typing import Any
 
     from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.cli.session import Session
@@ -98,7 +97,7 @@ def parse_query(query: str, options: dict[str, str], now: float, *, conversation
     return searching.parse(" ".join([query, *filters]), now, limit=int(limit) if limit else searching.LIMIT)
 
 
-def document(query: str, results: Found) -> dict[str, Any]:
+def document(query: str, results: Found) -> dict[str, object]:
     """Return what `--json` prints."""
     return {
         "query": query,
@@ -110,7 +109,7 @@ def document(query: str, results: Found) -> dict[str, Any]:
     }
 
 
-def described(hit: Hit) -> dict[str, Any]:
+def described(hit: Hit) -> dict[str, object]:
     """Return one hit as JSON, with every part of its rank."""
     parts = {name: getattr(hit.parts, name) for name in hit.parts.__struct_fields__}
     fields = {name: getattr(hit, name) for name in hit.__struct_fields__ if name not in ("excerpt", "parts", "at")}

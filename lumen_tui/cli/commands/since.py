@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, talk
@@ -52,7 +52,7 @@ def _moment(text: str, now: float) -> float:
         raise ActionError(f"--at {text!r} is no time: write 12h, 3d or a date such as 2026-03-01T08:00") from None
 
 
-def described(digest: Digest, *, left: bool) -> dict[str, Any]:
+def described(digest: Digest, *, left: bool) -> dict[str, object]:
     """Return the digest as JSON, with dates instead of seconds."""
     groups = [
         {

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
@@ -139,7 +139,7 @@ def _unknown(spend: SpendView) -> str:
     )
 
 
-def _facts(snapshot: Snapshot, now: float) -> dict[str, Any]:
+def _facts(snapshot: Snapshot, now: float) -> dict[str, object]:
     counts = tally(snapshot.tasks)
     status = agent_status(snapshot, now)
     return {

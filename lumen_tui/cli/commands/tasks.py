@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -124,7 +124,7 @@ def _caps(args: Namespace) -> dict[str, float]:
     return caps
 
 
-def _spec_fields(name: str, known: list[str]) -> dict[str, Any]:
+def _spec_fields(name: str, known: list[str]) -> dict[str, object]:
     spec = task_files.parse_spec_fields(read_text(name).encode())
     for field in _SET_BY_US:
         spec.pop(field, None)
@@ -167,7 +167,7 @@ def _waiting(view: TaskView, standing: QueueConditions) -> TaskView:
     return msgspec.structs.replace(view, reason=queueing.why(view, standing))
 
 
-def _facts(view: TaskView) -> dict[str, Any]:
+def _facts(view: TaskView) -> dict[str, object]:
     return {
         **msgspec.to_builtins(view.spec),
         "status": view.status.value,

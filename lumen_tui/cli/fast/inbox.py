@@ -15,7 +15,6 @@ from lumen_tui.store.signals.inbox import InboxPage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 LIMIT = 100
 EVERYTHING = 1 << 60
@@ -33,13 +32,13 @@ class InboxOptions:
         self.since = 0.0
         self.as_json = self.count = self.no_mark = False
 
-    def filter(self) -> Callable[[dict[str, Any]], bool] | None:
+    def filter(self) -> Callable[[dict[str, object]], bool] | None:
         """Return the test that a signal must pass; None where all do."""
         if not (self.wu_id or self.lane or self.since):
             return None
         return self._passes
 
-    def _passes(self, signal: dict[str, Any]) -> bool:
+    def _passes(self, signal: dict[str, object]) -> bool:
         if self.wu_id and signal.get("wu_id") != self.wu_id:
             return False
         if self.lane and lanes.key(str(signal.get("lane", ""))) != lanes.key(self.lane):
@@ -90,7 +89,7 @@ def _print_json(page: InboxPage) -> None:
     print(json.dumps([signal for _, signal in page.found], indent=1))
 
 
-def _row(signal: dict[str, Any], now: float) -> str:
+def _row(signal: dict[str, object], now: float) -> str:
     def text(key: str) -> str:
         value = signal.get(key)
         return light.one_line(value) if isinstance(value, str) else ""

@@ -12,10 +12,9 @@ from lumen_tui.storage import directories
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
 
-def line(record: Mapping[str, Any]) -> bytes:
+def line(record: Mapping[str, object]) -> bytes:
     """Return the record as a journal line, without its newline."""
     return dumps(record).encode()
 
