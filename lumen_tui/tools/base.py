@@ -1,4 +1,4 @@
-"""What every tool is made of: its context, its result, and the ways in which it can end."""
+"""The types that all tools share: context, result, approval request, and errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Stopped(BaseException):
 
 
 class ToolError(Exception):
-    """A call that was refused or could not be done; the text says why and what to do instead."""
+    """A call that was refused or failed; the text says why and what to do instead."""
 
 
 class ToolResult(Struct, frozen=True):
-    """What a call gave. `text` is what a model reads, `data` what a playbook computes with."""
+    """The result of a call: `text` for a model, `data` for a playbook."""
 
     text: str
     ok: bool = True
@@ -37,7 +37,7 @@ class ToolResult(Struct, frozen=True):
 
 
 class ApprovalRequest(Struct, frozen=True):
-    """A call that needs a person's word before it is made."""
+    """A call that needs a person's approval before it is made."""
 
     tool: str
     summary: str  # the call in a few words, safe and on one line
@@ -47,11 +47,11 @@ class ApprovalRequest(Struct, frozen=True):
     diff: str = ""  # what a change of a file would do to it
     rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
-    unsandboxed: bool = False  # no sandbox would stand around it
+    unsandboxed: bool = False  # it would run without a sandbox
 
 
 class ApprovalReply(Struct, frozen=True):
-    """What the person said; a reason goes back to the worker."""
+    """The reply of the person; the reason goes back to the worker."""
 
     allowed: bool
     reason: str = ""
@@ -72,25 +72,25 @@ def _ignore(text: str) -> None:
 
 @dataclass
 class TaskMemo:
-    """What the calls of one task leave for later ones."""
+    """What the calls of one task remember for later ones."""
 
-    web: set[str] = field(default_factory=set)  # hosts that something was read from: memory of it is not trusted
+    web: set[str] = field(default_factory=set)  # hosts that were read from; notes written after that are untrusted
     running: dict[str, Any] = field(default_factory=dict)  # commands in the background, by name
     outputs: int = 0  # texts kept whole in outputs/
     output_bytes: int = 0
-    env_files: set[str] = field(default_factory=set)  # that were seen where commands work
+    env_files: set[str] = field(default_factory=set)  # found where commands work
     repositories: set[str] = field(default_factory=set)  # the same
     obeyed: set[str] = field(default_factory=set)  # the same: editors' and agents' settings that no command made
     roots: tuple[str, ...] = ()  # the granted folders that were looked through for these
     times: list[tuple[float, float]] = field(default_factory=list)  # when commands ran
     left_alone: set[tuple[int, int]] = field(default_factory=set)  # such settings elsewhere: disk, inode
     look_again: float = 0.0  # monotonic: when all folders are looked through for these again
-    too_large: set[str] = field(default_factory=set)  # folders of which it was told that not all is looked through
+    too_large: set[str] = field(default_factory=set)  # folders that were reported as too large to scan
 
 
 @dataclass(frozen=True)
 class Context:
-    """Where a tool works. All time and all stopping comes from here, so that tests decide about both."""
+    """The surroundings of a tool call. Time and stopping come from here, so that tests control both."""
 
     role: Role
     spec: Spec
@@ -103,7 +103,9 @@ class Context:
     environ: Mapping[str, str] = field(default_factory=dict)
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # nothing inside it is interrupted
     progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
-    begins: Callable[[str], None] = _ignore  # told the tool right before a call that must not be made twice by itself
+    begins: Callable[[str], None] = (
+        _ignore  # called with the tool right before a call that must not be repeated automatically
+    )
     ask: Callable[[ApprovalRequest], ApprovalReply] = _nobody  # blocks until a person has decided; raises Stopped
     rules: TaskRules = field(default_factory=TaskRules)
     memo: TaskMemo = field(default_factory=TaskMemo)
@@ -126,7 +128,7 @@ def _no_preview(context: Context, arguments: Any) -> str:
 
 
 class Tool(Struct, frozen=True):
-    """One tool: how a model sees it and the function behind it. `arguments` is a msgspec Struct type."""
+    """One tool: its declaration for a model and the function behind it. `arguments` is a msgspec Struct type."""
 
     name: str
     description: str
@@ -141,7 +143,7 @@ class Tool(Struct, frozen=True):
 
 
 def size_text(count: int) -> str:
-    """`1536` -> `1.5 KiB`; below 1024 in bytes."""
+    """Format a number of bytes: `1536` -> `1.5 KiB`; below 1024 in bytes."""
     if count < 1024:
         return f"{count} B"
     value = float(count)
@@ -152,5 +154,5 @@ def size_text(count: int) -> str:
 
 
 def plural(count: int, word: str, many: str = "") -> str:
-    """`1 entry`, `1,204 entries`."""
+    """Format a count with its noun: `1 entry`, `1,204 entries`."""
     return f"{count:,} {word if count == 1 else many or word + 's'}"

@@ -1,4 +1,4 @@
-"""Custom tools: programs of the operator's own, under the same rules, walls and approvals as the built-in tools."""
+"""Custom tools: programs of the operator's own, under the same rules, sandbox and approvals as the built-in tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HIGH = "The operator marked this tool as risky."
 
 
 def load(layout: Layout, role: Role) -> dict[str, CustomTool]:
-    """The custom tools of a role. BadRules where one of them cannot be used: then the role cannot either."""
+    """Return the custom tools of a role. BadRules where one cannot be used: then the role cannot either."""
     tools = {}
     for name in role.custom_tools:
         try:
@@ -53,7 +53,7 @@ def _unfit(tool: CustomTool, role: Role) -> str:
 
 
 def as_tool(custom: CustomTool, layout: Layout) -> Tool:
-    """The tool as the toolbox takes it."""
+    """Return a custom tool as the toolbox takes it."""
     return Tool(
         name=custom.name,
         description=custom.description,

@@ -1,4 +1,4 @@
-"""The part of JSON Schema that a custom tool may use. A word that is not understood here is an error, not a gap."""
+"""JSON Schema of tools: the strict subset for custom tools, and the schema of the built-in ones."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
     "object": (dict,), "null": (type(None),),
 }  # fmt: skip
-_TALK = {"description", "title", "default", "examples"}
+_ANNOTATIONS = {"description", "title", "default", "examples"}
 _DEEPEST = 20
 
 
 def bad_schema(schema: Any, at: str = "schema", depth: int = 0) -> str:
-    """What is wrong with a schema, or the empty string."""
+    """Return what is wrong with a schema, or an empty string. An unknown keyword is an error."""
     if not isinstance(schema, dict):
         return f"{at} must be a table"
     if depth > _DEEPEST:
         return f"{at} is nested too deep"
-    if unknown := [word for word in schema if word not in _TALK and word not in _WORDS and word != "type"]:
+    if unknown := [word for word in schema if word not in _ANNOTATIONS and word not in _WORDS and word != "type"]:
         return f"{at} uses {unknown[0]!r}, which is not understood: of type, {', '.join(_WORDS)}"
     if schema.get("type") not in _TYPES:
         return f"{at}.type must be one of {', '.join(_TYPES)}"
@@ -64,7 +66,10 @@ _WORDS: dict[str, tuple[type, ...]] = {
 
 
 def misfit(schema: dict[str, Any], value: Any, at: str = "") -> str:
-    """Why a value does not fit a good schema, or the empty string. Unknown fields never fit unless it allows them."""
+    """Return why a value does not fit a valid schema, or an empty string.
+
+    Unknown fields fit only where the schema allows them.
+    """
     name = at or "the arguments"
     kind = schema["type"]
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind in ("integer", "number")):
@@ -119,3 +124,22 @@ def _fields(schema: dict[str, Any], value: Any, at: str) -> str:
 
 
 _CHECKS = (_size, _pattern, _items, _fields)
+
+
+def schema_of(arguments: Any) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments, a msgspec Struct type, without references."""
+    _, components = msgspec.json.schema_components([arguments], ref_template="{name}")
+    schema: dict[str, Any] = _resolved(components[arguments.__name__], components)
+    return schema
+
+
+def _resolved(schema: Any, components: dict[str, Any]) -> Any:
+    """Return a schema with its references resolved and without the titles that name our types."""
+    if isinstance(schema, list):
+        return [_resolved(inner, components) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(components[schema["$ref"]], components)
+    named = {key: inner for key, inner in schema.items() if key != "title" or not isinstance(inner, str)}
+    return {key: _resolved(inner, components) for key, inner in named.items()}

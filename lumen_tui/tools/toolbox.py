@@ -1,4 +1,4 @@
-"""The only way to a tool: checks the role, the rules, the arguments and the limits of every call."""
+"""The only way to a tool: every call is checked against the role, the rules, its arguments and the limits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.storage import directories, files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools import custom
@@ -24,21 +25,20 @@ from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, RE
 from lumen_tui.tools.agent.relay import RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import tools_of
-from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, Tool, ToolError, ToolResult, size_text
 from lumen_tui.tools.files.disk_usage import DISK_USAGE
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import FIND, GREP
 from lumen_tui.tools.net.web_fetch import WEB_FETCH
-from lumen_tui.tools.outputs import Outputs
-from lumen_tui.tools.policy import calls, fence, foreign_calls
+from lumen_tui.tools.policy import calls, fence
 from lumen_tui.tools.policy.calls import RequestedCall
 from lumen_tui.tools.policy.redaction import UNSEEN, hides
 from lumen_tui.tools.policy.rules import TaskRules, check, derive
 from lumen_tui.tools.policy.verdict import GRACE_STEPS, CallHistory, allowing, ended_by, unmet, verdict
 from lumen_tui.tools.sandbox import admission, secrets
 from lumen_tui.tools.sandbox.sandboxed_command import ASK
-from lumen_tui.tools.schemas import schema_of
+from lumen_tui.tools.schema import schema_of
 from lumen_tui.tools.shell import background
 from lumen_tui.tools.shell.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
 from lumen_tui.tools.shell.tool import SHELL
@@ -73,31 +73,71 @@ TOOLS: dict[str, Tool] = {
         RELAY_SUBMIT,
     )
 }
-_MOST_REFUSED = 8  # calls in a row that are refused before they are made
-_REMEMBERED = 32  # calls of which is known what they gave
+_MOST_REFUSED = 8  # consecutive calls that are refused
+_REMEMBERED = 32  # latest calls whose results are remembered
+_OUTPUTS = "outputs"  # in the task's folder
+_MAX_TEXT = 60_000  # bytes of one result that are handed on
+_MOST_STORED = 50 * 1024 * 1024  # bytes of one task
+_MOST_FILES = 1000
 
 
 class StepLimit(Exception):
-    """The task used up its steps and went on calling tools."""
+    """The task used up its steps and kept calling tools."""
 
 
 class Stuck(StepLimit):
-    """The task asks again and again for what it does not get."""
+    """The task keeps requesting calls that are refused."""
 
 
 class Declaration(Struct, frozen=True):
-    """A tool as a model is told of it."""
+    """A tool as it is described to a model."""
 
     name: str
     description: str
     schema: dict[str, Any]
 
 
-class Toolbox:
-    """The tools of one task. `call` never raises for what a caller did wrong: it answers with a clear error.
+class Outputs:
+    """Cuts results to size and stores the whole of what was cut."""
 
-    `before`: the tools of the calls that earlier attempts made. BadRules where the rules of role, task and custom tools
-    cannot be kept together.
+    def __init__(self, context: Context, most_bytes: int) -> None:
+        self._context = context
+        self._left = max(0, most_bytes)
+
+    def limit(self, result: ToolResult) -> ToolResult:
+        """Return the result redacted, safe and cut to size; a note says how much was cut and where it is."""
+        whole = self._context.redact(safe(result.text))
+        encoded = whole.encode("utf-8", "replace")
+        allowed = min(_MAX_TEXT, self._left)
+        cut = max(0, len(encoded) - allowed)
+        self._left -= len(encoded) - cut
+        if not cut:
+            return msgspec.structs.replace(result, text=whole)
+        text = encoded[:allowed].decode("utf-8", "ignore")
+        text += f"\n[cut: {cut:,} bytes ({size_text(cut)}) left out; {self._where(encoded, allowed)}]"
+        return msgspec.structs.replace(result, text=text, truncated=result.truncated + cut)
+
+    def _where(self, encoded: bytes, shown: int) -> str:
+        """Store the whole text and say where it can be read."""
+        memo = self._context.memo
+        if not self._left:
+            return "the output of this task is used up: write the result"
+        if memo.outputs >= _MOST_FILES or memo.output_bytes + len(encoded) > _MOST_STORED:
+            return "ask for less at a time"
+        name = f"{_OUTPUTS}/{memo.outputs + 1}.txt"
+        with self._context.guard():
+            directories.make_folder(self._context.folder / _OUTPUTS)
+            files.replace(self._context.folder / name, encoded)
+        memo.outputs += 1
+        memo.output_bytes += len(encoded)
+        return f"the whole is in {name}: read_file it with offset={shown}"
+
+
+class Toolbox:
+    """The tools of one task. `call` does not raise for mistakes of the caller: the result says what was wrong.
+
+    `before` are the tools that earlier attempts called. BadRules where the rules of role, task and custom tools
+    contradict each other.
     """
 
     def __init__(self, role: Role, spec: Spec, context: Context, before: tuple[str, ...] = ()) -> None:
@@ -123,24 +163,24 @@ class Toolbox:
 
     @property
     def steps(self) -> int:
-        """Calls so far."""
+        """The number of calls so far."""
         return self._past.steps
 
     @property
     def ended_by_tool(self) -> str:
-        """The tool that ended the task by a rule, where one did: nothing more is to be called."""
+        """The tool that ended the task by a rule, after which nothing may be called; empty where none did."""
         return ended_by(self.rules, self._past)
 
     def unmet(self) -> str:
-        """Why the task must not end yet: what its rules still need. Empty where it may."""
+        """Return what the rules still require before the task may end, or an empty string."""
         return unmet(self.rules, self._past)
 
     def close(self) -> None:
-        """End what runs in the background."""
+        """End the commands that run in the background."""
         background.stop_all(self._context)
 
     def declarations(self) -> list[Declaration]:
-        """What the task may use."""
+        """Return the declarations of the tools that the task may use."""
         return [
             Declaration(tool.name, tool.description, tool.schema or schema_of(tool.arguments))
             for name, tool in self._tools.items()
@@ -148,7 +188,7 @@ class Toolbox:
         ]
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """A call in a few words; safe, on one line."""
+        """Describe a call in a few words; safe, on one line."""
         tool = self._tools.get(name)
         if tool is None:
             return one_line(name, 60)
@@ -158,11 +198,11 @@ class Toolbox:
             return one_line(name, 60)
 
     def fenced(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> ToolResult:
-        """The result as a model gets it: what came from outside stands between marks."""
+        """Return the result as a model gets it: material from outside is fenced."""
         return fence.fenced(result, self.describe(name, arguments), self.mark)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Carry out one call. Raises Stopped, and StepLimit where the caller goes on after its last step."""
+        """Carry out one call. Raises Stopped, and StepLimit where the caller continues after its last step."""
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
@@ -173,15 +213,15 @@ class Toolbox:
         return self._carry_out(requested, ask)
 
     def permit(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Whether a back end may make this call by itself; it counts as one. Blocks where a person is asked.
+        """Decide whether a back end may make this call by itself; it counts as a step. Blocks while a person is asked.
 
-        Raises as `call` does. Only for tools that read: what would be changed could change before it is.
+        Raises as `call` does. Only for tools that read: a file could change between the check and a write.
         """
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
             requested, _ = self._admit(name, arguments)
-            foreign_calls.check(self._context, requested)
+            calls.check_foreign(self._context, requested)
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0
@@ -202,7 +242,10 @@ class Toolbox:
     def _admit(
         self, name: str, arguments: Mapping[str, Any]
     ) -> tuple[RequestedCall, Callable[[ApprovalRequest], ApprovalReply]]:
-        """The call, where it may be made, and how it can ask; blocks while a person is asked. ToolError for no."""
+        """Return the admitted call and the function with which it can ask; blocks while a person is asked.
+
+        ToolError where it is refused.
+        """
         tool = self._tools.get(name)
         if tool is None or name not in self.rules.tools:
             allowed = ", ".join(tool for tool in self._tools if tool in self.rules.tools) or "none"
@@ -213,12 +256,14 @@ class Toolbox:
             raise ToolError(judged.reason)
         ask = self._asker(requested)
         if judged.decision == "ask":
-            self._get_word(requested, judged.reason, ask)
+            self._get_approval(requested, judged.reason, ask)
             requested = msgspec.structs.replace(requested, allowed_once=True)
         return requested, ask
 
-    def _get_word(self, requested: RequestedCall, reason: str, ask: Callable[[ApprovalRequest], ApprovalReply]) -> None:
-        """Ask a person. What was shown must still be what would happen when the answer comes."""
+    def _get_approval(
+        self, requested: RequestedCall, reason: str, ask: Callable[[ApprovalRequest], ApprovalReply]
+    ) -> None:
+        """Ask a person. The shown change must still be the one that would be made when the reply comes."""
         diff = requested.tool.preview(self._context, requested.arguments)
         reply = ask(ApprovalRequest(tool=requested.tool.name, summary="", reason=reason, diff=diff))
         if not reply.allowed:
@@ -228,7 +273,7 @@ class Toolbox:
             raise ToolError("what would be changed has changed while a person was asked: look at it and call again")
 
     def _asker(self, requested: RequestedCall) -> Callable[[ApprovalRequest], ApprovalReply]:
-        """Asks about one call, once: the rules, what holds the command and the tool itself share the answer."""
+        """Return a function that asks about one call, once: rules, sandbox and tool share the reply."""
         replies: list[ApprovalReply] = []
 
         def ask(request: ApprovalRequest) -> ApprovalReply:
@@ -243,13 +288,13 @@ class Toolbox:
         return ask
 
     def _always(self, requested: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
-        """The yes of a rule that a person saved, perhaps a moment ago."""
+        """Return the approval of a rule that a person saved, perhaps a moment ago; None without one."""
         rules = msgspec.structs.replace(self.rules, allows=_settings(self._context).allow)
         rule = allowing(rules, requested.call, unsandboxed=unsandboxed)
         return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
     def _request(self, requested: RequestedCall, request: ApprovalRequest, *, unsandboxed: bool) -> ApprovalRequest:
-        """The whole question: what the asking part knows, and what is known of every call. ToolError for none."""
+        """Complete the request with what is known of every call. ToolError where part of it would be masked."""
         if hides(msgspec.json.encode(requested.canonical).decode()):
             raise ToolError(UNSEEN)
         summary = one_line(self._context.redact(requested.tool.describe(requested.arguments)), 300)
@@ -281,7 +326,7 @@ class Toolbox:
 
     def _note(self, requested: RequestedCall, result: ToolResult) -> None:
         past, name = self._past, requested.tool.name
-        output = f"{result.text}\0{result.summary}"  # of a long text only the summary may say what is new
+        output = f"{result.text}\0{result.summary}"  # for a long text only the summary may tell what is new
         output_hash = hashlib.sha256(output.encode("utf-8", "replace")).hexdigest()
         self._past = msgspec.structs.replace(
             past,
@@ -292,10 +337,10 @@ class Toolbox:
 
 
 def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:
-    """Whether the call is a command around which no sandbox would stand."""
+    """Return whether the call is a command that would run without a sandbox."""
     return "shell:any" in requested.call.groups and admission.choose_tier(context).tier == ASK
 
 
 def _settings(context: Context) -> Config:
-    """What is in force now."""
+    """Return the settings in force."""
     return load_config(context.store.layout)[0]

@@ -1,4 +1,4 @@
-"""From what a model asks for to a call that can be judged: checked arguments, what it is about, what kind it is."""
+"""Turns what a model asks for into a call that can be judged: checked arguments, target and kind."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lumen_tui.model.approvals import COMMANDS, call_hash, moving
 from lumen_tui.model.roles import WRITE_TOOLS
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, size_text
+from lumen_tui.tools.files.paths import resolve
 from lumen_tui.tools.policy.verdict import PolicyCall
 from lumen_tui.tools.schema import misfit
 from lumen_tui.tools.shell import git_read, lexer, programs
@@ -23,7 +24,7 @@ _LONGEST_RULE = 500
 
 
 class RequestedCall(Struct, frozen=True):
-    """One call that a model asks for, understood."""
+    """One call that a model requests, with its arguments checked."""
 
     tool: Tool
     arguments: Any  # as the tool takes them
@@ -33,7 +34,7 @@ class RequestedCall(Struct, frozen=True):
 
 
 def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> RequestedCall:
-    """The call. ToolError where the arguments do not fit."""
+    """Return the requested call. ToolError where the arguments do not fit."""
     checked = convert(tool, arguments)
     canonical: dict[str, Any] = msgspec.to_builtins(checked)
     target = tool.target(context, checked)
@@ -48,7 +49,7 @@ def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Re
 
 
 def too_large(arguments: Mapping[str, Any]) -> str:
-    """Why the arguments are not even looked at, or the empty string."""
+    """Return why the arguments are not even examined, or an empty string."""
     try:
         size = len(msgspec.json.encode(arguments))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
@@ -59,7 +60,7 @@ def too_large(arguments: Mapping[str, Any]) -> str:
 
 
 def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """The arguments as the tool takes them; ToolError names what does not fit."""
+    """Return the arguments as the tool takes them; ToolError names what does not fit."""
     if problem := too_large(arguments):
         raise ToolError(f"{tool.name}: {problem}")
     if tool.schema:
@@ -74,7 +75,7 @@ def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
 
 
 def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[str, ...]:
-    """The groups of [approvals] ask that the call belongs to."""
+    """Return the groups of `[approvals] ask` that the call belongs to."""
     if tool.name in WRITE_TOOLS:
         return ("write",)
     if tool.name in COMMANDS:
@@ -86,7 +87,7 @@ def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[
 
 
 def reads_only(context: Context, command: str, cwd: str) -> bool:
-    """Whether the command is one that a role which only reads might run as well."""
+    """Return whether a read-only role might run the command as well."""
     folder = cwd or str(context.folder)
     try:
         for number, argv in enumerate(lexer.split(command, folder, patterns=False)):
@@ -100,19 +101,27 @@ def reads_only(context: Context, command: str, cwd: str) -> bool:
 
 
 def narrow_rule(call: PolicyCall, *, unsandboxed: bool = False) -> str:
-    """The pattern that "allow always" would save for the call; empty where none would be narrow.
+    """Return the pattern that "allow always" would save for the call; empty where none would be narrow.
 
-    Without walls, `make test` for good would be everything for good: the worker may write what it runs.
+    Without a sandbox, allowing `make test` for good would allow everything: the worker may write what it runs.
     """
     if unsandboxed and moving(call.tool, call.target):
         return ""
     if not call.target or len(call.target) > _LONGEST_RULE or not call.target.isprintable():
         return ""
     if not is_safe(call.target):
-        return ""  # a person would not see all of the rule
+        return ""  # a person would not see the whole rule
     if call.tool == "web_fetch":
         parts = urlsplit(call.target)
         return f"{parts.scheme}://{glob.escape(parts.netloc)}/*"
     if call.tool in COMMANDS:
         return "" if call.target.endswith(" *") else call.target
     return glob.escape(call.target)  # a model may choose names and arguments that would be patterns
+
+
+def check_foreign(context: Context, requested: RequestedCall) -> None:
+    """Raise ToolError where a back end must not make this call with a tool of its own."""
+    if requested.tool.name != "read_file":
+        raise ToolError(f"{requested.tool.name} is not left to a back end: use ours")
+    if resolve(context, requested.arguments.path).is_dir():
+        raise ToolError(f"{requested.arguments.path} is a folder; use list_dir")

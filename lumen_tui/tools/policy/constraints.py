@@ -1,7 +1,7 @@
-"""Constraints such as `Read only` or `Report top 10`, carried out on the rules of a task.
+"""Turns constraints such as `Read only` or `Report top 10` into rules of a task.
 
-A constraint only ever takes something away. It is read sentence by sentence, and a sentence becomes a rule only where
-all of it is one of the phrases that docs/tools.md lists: what is understood in part would be claimed and not held.
+A constraint only takes something away. It is read sentence by sentence, and a sentence becomes a rule only where all of
+it matches a phrase listed in docs/tools.md: a rule from half a sentence would promise what it does not enforce.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _BELOW = whole(
 
 
 def narrow(rules: TaskRules, constraints: Iterable[str]) -> TaskRules:
-    """The rules under all of these constraints; each is noted as enforced or as advice.
+    """Return the rules under all these constraints, each recorded as enforced or as advice.
 
-    BadRules where two of them leave no folder to work in.
+    BadRules where they leave no folder to work in.
     """
     for constraint in constraints:
         rules = _apply(rules, constraint)
@@ -72,7 +72,7 @@ def narrow(rules: TaskRules, constraints: Iterable[str]) -> TaskRules:
 
 
 def _apply(rules: TaskRules, constraint: str) -> TaskRules:
-    """The rules under one constraint. Of several sentences each is noted for itself, where not all are held."""
+    """Apply one constraint. Where only some of its sentences can be enforced, each is recorded by itself."""
     enforced: list[str] = []
     advice: list[str] = []
     for sentence in re.split(r"(?<=[.;!])\s+|\n+", constraint.strip()):
@@ -85,7 +85,7 @@ def _apply(rules: TaskRules, constraint: str) -> TaskRules:
 
 
 def _sentence(rules: TaskRules, sentence: str) -> TaskRules | None:
-    """The rules under one sentence, or under all the phrases that it joins; None where any of them is not known."""
+    """Apply one sentence, or all the phrases that it joins; None where one of them is unknown."""
     if changed := _phrase(rules, sentence):
         return changed
     phrases = re.split(r"(?i),? and |, |; ", sentence)
@@ -147,7 +147,7 @@ def _read_below(rules: TaskRules, text: str) -> Change:
 
 
 def _within(rules: TaskRules, match: re.Match[str]) -> Change:
-    """Keep the file tools to the paths named, and of these to what earlier constraints leave."""
+    """Restrict the file tools to the named paths, within what earlier constraints leave."""
     named = re.findall(_PATH, next(filter(None, match.groups())))
     paths = [os.path.realpath(os.path.expanduser(path.strip("`'\"").rstrip(":)"))) for path in named]
     remaining = [path for path in paths if not rules.roots or any(is_below(path, root) for root in rules.roots)]

@@ -1,4 +1,4 @@
-"""What a worker masks in all it writes: the secret values of its environment, and what the table of secrets knows."""
+"""Masks secrets in everything a worker writes: values of its environment, and known shapes of keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._~%+=,-]*|[A-Za-z0-9+/=]*")
 
 
 def hides(text: str) -> bool:
-    """Whether masking could take out of a text what is no key: a person who is asked would not see it.
+    """Return whether masking could hide more than a key from a person who is asked.
 
     Most shapes of keys hold letters and digits only. Between two lines, and before an @, there could be a command.
     """
@@ -28,13 +28,13 @@ def hides(text: str) -> bool:
 
 
 def secret_values(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say that they are secret, longest first."""
+    """Return the values of variables with names of secrets, longest first."""
     values = {value for name, value in environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST}
     return sorted(values, key=len, reverse=True)
 
 
 def redactor(environ: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that masks the secret values in `environ` and what the table of secrets knows."""
+    """Return a function that masks the secret values in `environ` and known shapes of keys."""
     values = secret_values(environ)
 
     def without_secrets(text: str) -> str:

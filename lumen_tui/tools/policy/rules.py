@@ -1,4 +1,4 @@
-"""What one task may do: the role's permissions and rules, narrowed by the constraints that can be enforced."""
+"""The permissions of one task: those of its role, narrowed by the constraints that can be enforced."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lumen_tui.model.toolrules import ToolRule
 
 
 class BadRules(Exception):
-    """Rules that cannot be kept together with the rest; the task cannot begin."""
+    """Rules that contradict each other; the task cannot begin."""
 
 
 class TaskRules(Struct, frozen=True):
-    """The permissions in force. The default is the least there is."""
+    """The permissions in force. The default allows nothing."""
 
     tools: frozenset[str] = frozenset()
     shell: str = "none"  # none | read | any
@@ -42,7 +42,7 @@ class TaskRules(Struct, frozen=True):
 
 
 def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
-    """The rules of one task. BadRules where they contradict each other."""
+    """Return the rules of one task. BadRules where they contradict each other."""
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
@@ -69,12 +69,12 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
 
 
 def _ends(role: Role) -> tuple[str, ...]:
-    """What a task of the role ends with, whatever its tools say: every worker is asked for it."""
+    """Return the tool with which every task of the role ends, whatever its `tools` list."""
     return () if role.name == agent.ROLE else ("write_result",)
 
 
 def check(rules: TaskRules) -> TaskRules:
-    """The rules, where they can be kept: what must be called has to be among the tools."""
+    """Return the rules if they are consistent: a required call must be among the tools. Else BadRules."""
     for rule in rules.tool_rules:
         if rule.kind in ("run_first", "required_before_exit") and rule.tool not in rules.tools:
             raise BadRules(f"{rule.tool} must be called ({rule.kind}), but this task may not use it: mend the rules")
@@ -86,9 +86,9 @@ def check(rules: TaskRules) -> TaskRules:
 
 
 def _settle(rules: TaskRules) -> TaskRules:
-    """Without the right to write there is no unchecked shell; below a root there is none at all.
+    """Remove what the rules make impossible: an unchecked shell without the right to write, any shell below a root.
 
-    A tool that could do nothing is taken away, so that nobody is offered it.
+    A tool that could do nothing is removed, so that no model is offered it.
     """
     shell = rules.shell if rules.shell in ("read", "any") else "none"
     if shell == "any" and not rules.write:
@@ -104,7 +104,7 @@ def _settle(rules: TaskRules) -> TaskRules:
 
 
 def too_many_rows(text: str, limit: int) -> int:
-    """The rows of the longest table or numbered list in Markdown `text` where it exceeds `limit`, else 0."""
+    """Return the rows of the longest table or numbered list in Markdown `text` if they exceed `limit`, else 0."""
     longest = table = numbered = 0
     for line in text.split("\n"):
         stripped = line.strip()

@@ -1,6 +1,6 @@
-"""Sentences that become rules on single tools. A sentence counts as a whole, or it is advice: nothing is guessed.
+"""Sentences that become rules on single tools. A sentence must match as a whole; otherwise it is advice.
 
-docs/tools.md lists the phrases. What is written here and there beside them stays in the prompt.
+docs/tools.md lists the phrases. Everything else stays in the prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LIST = r"([\w ,`'\"]+)"
 
 
 def whole(*patterns: str) -> re.Pattern[str]:
-    """A pattern for a whole sentence that is one of these."""
+    """Compile a pattern for a whole sentence that is one of these."""
     return re.compile(rf"{HEAD}(?:{'|'.join(patterns)})(?:,? please)?", re.IGNORECASE)
 
 
@@ -92,7 +92,7 @@ def _number(text: str) -> int:
 
 
 def _listed(text: str, tools: Iterable[str]) -> tuple[str, ...]:
-    """The tools of a list in words; empty where something in it is none."""
+    """Return the tools of a list in words; empty where one item is no tool."""
     bare = text.strip().lower().removesuffix(" tools").removesuffix(" tool")
     words = [part.strip().removeprefix("the ") for part in re.split(r",? and |,? or |, ", bare)]
     names = tuple(dict.fromkeys(_name(word) for word in words))
@@ -100,24 +100,24 @@ def _listed(text: str, tools: Iterable[str]) -> tuple[str, ...]:
 
 
 def groups_that_ask(sentence: str) -> tuple[str, ...]:
-    """Groups of calls that need a person's word, for `ask before writing` and its like."""
+    """Return the groups of calls that need approval, for sentences like `ask before writing`."""
     return next((groups for pattern, groups in _ASKS if pattern.fullmatch(sentence)), ())
 
 
 def only_tools(sentence: str, tools: Iterable[str]) -> tuple[str, ...]:
-    """The tools to which `use only find and grep` keeps a task; empty where the sentence says no such thing."""
+    """Return the tools of a sentence like `use only find and grep`; empty for any other sentence."""
     match = _ONLY.fullmatch(sentence)
     return _listed(match[1], tools) if match else ()
 
 
 def denied_tools(sentence: str, tools: Iterable[str]) -> tuple[str, ...]:
-    """The tools that `do not use grep` takes away; empty where the sentence says no such thing."""
+    """Return the tools of a sentence like `do not use grep`; empty for any other sentence."""
     match = _DENIED.fullmatch(sentence)
     return _listed(match[1], tools) if match else ()
 
 
 def tool_rules(sentence: str) -> tuple[ToolRule, ...]:
-    """The rules in one sentence."""
+    """Return the rules in one sentence."""
     return tuple(dict.fromkeys([*_counts(sentence), *_order(sentence)]))
 
 

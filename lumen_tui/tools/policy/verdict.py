@@ -1,4 +1,4 @@
-"""One verdict for each call: allow, ask a person, or deny, with the reason. Pure: everything it goes by is given."""
+"""The verdict on a call: allow, ask a person, or deny, with the reason. Pure functions of rules and history."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lumen_tui.tools.policy.rules import TaskRules
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
 SAME = 4  # the same call with the same answer is refused from this time on
-_CYCLE = 3  # calls in a pattern that is recognised when it comes again and again
+_CYCLE = 3  # longest repeated pattern of calls that is recognised
 
 
 class PolicyCall(Struct, frozen=True):
-    """What a verdict needs to know of a call."""
+    """The facts of a call that a verdict depends on."""
 
     tool: str
     target: str = ""  # the command, path or address
@@ -35,14 +35,14 @@ class CallHistory(Struct, frozen=True):
 
 
 class PolicyVerdict(Struct, frozen=True):
-    """`say` is allow, ask or deny."""
+    """`decision` is allow, ask or deny."""
 
     decision: str
     reason: str = ""
 
 
 def verdict(rules: TaskRules, call: PolicyCall, history: CallHistory | None = None) -> PolicyVerdict:
-    """What becomes of a call. The default is no."""
+    """Return the verdict on a call. The default is to deny."""
     history = history or CallHistory()
     if call.tool not in rules.tools:
         allowed = ", ".join(sorted(rules.tools)) or "none"
@@ -58,17 +58,17 @@ def verdict(rules: TaskRules, call: PolicyCall, history: CallHistory | None = No
 
 
 def allowing(rules: TaskRules, call: PolicyCall, *, unsandboxed: bool = False) -> AllowRule | None:
-    """The operator's rule that covers the call; `unsandboxed`: also where no sandbox stands around it."""
+    """Return the operator's rule that allows the call, if any; `unsandboxed` calls need one that says so."""
     return next((rule for rule in rules.allows if covered(rule, call, rules.role, unsandboxed=unsandboxed)), None)
 
 
 def covered(rule: AllowRule, call: PolicyCall, role: str, *, unsandboxed: bool = False) -> bool:
-    """Whether this `[[allow]]` is about the call."""
+    """Return whether this `[[allow]]` covers the call."""
     return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unsandboxed)
 
 
 def _refusals(rules: TaskRules, call: PolicyCall, history: CallHistory) -> Iterator[str]:
-    """Why not, the reason that weighs most first."""
+    """Yield the reasons to deny, the most important first."""
     yield from _after_the_end(rules, history)
     if history.steps > rules.max_steps and not _is_last(rules, call.tool, history):
         last = "deposit" if "deposit" in rules.tools else "write the result"
@@ -89,19 +89,19 @@ def _after_the_end(rules: TaskRules, history: CallHistory) -> Iterator[str]:
 
 
 def ended_by(rules: TaskRules, history: CallHistory) -> str:
-    """The tool that ended the task, where one did."""
+    """Return the tool that ended the task by an exit_loop rule, or an empty string."""
     ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"}
     return next((tool for tool in history.succeeded if tool in ends), "")
 
 
 def _is_exit(rules: TaskRules, tool: str) -> bool:
-    """Whether the task ends with this tool: what an exit_loop rule names, else a result or a deposit."""
+    """Return whether the task ends with this tool: one of an exit_loop rule, else a result or a deposit."""
     ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"} or {"write_result", "deposit"}
     return tool in ends
 
 
 def _is_last(rules: TaskRules, tool: str, history: CallHistory) -> bool:
-    """Whether the call may still be made when the steps are used up: it ends the task, or the end needs it."""
+    """Return whether the call may be made with no steps left: it ends the task, or the end requires it."""
     return tool == "write_result" or _is_exit(rules, tool) or tool in _wanted(rules, history)
 
 
@@ -110,7 +110,7 @@ def _wanted(rules: TaskRules, history: CallHistory) -> set[str]:
 
 
 def unmet(rules: TaskRules, history: CallHistory) -> str:
-    """Why the task must not end yet, or the empty string."""
+    """Return why the task must not end yet, or an empty string."""
     return " and ".join(f"{tool} is needed before the end" for tool in sorted(_wanted(rules, history)))
 
 
@@ -165,7 +165,7 @@ _REFUSALS = {
 
 
 def _why_ask(rules: TaskRules, call: PolicyCall) -> str:
-    """The rule or setting for which a person is asked."""
+    """Return the rule or setting for which a person is asked, or an empty string."""
     for rule in rules.tool_rules:
         if rule.kind == "requires_approval" and rule.covers(call.tool, call.target):
             return f"a rule of the {rules.role} asks for {rule.pattern or rule.tool}{_because(rule)}"
@@ -174,12 +174,12 @@ def _why_ask(rules: TaskRules, call: PolicyCall) -> str:
 
 
 def repeats(seen: tuple[tuple[str, str], ...], coming: str) -> bool:
-    """Whether the coming call would go on with one that always gives the same, or with a short cycle of such."""
+    """Return whether the next call repeats a call, or a short cycle of calls, with unchanged results."""
     return any(_cycles(seen, coming, length) for length in range(1, _CYCLE + 1))
 
 
 def _cycles(seen: tuple[tuple[str, str], ...], coming: str, length: int) -> bool:
-    """Whether the last calls are one pattern of that length, `SAME - 1` times over, and the coming one its next."""
+    """Return whether the last calls repeat one pattern of that length and the next call continues it."""
     tail = seen[-length * (SAME - 1) :]
     if len(tail) < length * (SAME - 1) or not coming:
         return False

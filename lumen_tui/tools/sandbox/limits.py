@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
-from lumen_tui.tools.sandbox import descriptors, locking
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.files.below import is_below
+from lumen_tui.tools.sandbox import descriptors
 from lumen_tui.tools.sandbox.descriptors import OpenDescriptor
 from lumen_tui.tools.sandbox.disks import MIB, Disks
 from lumen_tui.tools.sandbox.usage import ResourceUsage
@@ -153,7 +155,7 @@ class ResourceWatch:
                 return f"it had more than {descriptors.MOST_IN_TRANSIT} open files on the way between its processes"
             if reason := descriptors.too_many_watches(open_files) or self._disks.exceeded_in_memory(pids):
                 return reason
-        return locking.foreign_lock(pids, open_files, self._state, self._own) if self._state else ""
+        return _foreign_lock(pids, open_files, self._state, self._own) if self._state else ""
 
 
 def descendants(pids: Iterable[int], *, most: int = _MOST_PROCESSES) -> list[int]:
@@ -223,3 +225,48 @@ def _of_the_machine(name: str, unknown: int = 0) -> int:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     return unknown
+
+
+def _foreign_lock(pids: list[int], open_files: list[OpenDescriptor], folder: str, own: str) -> str:
+    """Return why these processes must end: they lock a file in `folder`, outside `own`. Else empty.
+
+    The kernel lets everybody lock what they can open. Writers there would wait for the command, and a dead worker whose
+    lock it holds would seem alive.
+
+    `open_files` are their descriptors.
+    """
+    for file in open_files:
+        if _is_foreign(file.path, folder, own) and any(
+            line.startswith("lock:") for line in descriptors.read_lines(file.facts)
+        ):
+            return _lock_words(file.path)
+    return _lock_on_mapped_file(pids, folder, own)
+
+
+def _lock_on_mapped_file(pids: list[int], folder: str, own: str) -> str:
+    """Return the same for mapped files, which stay open, and locked, after their descriptor is closed."""
+    locked = _locked_inodes(set(map(str, pids)))
+    for pid in pids if locked else []:
+        for line in descriptors.proc_lines(pid, "maps"):
+            words = line.rstrip("\n").split(maxsplit=5)  # address, rights, offset, device, inode, name
+            if len(words) == 6 and words[4] in locked and _is_foreign(words[5], folder, own):
+                return _lock_words(words[5])
+    return ""
+
+
+def _locked_inodes(holders: set[str]) -> set[str]:
+    """Return the inode numbers of the files that these processes locked."""
+    inodes = set()
+    for line in descriptors.read_lines("/proc/locks"):
+        words = line.split()
+        if len(words) > 5 and words[4] in holders:
+            inodes.add(words[5].rpartition(":")[2])
+    return inodes
+
+
+def _is_foreign(path: str, folder: str, own: str) -> bool:
+    return is_below(path, folder) and not (own and is_below(path, own))
+
+
+def _lock_words(path: str) -> str:
+    return f"it locked {one_line(path, 200)}, for which others would wait"

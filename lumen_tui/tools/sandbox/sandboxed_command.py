@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
+import signal
 import subprocess
 from typing import IO
 
@@ -13,7 +15,6 @@ from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounte
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
 from lumen_tui.tools.sandbox.quarantine import Quarantine
-from lumen_tui.tools.sandbox.reaper import ProcessReaper
 
 BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
 TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
@@ -28,6 +29,32 @@ ulimit -d {data} 2>/dev/null
 ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
 (echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; {session}; exec "$0" "$@" """
 _SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # without a controlling terminal
+# Its input ends when the other end of the pipe is closed. It ignores TERM, which ends the pipeline it guards.
+_REAPER_SCRIPT = "trap '' TERM; read -r _; kill -{signal} 0"
+
+
+class ProcessReaper:
+    """Leads a process group that others may join; when this process disappears, the whole group gets the signal.
+
+    bubblewrap's --die-with-parent is not enough: killed before it has asked the kernel for that, bwrap lives on; killed
+    before it has told its child who it is, the child waits for that for good, as the first process of a namespace that
+    only KILL ends. It has not left the group by then.
+    """
+
+    def __init__(self, signal_name: str = "KILL") -> None:
+        command = ["/bin/sh", "-c", _REAPER_SCRIPT.format(signal=signal_name)]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
+        self.group = self._child.pid
+
+    def end(self) -> None:
+        """KILL the remaining group, its leader included. May be called twice."""
+        if self._child.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.group, signal.SIGKILL)
+        self._child.wait()
+        if self._child.stdin:
+            self._child.stdin.close()
 
 
 class SandboxedCommand:
