@@ -254,7 +254,8 @@ class ApprovalIndex:
             stamp = 0
         if stamp == self._stamp and not self._fresh:
             return False
-        self._stamp, self._fresh = stamp, abs(now - stamp / 1e9) < _TICK
+        self._stamp = stamp
+        self._fresh = abs(now - stamp / 1e9) < _TICK
         waiting = tuple(undecided(self._layout))
         problems = [
             Problem(where=f"approvals/{name}", what="the question cannot be read", hint=_HINT)

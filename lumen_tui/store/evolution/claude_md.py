@@ -50,7 +50,8 @@ def _marks(layout: Layout, now: float) -> tuple[dict[str, str], dict[str, str]]:
     by_id: dict[str, str] = {}
     by_claim: dict[str, str] = {}
     for state in facts.states(layout):
-        fact, words = state.fact, freshness.dated_mark(state, now)
+        fact = state.fact
+        words = freshness.dated_mark(state, now)
         if not words or fact.status not in ("open", "superseded"):
             continue
         if fact.observation and not fact.supersedes:
@@ -76,7 +77,8 @@ def _mark_of(line: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -
 
 def write(layout: Layout, config: EvolutionConfig, now: float) -> tuple[Assembled, bool]:
     """Bring the file up to date; return its section, and whether it had to be written."""
-    section, path = assembled(layout, config, now), place_of(layout, config)
+    section = assembled(layout, config, now)
+    path = place_of(layout, config)
     _check(path, config)
     try:
         old = files.read(path)

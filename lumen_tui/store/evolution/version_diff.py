@@ -15,7 +15,8 @@ def between(layout: Layout, old: int, new: int | None = None) -> str:
 
     LookupError with the number of a missing version; StoreError where a version is damaged.
     """
-    before, after = _texts(layout, old), _texts(layout, new)
+    before = _texts(layout, old)
+    after = _texts(layout, new)
     name = "now" if new is None else f"version {new}"
     parts = [
         difference(_text(before, target), _text(after, target), f"{target} (version {old})", f"{target} ({name})")

@@ -46,7 +46,8 @@ def rebuild(
         if free:
             reasons = tuple(reason for reason in reasons if "locked" in reason)
         if reasons:
-            result.refused[target], after = reasons, before
+            result.refused[target] = reasons
+            after = before
         if after.strip() and (before or evolvedfiles.entries(after)):
             new_files[target] = evolved.encoded(after)
     if result.put_off:
@@ -131,7 +132,8 @@ def restore(
 
 def _as_in(observation: Observation, entries: dict[str, str], by: str, now: float) -> Observation:
     """Return the observation as these files have it, words included: the next write must not undo the restore."""
-    status, text = observation.status, entries.get(observation.id, observation.text)
+    status = observation.status
+    text = entries.get(observation.id, observation.text)
     if observation.id in entries:
         status = Status.ACCEPTED
     elif status is Status.ACCEPTED:

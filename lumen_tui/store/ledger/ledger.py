@@ -80,7 +80,9 @@ class Ledger:
         while True:
             offset, data = self._follower.poll(PIECE)
             if self._follower.generation != self._generation:
-                self._generation, self._unsaved, self.book = self._follower.generation, 0, Book()
+                self._generation = self._follower.generation
+                self._unsaved = 0
+                self.book = Book()
             if not data:
                 return
             self.revision += 1
@@ -138,7 +140,8 @@ class Ledger:
 
         A call that was never sent cost nothing. All others count in full, as nobody will settle them.
         """
-        book, at = self.refresh(), times.iso(now)
+        book = self.refresh()
+        at = times.iso(now)
         dead = [hold for hold in book.open.values() if not process.is_same(owner(hold))]
         abandoned = [wait for wait in book.waits.values() if not process.is_same(owner(wait))]
         self.append(
@@ -169,7 +172,8 @@ class Ledger:
             files.replace(self._index, msgspec.json.encode(_Index(place, last, self.book)))
         except (files.StoreError, OSError):
             return
-        self._unsaved, self._turned = 0, self._follower.turned
+        self._unsaved = 0
+        self._turned = self._follower.turned
 
 
 def _bytes_before(fd: int, offset: int) -> str:

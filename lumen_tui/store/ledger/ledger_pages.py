@@ -62,11 +62,13 @@ def _month_of(page: Path) -> str:
 
 def _next_name(ledger: Path) -> str:
     """Return a name after all existing ones, even if the clock was moved back."""
-    month, number = _month_of(ledger) or "0000-00", 1
+    month = _month_of(ledger) or "0000-00"
+    number = 1
     if turned := pages(ledger):
         last = _NAME.fullmatch(turned[-1].name)
         if last and last[1] >= month:
-            month, number = last[1], int(last[2] or 1) + 1
+            month = last[1]
+            number = int(last[2] or 1) + 1
     return f"spend-{month}.jsonl" if number == 1 else f"spend-{month}.{number}.jsonl"
 
 
@@ -128,7 +130,8 @@ class PageFollower:
     def poll(self, limit: int) -> tuple[int, bytes]:
         """Return new whole lines as (offset, bytes); call again until it is empty."""
         while self._begun or self._begin():
-            before, generation = self._at.place(), self._at.generation
+            before = self._at.place()
+            generation = self._at.generation
             offset, data = self._at.poll(limit)
             if self._at.generation != generation:
                 self._find(before)

@@ -152,7 +152,8 @@ def _joined(first: AfMessage, more: AfMessage) -> AfMessage:
 
 def _message(record: dict[str, Any]) -> AfMessage | None:
     """Return the message in a line; None for lines that are no message."""
-    kind, at = record.get("type"), str(record.get("timestamp") or "")
+    kind = record.get("type")
+    at = str(record.get("timestamp") or "")
     if kind == "system":
         ours = record.get("subtype") == _SYSTEM
         return AfMessage("system", str(record.get("content") or ""), at) if ours else None

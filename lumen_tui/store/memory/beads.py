@@ -140,7 +140,8 @@ def _edges(issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
         target = _text(dependency, "depends_on_id") if isinstance(dependency, dict) else ""
         if not target:
             continue
-        source, target_id = node_id(_text(dependency, "issue_id") or issue["id"]), node_id(target)
+        source = node_id(_text(dependency, "issue_id") or issue["id"])
+        target_id = node_id(target)
         kind = _text(dependency, "type")
         relation = _RELATIONS.get(kind, "related")
         backwards = relation in ("blocks", "parent_child")

@@ -51,7 +51,8 @@ class FactEvidence:
             else:
                 self.people[line.at] = line.by
             return
-        at, probe = times.epoch(line.at), line.probe_id
+        at = times.epoch(line.at)
+        probe = line.probe_id
         self.latest[probe] = line
         if line.outcome == Outcome.FAILED:
             return
@@ -102,11 +103,13 @@ class FactIndex:
     def _follow(self, follower: Follower, known: dict[str, Any], take: Callable[[int, bytes], bool]) -> bool:
         if not follower.pending():
             return False
-        generation, news = follower.generation, False
+        generation = follower.generation
+        news = False
         while True:
             offset, data = follower.poll(PIECE)
             if follower.generation != generation:
-                generation, news = follower.generation, True
+                generation = follower.generation
+                news = True
                 known.clear()
                 self._states.clear()
                 self._stale.update(self._facts)
@@ -115,7 +118,8 @@ class FactIndex:
             news |= take(offset, data)
 
     def _take_nodes(self, _offset: int, data: bytes) -> bool:
-        news, at = False, 0
+        news = False
+        at = 0
         while (at := data.find(_MARK, at)) >= 0:
             end = data.find(b"\n", at)
             line = data[data.rfind(b"\n", 0, at) + 1 : end]

@@ -54,13 +54,14 @@ def find(path: Path, lines_wanted: LineRange) -> int:
         os.close(fd)
 
 
-def _find(data: mmap.mmap, wanted: LineRange) -> int:
-    at, first = wanted.at, wanted.first.encode()
+def _find(data: mmap.mmap, lines_wanted: LineRange) -> int:
+    at = lines_wanted.at
+    first = lines_wanted.first.encode()
     while at >= 0:
-        if hashlib.sha256(data[at : at + wanted.size]).hexdigest() == wanted.sha256:
+        if hashlib.sha256(data[at : at + lines_wanted.size]).hexdigest() == lines_wanted.sha256:
             return at
-        at = data.find(first, 0 if at == wanted.at else at + 1)
-        if at == wanted.at:
+        at = data.find(first, 0 if at == lines_wanted.at else at + 1)
+        if at == lines_wanted.at:
             at = data.find(first, at + 1)
     return -1
 
@@ -77,26 +78,30 @@ def later(path: Path, at: int, size: int) -> Later:
     """Return what builds on the range at this place."""
     fd = files.open_plain(path)
     try:
-        came, behind = os.pread(fd, size, at), os.pread(fd, os.fstat(fd).st_size - at - size, at + size)
+        came = os.pread(fd, size, at)
+        behind = os.pread(fd, os.fstat(fd).st_size - at - size, at + size)
     finally:
         os.close(fd)
     end = at + size + len(behind)
     both = {name.decode(errors="replace") for name in nodes.ids_in(came) & nodes.ids_in(behind)}
     if not both:
         return Later(end=end)
-    first, last = _newest(came, both), _newest(behind, both)
+    first = _newest(came, both)
+    last = _newest(behind, both)
     changed = next((name for name in sorted(both) if name not in last or first.get(name) != last[name]), "")
     return Later(changed, frozenset(both), end)
 
 
-def _newest(lines: bytes, wanted: Set[str]) -> dict[str, Raw]:
+def _newest(lines: bytes, names: Set[str]) -> dict[str, Raw]:
     """Return the newest state of these records, without who changed them and when."""
-    found = {}
+    records = {}
     for line in lines.splitlines():
         record = _record(line)
-        if record is not None and (name := str(record.get("id"))) in wanted:
-            found[name] = {key: value for key, value in record.items() if key not in _STAMPS and value not in ({}, "")}
-    return found
+        if record is not None and (record_id := str(record.get("id"))) in names:
+            records[record_id] = {
+                key: value for key, value in record.items() if key not in _STAMPS and value not in ({}, "")
+            }
+    return records
 
 
 def _record(line: bytes) -> Raw | None:
@@ -122,7 +127,8 @@ def cut(path: Path, at: int, size: int, changes: Later) -> None:
             following = block[end:]
             examined = max(0, changes.end - position - min(end, len(block)))
             position += len(block)
-            repeated, newer = following[:examined], following[examined:]
+            repeated = following[:examined]
+            newer = following[examined:]
             yield block[:begin] + (_not_of(repeated, changes.again) if changes.again else repeated) + newer
 
     rewriting.beside(path, without)

@@ -83,7 +83,8 @@ def read_lines(path: Path) -> Iterator[SourceLine]:
                 yield _source(number, line, cut)
                 cut = False
             if len(tail) > files.MAX_READ_LINE:
-                tail, cut = tail[:_KEPT_BYTES], True
+                tail = tail[:_KEPT_BYTES]
+                cut = True
     if tail:
         yield _source(number + 1, tail, cut)
 
@@ -141,7 +142,8 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
         lines = [entry.line for entry in fresh] if target != layout.memory else _settled(fd, part, fresh)
         if lines:
             data = b"".join(line + b"\n" for line in lines)
-            part.at, part.size = files.append_locked(fd, data), len(data)
+            part.at = files.append_locked(fd, data)
+            part.size = len(data)
     part.added = len(lines)
     _quarantine(layout, part, bad, now)
     return part

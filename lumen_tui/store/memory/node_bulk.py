@@ -37,18 +37,18 @@ def change(layout: Layout, node_ids: Collection[str], edit: Edit, *, holds: Call
 
     `holds` is called under the lock: whether what `edit` relied on beside the journal still holds.
     """
-    wanted = set(node_ids)
-    for _ in range(_ATTEMPTS if len(wanted) > FEW else 0):
-        prepared = _prepare(layout, wanted, edit)
+    identifiers = set(node_ids)
+    for _ in range(_ATTEMPTS if len(identifiers) > FEW else 0):
+        prepared = _prepare(layout, identifiers, edit)
         if not prepared.lines and not prepared.actions:
             return
-        if _append(layout, prepared, wanted, holds):
+        if _append(layout, prepared, identifiers, holds):
             directories.make_durable(layout.actions)
             return
-    nodes.change(layout, wanted, edit)
+    nodes.change(layout, identifiers, edit)
 
 
-def _prepare(layout: Layout, wanted: set[str], edit: Edit) -> _Prepared:
+def _prepare(layout: Layout, identifiers: set[str], edit: Edit) -> _Prepared:
     try:
         fd = files.open_plain(layout.memory)
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def _prepare(layout: Layout, wanted: set[str], edit: Edit) -> _Prepared:
     try:
         stat = os.fstat(fd)
         end = _last_newline(fd, stat.st_size)
-        records = {identifier: node for identifier, (_, node) in nodes.newest(fd, wanted).items()}
+        records = {identifier: node for identifier, (_, node) in nodes.newest(fd, identifiers).items()}
     finally:
         os.close(fd)
     return _Prepared((stat.st_dev, stat.st_ino), end, *_lines(edit, records))
@@ -73,14 +73,14 @@ def _last_newline(fd: int, size: int) -> int:
     return start + os.pread(fd, size - start, start).rfind(b"\n") + 1
 
 
-def _append(layout: Layout, prepared: _Prepared, wanted: set[str], holds: Callable[[], bool]) -> bool:
+def _append(layout: Layout, prepared: _Prepared, identifiers: set[str], holds: Callable[[], bool]) -> bool:
     """Append what was prepared; return False, with nothing written, where it is out of date."""
     with files.locked_log(layout.memory) as fd:
         stat = os.fstat(fd)
         if (stat.st_dev, stat.st_ino) != prepared.inode or stat.st_size < prepared.end:
             return False
         since = os.pread(fd, stat.st_size - prepared.end, prepared.end)
-        if any(identifier.decode(errors="replace") in wanted for identifier in nodes.ids_in(since)) or not holds():
+        if any(identifier.decode(errors="replace") in identifiers for identifier in nodes.ids_in(since)) or not holds():
             return False
         nodes.append_both(layout, fd, prepared.lines, prepared.actions, durable=False)
         return True

@@ -96,7 +96,8 @@ class NodeIndex:
 
     def refresh(self) -> bool:
         """Read the next part of what is new; return whether there is more."""
-        generation, before = self._follower.generation, self._follower.offset
+        generation = self._follower.generation
+        before = self._follower.offset
         offset, data = self._follower.poll(PIECE)
         if self._follower.generation != generation:
             self._clear()
@@ -152,7 +153,8 @@ class NodeIndex:
 
     def _resort(self, *, loaded: bool) -> None:
         """Bring the orders up to date; after many changes at once, sort all as soon as everything is read."""
-        changed, self._changed = self._changed, []
+        changed = self._changed
+        self._changed = []
         self._unsorted = self._unsorted or len(changed) > _MANY
         if self._unsorted:
             if loaded:
@@ -209,10 +211,12 @@ class NodeIndex:
 
     def decay_view(self, rule: DecayRule, now: float) -> DecayView:
         """Return counts and histogram of decay. Every count is a binary search over the ages."""
-        life, protected = rule.life_days * times.DAY, sum(self._kept[1:])
+        life = rule.life_days * times.DAY
+        protected = sum(self._kept[1:])
         due = self._fading.below(now - life)
         edges = [self._fading.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
-        edges[0], edges[BINS] = len(self._fading), 0
+        edges[0] = len(self._fading)
+        edges[BINS] = 0
         return DecayView(
             rule=rule,
             active=len(self._fading) + protected,

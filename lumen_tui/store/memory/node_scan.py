@@ -20,9 +20,9 @@ def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
     newest: dict[str, bytes] = {}
     for identifier, line in _lines(layout):
         newest[identifier] = line
-    wanted = mention.encode()
+    mention_bytes = mention.encode()
     for line in newest.values():
-        if wanted in line:
+        if mention_bytes in line:
             yield decoded(line)
 
 

@@ -47,7 +47,9 @@ class _IndexedRows(LazyRows[R]):
     """Some rows of the node index, in a given order."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
-        self._file, self._rows, self._order = file, rows, order
+        self._file = file
+        self._rows = rows
+        self._order = order
 
     def __len__(self) -> int:
         return len(self._order)
@@ -73,7 +75,8 @@ class DecayList(_IndexedRows[DecayForecast]):
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
         super().__init__(file, rows, order)
-        self._rule, self._now = rule, now
+        self._rule = rule
+        self._now = now
 
     def row_of(self, row: Row, node: Node) -> DecayForecast:
         return DecayForecast(

@@ -28,9 +28,9 @@ def _line_around(block: bytes, at: int) -> bytes:
     return block[block.rfind(b"\n", 0, at) + 1 : block.find(b"\n", at)]
 
 
-def newest(fd: int, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
+def newest(fd: int, identifiers: Iterable[str]) -> dict[str, tuple[int, Raw]]:
     """Return (offset, newest record) of each wanted id in an open journal; unknown ids are left out."""
-    missing = {identifier.encode() for identifier in wanted}
+    missing = {identifier.encode() for identifier in identifiers}
     records: dict[str, tuple[int, Raw]] = {}
     for start, block in backwards.blocks(fd):
         if not missing:
@@ -43,17 +43,18 @@ def newest(fd: int, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
     return records
 
 
-def _mentions(block: bytes, wanted: set[bytes]) -> Iterator[tuple[bytes, int]]:
+def _mentions(block: bytes, identifiers: set[bytes]) -> Iterator[tuple[bytes, int]]:
     """Yield (id, offset) of wanted ids in a block, for each id the last first. Few ids are searched for one by one."""
-    if len(wanted) > _FEW:
+    if len(identifiers) > _FEW:
         for match in reversed(list(_ANY_ID.finditer(block))):
-            if match.group(1) in wanted:
+            if match.group(1) in identifiers:
                 yield match.group(1), match.start()
         return
-    for identifier in list(wanted):
-        quoted, at = b'"' + identifier + b'"', len(block)
-        while (at := block.rfind(quoted, 0, at)) >= 0 and identifier in wanted:
-            yield identifier, at
+    for identifier_bytes in list(identifiers):
+        quoted = b'"' + identifier_bytes + b'"'
+        at = len(block)
+        while (at := block.rfind(quoted, 0, at)) >= 0 and identifier_bytes in identifiers:
+            yield identifier_bytes, at
 
 
 def resolve(path: files.StrPath, text: str, kind: str) -> str:
@@ -113,14 +114,14 @@ def all_ids(path: files.StrPath) -> list[str]:
     return [identifier.decode(errors="replace") for identifier in identifiers]
 
 
-def find(path: files.StrPath, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
+def find(path: files.StrPath, identifiers: Iterable[str]) -> dict[str, tuple[int, Raw]]:
     """Return what `newest` does, for the journal at `path`."""
     try:
         fd = files.open_plain(path)
     except FileNotFoundError:
         return {}
     try:
-        return newest(fd, wanted)
+        return newest(fd, identifiers)
     finally:
         os.close(fd)
 

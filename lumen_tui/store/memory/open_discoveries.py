@@ -52,9 +52,12 @@ class OpenDiscoveries:
 
     def untriaged(self, before: float, now: float) -> Untriaged:
         """Return the number and the oldest of those created before a moment and not snoozed."""
-        hidden, count, oldest = self._snoozed_at(now), 0, []
+        hidden = self._snoozed_at(now)
+        count = 0
+        oldest = []
         for rank in range(len(PRIORITIES) + 1):
-            first, end = self._order.below(_place(rank, 0)), self._order.below(_place(rank, before))
+            first = self._order.below(_place(rank, 0))
+            end = self._order.below(_place(rank, before))
             places: Sequence[int] = range(first, end)
             if hidden:
                 places = [place for place in places if self._order.rows[place] not in hidden]

@@ -18,7 +18,9 @@ class PacketRows(LazyRows[Packet]):
     """The packets of one moment, newest first."""
 
     def __init__(self, file: OpenFile | None, offsets: Offsets, count: int) -> None:
-        self._file, self._offsets, self._count = file, offsets, count
+        self._file = file
+        self._offsets = offsets
+        self._count = count
 
     def __len__(self) -> int:
         return self._count
@@ -42,7 +44,8 @@ class PacketIndex:
         while True:
             offset, data = self._follower.poll(PIECE)
             if self._follower.generation != self._generation:
-                self._generation, self._offsets = self._follower.generation, Offsets()
+                self._generation = self._follower.generation
+                self._offsets = Offsets()
             if not data:
                 break
             at = 0

@@ -87,7 +87,8 @@ def submit(
         decision = relay.judge(box, text, by=by, base=base, key=key)
         if decision.known is not None:
             return relay.answer(box, decision.known, base=base, repeated=True)
-        at, position = times.iso(now), 0 if decision.reasons else box.position + 1
+        at = times.iso(now)
+        position = 0 if decision.reasons else box.position + 1
         submission = Submission(
             ids.new_id("rly"),
             at,

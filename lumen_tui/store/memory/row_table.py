@@ -33,8 +33,10 @@ class RowTable:
     """A list of Row, stored in columns; only the snooze date, which few nodes have, is kept beside them."""
 
     def __init__(self) -> None:
-        self._offset, self._bits = array("Q"), array("H")
-        self._created, self._touched = array("d"), array("d")
+        self._offset = array("Q")
+        self._bits = array("H")
+        self._created = array("d")
+        self._touched = array("d")
         self._snoozed: dict[int, float] = {}
 
     def __len__(self) -> int:
@@ -55,8 +57,10 @@ class RowTable:
         )
 
     def __setitem__(self, number: int, row: Row) -> None:
-        self._offset[number], self._bits[number] = row.offset, _bits(row)
-        self._created[number], self._touched[number] = row.created, row.touched
+        self._offset[number] = row.offset
+        self._bits[number] = _bits(row)
+        self._created[number] = row.created
+        self._touched[number] = row.touched
         self._set_snooze(number, row)
 
     def append(self, row: Row) -> None:
@@ -146,7 +150,8 @@ class IdNumbers:
 
     def _slot(self, name: int) -> int:
         """Return the slot in which the id with this hash is or would be."""
-        slots, hashes = self._slots, self._hashes
+        slots = self._slots
+        hashes = self._hashes
         last = len(slots) - 1
         slot = name & last
         while (number := slots[slot]) and hashes[number - 1] != name:

@@ -108,7 +108,8 @@ class HookEvents:
             offset, data = self._follower.poll()
             self._odd = ""
         except (files.StoreError, OSError) as error:
-            changed, self._odd = self._odd != str(error), str(error)
+            changed = self._odd != str(error)
+            self._odd = str(error)
             self.revision += changed
             return changed
         if self._generation != self._follower.generation:
@@ -172,7 +173,8 @@ class HookEvents:
     def problems(self, now: float) -> list[Problem]:
         """Return what a person should know: damaged lines, a failure, a request that nobody answers."""
         reports = self.damage.problems()
-        name, hint = hook_journal.NAME, "`lumen-tui hooks status` says more"
+        name = hook_journal.NAME
+        hint = "`lumen-tui hooks status` says more"
         if self._odd:
             reports.append(Problem(where=name, what=self._odd))
         if self.view.failing:

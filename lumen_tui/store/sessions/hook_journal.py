@@ -52,7 +52,9 @@ def stamp(root: str) -> str:
 
 def calls_since(fd: int, session: str) -> int:
     """Count the tool calls of this session after its last request for a checkpoint."""
-    needle, count, end = session.encode(), 0, -1
+    needle = session.encode()
+    count = 0
+    end = -1
     for offset, line in backwards.lines(fd):
         end = offset if end < 0 else end
         if end - offset > _FAR:

@@ -60,7 +60,9 @@ def lines_from(fd: int, offset: int) -> Iterator[tuple[int, bytes | None]]:
             piece = chunk[begin:end]
             too_long = held + len(piece) > MOST_LINE
             yield offset + end + 1, None if too_long else b"".join([*parts, piece])
-            parts, held, begin = [], 0, end + 1
+            parts = []
+            held = 0
+            begin = end + 1
         tail = chunk[begin:]
         held += len(tail)
         parts = [*parts, tail] if held <= MOST_LINE else []

@@ -73,7 +73,9 @@ class SessionParser:
     """Parses lines into entries. `own` says that the engine's workers wrote the file: nobody in it is a person."""
 
     def __init__(self, session: str, report: Report, *, own: bool) -> None:
-        self.session, self._report, self._own = session, report, own
+        self.session = session
+        self._report = report
+        self._own = own
         self._web: set[str] = set()  # ids of the calls whose answers come from the web
 
     def entries(self, number: int, line: bytes | None) -> list[Entry]:
@@ -163,7 +165,8 @@ class SessionParser:
 
     def _call(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
         arguments = block.get("input")
-        tool, call_id = _text(block.get("name")), _text(block.get("id"))
+        tool = _text(block.get("name"))
+        call_id = _text(block.get("id"))
         if not isinstance(arguments, dict) or record.type != "assistant":
             return None
         name = tool.lower().rpartition("__")[2]
@@ -179,7 +182,8 @@ class SessionParser:
     def _result(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
         if record.type != "user":
             return None
-        text, call_id = _content(block.get("content")), _text(block.get("tool_use_id"))
+        text = _content(block.get("content"))
+        call_id = _text(block.get("tool_use_id"))
         ok = block.get("is_error") is not True
         refused = record.result == "User rejected tool use" and not self._alone(record)
         if refused and (match := _REJECTED.search(text)):

@@ -72,11 +72,14 @@ def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[st
         text = (files.read(path) or b"").decode()
         return frontmatter.parse_toml(text), text
     except BadFile as error:
-        where, reason = f"{path.name}:{error.line}", str(error)
+        where = f"{path.name}:{error.line}"
+        reason = str(error)
     except UnicodeDecodeError as error:
-        where, reason = path.name, f"not UTF-8 at byte {error.start}"
+        where = path.name
+        reason = f"not UTF-8 at byte {error.start}"
     except (files.StoreError, OSError) as error:
-        where, reason = path.name, str(error)
+        where = path.name
+        reason = str(error)
     saved = last_good.protecting(layout, path)
     problems.append(Problem(where=where, what=reason, hint=fail_closed.STRICT if saved is None else fail_closed.KEPT))
     return (None, "") if saved is None else saved

@@ -53,7 +53,8 @@ def _whole(table: dict[str, Any], name: str) -> dict[str, Any]:
 
 def every(layout: Layout) -> tuple[list[CustomTool], list[Problem]]:
     """Return the usable tools, and the problems of the others."""
-    tools, problems = [], []
+    tools = []
+    problems = []
     for path in sorted(layout.custom_tools.glob("*.toml")):
         try:
             tools.append(load(layout, ids.check_name(path.stem, "tool")))

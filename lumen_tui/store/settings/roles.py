@@ -86,7 +86,8 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
             files_by_name[path.stem] = (path, "shipped")
     for path in sorted(layout.roles.glob("*.md")):
         files_by_name[path.stem] = (path, "hired")
-    roles, problems = [], []
+    roles = []
+    problems = []
     for path, source in files_by_name.values():
         try:
             roles.append(role := read_role_file(path, source))

@@ -246,7 +246,9 @@ class _Merged:
     """The merged content; the second call, for what was appended meanwhile, passes that through."""
 
     def __init__(self, old: list[tuple[bytes, bool]], mark: Callable[[bytes], Hashable], drop: set[Hashable]) -> None:
-        self._old, self._mark, self._drop = old, mark, drop
+        self._old = old
+        self._mark = mark
+        self._drop = drop
         self._through = False
 
     def blocks(self, blocks: Iterator[bytes]) -> Iterator[bytes]:

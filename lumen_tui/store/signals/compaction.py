@@ -152,7 +152,9 @@ class _Sorting:
     """Yields the lines that stay, archives the others; lines that came later, under the lock, stay."""
 
     def __init__(self, fates: bytearray, archive: _Archive, watch: Watch) -> None:
-        self._fates, self._archive, self._watch = fates, archive, watch
+        self._fates = fates
+        self._archive = archive
+        self._watch = watch
         self._at = 0
         self._through = False
 
@@ -189,7 +191,8 @@ class _Archive:
     """
 
     def __init__(self, path: Path, held: int, now: float) -> None:
-        self._path, self._held = path, held
+        self._path = path
+        self._held = held
         self._batch: list[bytes] = []
         self._size = self._unsynced = 0
         at = times.iso(now)
@@ -234,7 +237,8 @@ class _Archive:
         if self._batch:
             files.append(self._path, b"".join(self._batch), durable=False)
         self._unsynced += self._size
-        self._batch, self._size = [], 0
+        self._batch = []
+        self._size = 0
         if self._unsynced >= _SYNC:
             directories.make_durable(self._path)
             self._unsynced = 0

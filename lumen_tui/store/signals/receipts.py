@@ -60,7 +60,8 @@ def _all(layout: Layout) -> list[Receipt]:
 
 def orphans(layout: Layout) -> int:
     """Count the receipts whose signal does not exist."""
-    places, all_receipts = _Places(layout), _all(layout)
+    places = _Places(layout)
+    all_receipts = _all(layout)
     places.resolve(all_receipts)
     return sum(places.known[receipt.signal_id] is None for receipt in all_receipts)
 

@@ -67,7 +67,8 @@ class RetentionResult:
     """What becomes of each line of one open file."""
 
     def __init__(self, fd: int, lines: LineMap, fates: bytearray) -> None:
-        self.fd, self.fates = fd, fates
+        self.fd = fd
+        self.fates = fates
         self._lines = lines
 
     @property
@@ -107,7 +108,8 @@ def judge(layout: Layout, fd: int, rule: RetentionRule, now: float, watch: Watch
     """Decide the fate of every whole line of the open journal."""
     lines = LineMap(fd)
     judgement = _LineJudge(layout, ReadState(layout, fd, lines, now - rule.unread), rule, now)
-    fates, size = bytearray(), max(1, os.fstat(fd).st_size)
+    fates = bytearray()
+    size = max(1, os.fstat(fd).st_size)
     for offset, block in whole_blocks(fd):
         fates.extend(judgement.fates(read_signals(block), len(fates)))
         watch((offset + len(block)) / size)
@@ -124,8 +126,10 @@ class _LineJudge:
         units, _ = list_units(layout)
         self._units = {unit.id for unit in units if unit.status != "done"}
         self._lanes = {names.key(lane) for unit in units if (lane := unit.lane) and lanes.holders(layout, lane)}
-        self._state, self._floor = state, state.floor
-        self._read_before, self._unread_before = _moment(now - rule.read), _moment(now - rule.unread)
+        self._state = state
+        self._floor = state.floor
+        self._read_before = _moment(now - rule.read)
+        self._unread_before = _moment(now - rule.unread)
         self._fresh_from = _moment(now - rule.to_all)
 
     def fates(self, signals: Sequence[RetainedSignal | None], first: int) -> list[int]:

@@ -68,7 +68,9 @@ class SignalList(LazyRows[SignalRow]):
     """Signals of one moment, newest first; each is read from disk when it is shown."""
 
     def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
-        self._file, self._offsets, self._seen = file, offsets, seen
+        self._file = file
+        self._offsets = offsets
+        self._seen = seen
         self._end = end  # offset after the last of them
         self._size = len(seen)
 
@@ -86,7 +88,8 @@ class SignalList(LazyRows[SignalRow]):
         data = self._file.part(begin, offsets[last] if last < self._size else self._end).lower()
         places = []
         for ordinal in range(last - 1, first - 1, -1):
-            at, end = offsets[ordinal] - begin, offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
+            at = offsets[ordinal] - begin
+            end = offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
             if all(data.find(word, at, end) >= 0 for word in needles):
                 places.append(self._size - 1 - ordinal)
         return places

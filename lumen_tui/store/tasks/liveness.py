@@ -75,9 +75,11 @@ def _read_changes(task: TaskFiles, now: float, running: float) -> None:
         stamp = (os.stat(task.folder).st_mtime_ns, os.stat(task.folder / "spec.json").st_mtime_ns)
     except OSError:
         return
-    known, was_fresh = task.stamp, task.fresh
+    known = task.stamp
+    was_fresh = task.fresh
     if stamp != known or was_fresh:
-        task.stamp, task.fresh = stamp, now - max(stamp) / 1e9 < TICK
+        task.stamp = stamp
+        task.fresh = now - max(stamp) / 1e9 < TICK
         if known != (0, 0):
             _reread(task)
         _take_run(task, read_json(task.folder / "run.json", Run), now, running)
@@ -87,7 +89,8 @@ def _read_changes(task: TaskFiles, now: float, running: float) -> None:
     if size != task.events_size:
         task.events_size = size
         task.tail = tail_events(task.folder)
-        first, task.last_event = task.last_event == 0.0, times.epoch(task.tail[-1].at) if task.tail else 0.0
+        first = task.last_event == 0.0
+        task.last_event = times.epoch(task.tail[-1].at) if task.tail else 0.0
         task.heard = _heard(task, now, running) if first else running
 
 

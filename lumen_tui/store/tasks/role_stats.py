@@ -56,7 +56,9 @@ class RoleIndex:
     """The index of ended tasks, brought up to date. `most` bounds how many are read; `behind`: there are more."""
 
     def __init__(self, layout: Layout, now: float, most: int = 0) -> None:
-        self._layout, self._now, self._most = layout, now, most
+        self._layout = layout
+        self._now = now
+        self._most = most
         self.behind = False
         self.lasting = True  # whether the index is on disk; without that, a bounded one stays empty
         self.db = self._open()
@@ -99,21 +101,21 @@ class RoleIndex:
         return db
 
     def _take_in(self, db: sqlite3.Connection) -> None:
-        room = self._most or 1 << 60
+        remaining = self._most or 1 << 60
         changed = [(_LIVE, self._layout.tasks, 0), *self._changed_months(db)]
         for place, folder, stamp in changed:
-            gone, new = _difference(db, place, folder)
-            if not gone and not new:
+            removed, new = _difference(db, place, folder)
+            if not removed and not new:
                 _remember(db, place, stamp)
                 continue
             db.execute("BEGIN IMMEDIATE")
-            db.executemany("DELETE FROM tasks WHERE id = ? AND place = ?", [(name, place) for name in gone])
-            _add(db, place, folder, dict(list(new.items())[:room]))
-            if len(new) <= room:
+            db.executemany("DELETE FROM tasks WHERE id = ? AND place = ?", [(name, place) for name in removed])
+            _add(db, place, folder, dict(list(new.items())[:remaining]))
+            if len(new) <= remaining:
                 _remember(db, place, stamp)
             db.execute("COMMIT")
-            room -= len(new)
-            if room < 0:
+            remaining -= len(new)
+            if remaining < 0:
                 self.behind = True
                 return
 
@@ -199,9 +201,11 @@ def _add(db: sqlite3.Connection, place: str, folder: Path, new: dict[str, int]) 
 def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
     """Return the row of a task. One that cannot be read has no role, so that it is not read again each time."""
     try:
-        spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
+        spec = read_spec(folder)
+        ended = read_json(folder / "exit.json", Exit)
     except (DamagedTask, files.StoreError, OSError):
-        spec, ended = Spec(id=name, objective="", role=""), None
+        spec = Spec(id=name, objective="", role="")
+        ended = None
     ended = ended or Exit(task_id=name, status="lost", finished_at="")
     used = ended.usage
     return (
@@ -264,7 +268,8 @@ class Proposals:
         mark = self._mark(tasks)
         behind = mark != self._seen and self._look(now)
         if not behind:
-            self._looked, self._seen = tasks.revision, mark
+            self._looked = tasks.revision
+            self._seen = mark
         return behind
 
     def _mark(self, tasks: TaskIndex) -> object:

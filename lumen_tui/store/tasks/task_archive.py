@@ -70,7 +70,8 @@ class ArchiveIndex:
                 task = TaskFiles(folder, read_spec(folder))
             except (DamagedTask, files.StoreError, OSError):
                 return None
-            task.run, task.exit = read_json(folder / "run.json", Run), read_json(folder / "exit.json", Exit)
+            task.run = read_json(folder / "run.json", Run)
+            task.exit = read_json(folder / "exit.json", Exit)
             status = Status(task.exit.status) if task.exit else Status.LOST
             if len(self._cache) > 500:
                 self._cache.clear()
@@ -90,7 +91,9 @@ class TaskList(Sequence[TaskView]):
     """Live tasks, then the archive, newest first; archived ones are read when shown."""
 
     def __init__(self, live: list[TaskView], archive: ArchiveIndex) -> None:
-        self._live, self._archive, self._folders = live, archive, archive.rows()
+        self._live = live
+        self._archive = archive
+        self._folders = archive.rows()
 
     def __len__(self) -> int:
         return len(self._live) + len(self._folders)

@@ -22,7 +22,8 @@ class TaskIndex:
 
     def __init__(self, layout: Layout, *, at_once: int = 0) -> None:
         """`at_once` is how many new tasks are read in one refresh, those that may be alive first; 0 for all."""
-        self._layout, self._at_once = layout, at_once
+        self._layout = layout
+        self._at_once = at_once
         self._live: dict[str, TaskFiles] = {}
         self._unread: dict[str, None] = {}
         self._folder_stamp = -1

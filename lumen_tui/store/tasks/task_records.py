@@ -98,7 +98,8 @@ class TaskFiles:
     """What is known of one live task, and the evidence it was read from."""
 
     def __init__(self, folder: Path, spec: Spec) -> None:
-        self.folder, self.spec = folder, spec
+        self.folder = folder
+        self.spec = spec
         self.stamp: tuple[int, int] = (0, 0)  # of the folder and of spec.json
         self.fresh = True  # whether the stamp is too recent to tell two changes apart
         self.events_size = -1
@@ -132,7 +133,8 @@ class TaskFiles:
 
 def make_view(task: TaskFiles, status: Status, *, archived: bool = False, reason: str = "") -> TaskView:
     """Return the task as the operator sees it; `reason` explains the status of one that has not ended."""
-    ended, run = task.exit, task.run
+    ended = task.exit
+    run = task.run
     return TaskView(
         spec=task.spec,
         status=status,

@@ -125,8 +125,10 @@ def change(root: files.StrPath, session_id: str, edit: Callable[[SessionView], R
         before = read(root, session_id)
         if before is None:
             return None
-        was_over, record = bool(before.ended_at), {**raw(root, session_id), **edit(before)}
-        ends, open_path = bool(record.get("ended_at")), path(root, session_id)
+        was_over = bool(before.ended_at)
+        record = {**raw(root, session_id), **edit(before)}
+        ends = bool(record.get("ended_at"))
+        open_path = path(root, session_id)
         if not os.path.exists(open_path):
             directories.move(path(root, session_id, ended=True), open_path)
         files.replace(open_path, encode(record))

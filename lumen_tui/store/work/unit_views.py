@@ -24,7 +24,8 @@ def present(fields: dict[str, Any]) -> dict[str, Any]:
     Earlier files have the node's id under `discovered_in` and the work unit under `found_during`.
     """
     renamed = dict(fields)
-    found_during, discovered_in = renamed.pop("found_during", None), renamed.get("discovered_in")
+    found_during = renamed.pop("found_during", None)
+    discovered_in = renamed.get("discovered_in")
     if isinstance(discovered_in, str) and discovered_in and not ids.is_wu(discovered_in):
         renamed.setdefault("discovery", renamed.pop("discovered_in"))
     if found_during is not None:

@@ -48,7 +48,8 @@ def unit_files(layout: Layout) -> list[Path]:
 
 def list_units(layout: Layout) -> tuple[list[WorkUnit], list[Problem]]:
     """Return all work units by number, and the problems of unreadable files."""
-    units, problems = [], []
+    units = []
+    problems = []
     for path in layout.work.glob("WU-*.md"):
         try:
             if unit := read_unit(layout, path.stem):
