@@ -116,11 +116,15 @@ def _new(whole: dict[str, Any], agent: dict[str, Any]) -> AgentFile:
     passages = [*_passages(whole), *_passages(agent), *_files(whole)]
     messages, empty = read_messages(_list(agent, "messages", "message"))
     return AgentFile(
-        name=text_of(agent, "name"), shape="new", description=text_of(agent, "description"),
-        blocks=_blocks([*chosen, *_list(agent, "memory_blocks", "block")]), messages=messages,
-        passages=tuple(passages), tools=(*named, *_names(agent, "tools")),
+        name=text_of(agent, "name"),
+        shape="new",
+        description=text_of(agent, "description"),
+        blocks=_blocks([*chosen, *_list(agent, "memory_blocks", "block")]),
+        messages=messages,
+        passages=tuple(passages),
+        tools=(*named, *_names(agent, "tools")),
         left_out=tuple(_left(whole, agent, empty)),
-    )  # fmt: skip
+    )
 
 
 def _old(agent: dict[str, Any]) -> AgentFile:
@@ -130,10 +134,15 @@ def _old(agent: dict[str, Any]) -> AgentFile:
     tools = [text_of(tool, "name") for tool in _list(agent, "tools", "tool")]
     messages, empty = read_messages(_list(agent, "messages", "message"))
     return AgentFile(
-        name=text_of(agent, "name"), shape="old", description=text_of(agent, "description"),
-        blocks=_blocks(_list(agent, "core_memory", "block")), messages=messages,
-        passages=tuple(_passages(agent)), tools=tuple(filter(None, tools)), left_out=tuple(_left({}, agent, empty)),
-    )  # fmt: skip
+        name=text_of(agent, "name"),
+        shape="old",
+        description=text_of(agent, "description"),
+        blocks=_blocks(_list(agent, "core_memory", "block")),
+        messages=messages,
+        passages=tuple(_passages(agent)),
+        tools=tuple(filter(None, tools)),
+        left_out=tuple(_left({}, agent, empty)),
+    )
 
 
 def _list(table: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:

@@ -154,14 +154,25 @@ def stats(name: str, samples: Iterable[Sample], now: float) -> Stats:
     seconds = [sample.seconds for sample in tried if sample.seconds > 0]
     usd = [sample.usd for sample in tried]
     return Stats(
-        name=name, tasks=len(ordered), done=done, failed=len(tried) - done, cancelled=len(ordered) - len(tried),
-        rate=done / len(tried) if tried else None, low=low, high=high, median=quantile(seconds, 0.5),
-        p95=quantile(seconds, 0.95), tokens=sum(sample.tokens for sample in ordered),
+        name=name,
+        tasks=len(ordered),
+        done=done,
+        failed=len(tried) - done,
+        cancelled=len(ordered) - len(tried),
+        rate=done / len(tried) if tried else None,
+        low=low,
+        high=high,
+        median=quantile(seconds, 0.5),
+        p95=quantile(seconds, 0.95),
+        tokens=sum(sample.tokens for sample in ordered),
         usd=math.fsum(sample.usd for sample in ordered),
-        usd_median=quantile(usd, 0.5), usd_p95=quantile(usd, 0.95), retries=sum(_again(sample) for sample in ordered),
-        last_used=ordered[-1].finished if ordered else 0.0, weeks=_weeks(tried, now),
+        usd_median=quantile(usd, 0.5),
+        usd_p95=quantile(usd, 0.95),
+        retries=sum(_again(sample) for sample in ordered),
+        last_used=ordered[-1].finished if ordered else 0.0,
+        weeks=_weeks(tried, now),
         latest=tuple(sample.good for sample in tried[-LATEST:]),
-    )  # fmt: skip
+    )
 
 
 def _again(sample: Sample) -> int:

@@ -120,9 +120,7 @@ def call_hash(tool: str, arguments: dict[str, Any]) -> str:
     return hashlib.sha256(canonical(tool, arguments)).hexdigest()
 
 
-def allows(
-    rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "", unwalled: bool = False
-) -> bool:  # fmt: skip
+def allows(rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "", unwalled: bool = False) -> bool:
     """Return whether the rule covers the call. What was allowed inside a sandbox is not allowed without one.
 
     A pattern of a command is the whole command, or its beginning where it ends in ` *`, and then the rest must not

@@ -44,19 +44,37 @@ def new_id(key: str = "") -> str:
 
 
 def passage(
-    text: str, *, by: str, now: float, tags: tuple[str, ...] = (), importance: float = USUAL,
-    kind: str = "semantic", source: str = "", trust: str = "person", wu_id: str = "", lane: str = "",
-    session_id: str = "", task_id: str = "", key: str = "",
-) -> Passage:  # fmt: skip
+    text: str,
+    *,
+    by: str,
+    now: float,
+    tags: tuple[str, ...] = (),
+    importance: float = USUAL,
+    kind: str = "semantic",
+    source: str = "",
+    trust: str = "person",
+    wu_id: str = "",
+    lane: str = "",
+    session_id: str = "",
+    task_id: str = "",
+    key: str = "",
+) -> Passage:
     """Return a new note, checked. ValueError (BadId is one) says what to write instead."""
     return Passage(
-        id=new_id(key), content=_prose(text), created_at=times.iso(now), kind=_one_of(kind, KINDS, "kind"),
-        tags=_labels(tags), importance=_share(importance), source=" ".join(source.split())[:400],
-        trust=_one_of(trust, TRUSTS, "trust"), created_by=ids.check_label(by, "author"),
-        wu_id=ids.check_wu(wu_id.upper()) if wu_id else "", lane=ids.check_label(lane, "lane") if lane else "",
+        id=new_id(key),
+        content=_prose(text),
+        created_at=times.iso(now),
+        kind=_one_of(kind, KINDS, "kind"),
+        tags=_labels(tags),
+        importance=_share(importance),
+        source=" ".join(source.split())[:400],
+        trust=_one_of(trust, TRUSTS, "trust"),
+        created_by=ids.check_label(by, "author"),
+        wu_id=ids.check_wu(wu_id.upper()) if wu_id else "",
+        lane=ids.check_label(lane, "lane") if lane else "",
         session_id=ids.check_file_name(session_id, "session id") if session_id else "",
         task_id=ids.check_name(task_id, "task id") if task_id else "",
-    )  # fmt: skip
+    )
 
 
 def _prose(text: str) -> str:

@@ -104,9 +104,10 @@ def sift(needs: Iterable[Attention], dismissed: frozenset[str], day: str, now: f
         tuple(item for item in items if item.target not in dismissed and item.target not in off),
         tuple(
             msgspec.structs.replace(item, until=off[item.target])
-            for item in items if item.target not in dismissed and item.target in off
+            for item in items
+            if item.target not in dismissed and item.target in off
         ),
-    )  # fmt: skip
+    )
 
 
 def until_tomorrow(target: str, day: str) -> str:

@@ -157,9 +157,7 @@ def as_block(step: Step | None, name: str, text: str = "") -> Block:
     if step is None or step.how == "removed":
         number = step.step if step else 0
         return Block(name, fields=Fields(description=STANDARD.get(name, "")), step=number, how=step.how if step else "")
-    return Block(
-        name, text, step.fields, step.step, step.at, step.by, step.how, step.trust, step.source, step.note
-    )  # fmt: skip
+    return Block(name, text, step.fields, step.step, step.at, step.by, step.how, step.trust, step.source, step.note)
 
 
 def difference(before: str, after: str, old: str, new: str) -> str:

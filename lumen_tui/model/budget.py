@@ -188,8 +188,9 @@ def share_that_fits(cap: Cap, most: Amount, least: Amount) -> float:
     """
     gone, share = cap.spent.plus(cap.held), 1.0
     for used, limit, low, high in (
-        (gone.tokens, cap.limit.tokens, least.tokens, most.tokens), (gone.usd, cap.limit.usd, least.usd, most.usd),
-    ):  # fmt: skip
+        (gone.tokens, cap.limit.tokens, least.tokens, most.tokens),
+        (gone.usd, cap.limit.usd, least.usd, most.usd),
+    ):
         if limit and used + high > limit + _CENT:
             share = min(share, (limit + _CENT - used - low) / (high - low) if high > low else -1.0)
     return share if cap.own or not cap.held or share == 1.0 else -1.0
@@ -279,12 +280,24 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
         if not any(sentence.startswith(_about(reason)) for sentence in reasons)
     ]
     return SpendView(
-        usd=cap.spent.usd, usd_cap=cap.limit.usd, tokens=cap.spent.tokens, tokens_cap=cap.limit.tokens,
-        seconds=cap.spent.seconds, seconds_cap=cap.limit.seconds, held_usd=cap.held.usd, held_tokens=cap.held.tokens,
-        day=day, reached_at=when if when <= day_ends(now, config.day_starts) else 0.0, waiting=len(waits),
-        warned="; ".join(warned), full=full.pop("", ""), full_roles=full, closed=cap.closed,
-        unknown_usd=cap.unknown.usd, unknown_tokens=cap.unknown.tokens,
-    )  # fmt: skip
+        usd=cap.spent.usd,
+        usd_cap=cap.limit.usd,
+        tokens=cap.spent.tokens,
+        tokens_cap=cap.limit.tokens,
+        seconds=cap.spent.seconds,
+        seconds_cap=cap.limit.seconds,
+        held_usd=cap.held.usd,
+        held_tokens=cap.held.tokens,
+        day=day,
+        reached_at=when if when <= day_ends(now, config.day_starts) else 0.0,
+        waiting=len(waits),
+        warned="; ".join(warned),
+        full=full.pop("", ""),
+        full_roles=full,
+        closed=cap.closed,
+        unknown_usd=cap.unknown.usd,
+        unknown_tokens=cap.unknown.tokens,
+    )
 
 
 def _about(warning: str) -> tuple[str, ...]:

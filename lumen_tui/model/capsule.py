@@ -99,10 +99,16 @@ def assemble(
     listed = Part("claims", tuple(one_line(entry, 2 * _ENTRY) for entry in claims.listed))
     whole = [part for part in (*marked, listed) if part.entries]
     capsule = Capsule(
-        loop=loop, written_at=times.iso(now), budget=max(LEAST, budget), first_loop=loops[0], last_loop=loops[1],
-        claims=claims.count, stalest_id=claims.stalest_id, stalest=one_line(claims.stalest, 100),
+        loop=loop,
+        written_at=times.iso(now),
+        budget=max(LEAST, budget),
+        first_loop=loops[0],
+        last_loop=loops[1],
+        claims=claims.count,
+        stalest_id=claims.stalest_id,
+        stalest=one_line(claims.stalest, 100),
         confirmed_at=times.iso(claims.confirmed) if claims.confirmed else "",
-    )  # fmt: skip
+    )
     return _filled(capsule, whole)
 
 

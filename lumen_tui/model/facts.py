@@ -141,16 +141,31 @@ def fact_of(node: Node) -> Fact | None:
     probes = tuple(probe for probe in meta.probes[:MOST_PROBES] if probe.kind in KINDS)
     became = node.metadata.get("superseded_by")
     return Fact(
-        node.id, node.content, meta.class_ if meta.class_ in SPANS else "steady", meta.source, probes,
-        node.created, node.created_by, node.status, node.wu_id, meta.supersedes,
-        became if isinstance(became, str) else "", meta.was, meta.observation,
-    )  # fmt: skip
+        node.id,
+        node.content,
+        meta.class_ if meta.class_ in SPANS else "steady",
+        meta.source,
+        probes,
+        node.created,
+        node.created_by,
+        node.status,
+        node.wu_id,
+        meta.supersedes,
+        became if isinstance(became, str) else "",
+        meta.was,
+        meta.observation,
+    )
 
 
 def metadata(
-    span_class: str, source: str, probes: tuple[Probe, ...], *, supersedes: str = "", was: str = "",
+    span_class: str,
+    source: str,
+    probes: tuple[Probe, ...],
+    *,
+    supersedes: str = "",
+    was: str = "",
     observation: str = "",
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the value of `metadata.fact`."""
     if span_class not in SPANS:
         raise ValueError(f"class {span_class!r} is unknown: one of {', '.join(SPANS)} (3, 30 and 180 days)")

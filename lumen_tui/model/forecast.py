@@ -36,11 +36,9 @@ def forecast(rows: Iterable[Aging], rule: DecayRule, at: float) -> list[Fate]:
     """Return the fate of each row, the soonest to be archived first."""
     limit = due_before(rule, at)
     return [
-        Fate(
-            node_id, touched, decay.score(at - touched, rule), decay.fades_at(touched, rule), touched < limit
-        )
+        Fate(node_id, touched, decay.score(at - touched, rule), decay.fades_at(touched, rule), touched < limit)
         for node_id, touched in sorted(rows, key=lambda row: row[1])
-    ]  # fmt: skip
+    ]
 
 
 def check_rule(half_life_days: float, threshold: float) -> DecayRule:

@@ -39,7 +39,7 @@ def _ages(beat: Heartbeat, now: float, clocks: Clocks | None) -> _Ages:
 
 def derive_engine(
     *, lock_held: bool, heartbeat: Heartbeat | None, process_state: str, now: float, clocks: Clocks | None = None
-) -> EngineView:  # fmt: skip
+) -> EngineView:
     """Return what can be said of the engine at `now`.
 
     `process_state` is the letter of proc(5) of the pid in the heartbeat, empty where there is none.

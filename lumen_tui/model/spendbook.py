@@ -68,9 +68,11 @@ class Amount(Struct, frozen=True, omit_defaults=True):
     def plus(self, other: Amount, sign: int = 1) -> Amount:
         """Return the sum; with `sign` -1 the difference."""
         return Amount(
-            self.tokens + sign * other.tokens, self.usd + sign * other.usd,
-            self.seconds + sign * other.seconds, self.calls + sign * other.calls,
-        )  # fmt: skip
+            self.tokens + sign * other.tokens,
+            self.usd + sign * other.usd,
+            self.seconds + sign * other.seconds,
+            self.calls + sign * other.calls,
+        )
 
     def __bool__(self) -> bool:
         return bool(self.tokens or self.usd or self.seconds or self.calls)
@@ -139,9 +141,8 @@ class Book(Struct, omit_defaults=True):
         late, tasks_late = days[-_DAYS_KEPT:][0], days[-_TASK_DAYS_KEPT:][0]
         self.days = {day: total for day, total in self.days.items() if day >= late}
         self.parts = {
-            key: totals for key, totals in self.parts.items()
-            if key >= (tasks_late if key.endswith(" task") else late)
-        }  # fmt: skip
+            key: totals for key, totals in self.parts.items() if key >= (tasks_late if key.endswith(" task") else late)
+        }
         self.slots = _last(self.slots, _SLOTS_KEPT)
         self.tasks = _last(self.tasks, _TASKS_KEPT)
         self.waited = {task: seconds for task, seconds in self.waited.items() if task in self.tasks}

@@ -78,16 +78,25 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
     seen = budget.view(book, config, now)
     last_day = budget.pace(book, now, times.DAY)
     return SpendReport(
-        day=day, ends_at=budget.day_ends(now, config.day_starts), caps=(cap, *_role_caps(book, config, day)),
-        roles=_shares(book, day, "role"), models=_shares(book, day, "model"), tasks=_shares(book, day, "task")[:_TASKS],
-        hours=hours(book, now), hour=budget.pace(book, now),
+        day=day,
+        ends_at=budget.day_ends(now, config.day_starts),
+        caps=(cap, *_role_caps(book, config, day)),
+        roles=_shares(book, day, "role"),
+        models=_shares(book, day, "model"),
+        tasks=_shares(book, day, "task")[:_TASKS],
+        hours=hours(book, now),
+        hour=budget.pace(book, now),
         reached_at=budget.reaches(cap, budget.pace(book, now), now),
         reached_at_day_pace=budget.reaches(cap, last_day, now, times.DAY),
-        held=_held(book.open.values()), waiting=_held(wait for wait in book.waits.values() if wait.day == day),
+        held=_held(book.open.values()),
+        waiting=_held(wait for wait in book.waits.values() if wait.day == day),
         unknown=_held(lost for lost in book.lost.values() if lost.day == day),
         grants=tuple(_grant(grant) for grant in book.grants.values() if grant.day == day),
-        warned=seen.warned, full="; ".join(seen.reached), killed=killed, paused=paused,
-    )  # fmt: skip
+        warned=seen.warned,
+        full="; ".join(seen.reached),
+        killed=killed,
+        paused=paused,
+    )
 
 
 def hours(book: Book, now: float, count: int = HOURS) -> tuple[Amount, ...]:
@@ -114,14 +123,27 @@ def _shares(book: Book, day: str, kind: str) -> tuple[Share, ...]:
 
 def _held(entries: Iterable[Entry]) -> tuple[Held, ...]:
     return tuple(
-        Held(one_line(entry.task, 64), one_line(entry.role, 64), one_line(entry.model, 100), entry.tokens, entry.usd,
-             times.epoch(entry.at), one_line(entry.text))
+        Held(
+            one_line(entry.task, 64),
+            one_line(entry.role, 64),
+            one_line(entry.model, 100),
+            entry.tokens,
+            entry.usd,
+            times.epoch(entry.at),
+            one_line(entry.text),
+        )
         for entry in entries
-    )  # fmt: skip
+    )
 
 
 def _grant(entry: Entry) -> Grant:
     return Grant(
-        entry.id, one_line(entry.by, 60), entry.at, entry.tokens, entry.usd, entry.seconds, one_line(entry.role, 64),
+        entry.id,
+        one_line(entry.by, 60),
+        entry.at,
+        entry.tokens,
+        entry.usd,
+        entry.seconds,
+        one_line(entry.role, 64),
         one_line(entry.text),
-    )  # fmt: skip
+    )

@@ -76,11 +76,14 @@ def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
     taken = [node for node in candidates if id(node) not in needed and not _must_stay(node)]
     sources = tuple(str(node["id"]) for node in _by_age([*closed, *parts.sessions]))
     return Draft(
-        node_id=_id_for(content, sources), content=content, sources=sources,
+        node_id=_id_for(content, sources),
+        content=content,
+        sources=sources,
         taken=tuple(str(node["id"]) for node in taken),
         still_open=tuple(str(node["id"]) for node in [*parts.open, *parts.pending]),
-        earlier=tuple(str(node["id"]) for node in parts.summaries), left_out=parts.sensitive,
-    )  # fmt: skip
+        earlier=tuple(str(node["id"]) for node in parts.summaries),
+        left_out=parts.sensitive,
+    )
 
 
 def _id_for(content: str, sources: Sequence[str]) -> str:
