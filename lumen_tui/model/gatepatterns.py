@@ -10,66 +10,62 @@ _RULES = (
 )
 _PERSON = r"(?:user|operator|person|human|owner|admin)"
 _SECRETS = (
-    r"(?:secrets?|tokens?|passwords?|passwd|private keys?|api[ _-]?keys?|credentials?|cookies?|\.env\b|\.ssh\b|id_rsa"
-    r"|id_ed25519|\.aws\b|\.netrc|/etc/(?:passwd|shadow)|environment variables|env vars|keychain)"
+    r"(?:secrets?|tokens?|passwords?|passwd|private keys?|api[ _-]?keys?|credentials?|cookies?|\.env\b|\.ssh\b"
+    r"|id_rsa|id_ed25519|\.aws\b|\.netrc|/etc/(?:passwd|shadow)|environment variables|env vars|keychain)"
 )
 _NOT = r"(?:never|not|don't|dont|cannot|can't|no) (?:\S+ ){0,2}$"
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("it overrides instructions", (
         rf"\b(?:ignore|disregard|forget|override|overrule|bypass|circumvent|supersede|drop)\b[^.]{{0,60}}\b{_RULES}"
-        r"|\byou are now\b|\bfrom here on you are\b|\bact as (?:if |though )?(?:you|root|admin|an? (?:unrestricted|un"
-        r"filtered))|\bdeveloper mode\b|\bjailbreak|\bdo anything now\b|\bnew (?:system prompt|ins"
-        r"tructions?:|instructions? (?:for|from))"
-        r"|\bsystem prompt\b|\bremember (?:that )?you (?:must|have to|are (?:required|obliged|allowed))\b"
-        rf"|\b(?:previous|prior|above|earlier) {_RULES}\b[^.]{{0,30}}\b(?:void|invalid|obsolete|cancelled|no longer)")),
+        r"|\byou are now\b|\bfrom here on you are\b|\bact as (?:if |though )?(?:you|root|admin|an? (?:unrestricted"
+        r"|unfiltered))|\bdeveloper mode\b|\bjailbreak|\bdo anything now\b|\bnew (?:system prompt|instructions?:"
+        r"|instructions? (?:for|from))|\bsystem prompt\b|\bremember (?:that )?you (?:must|have to|are (?:required"
+        rf"|obliged|allowed))\b|\b(?:previous|prior|above|earlier) {_RULES}\b[^.]{{0,30}}\b(?:void|invalid|obsolete"
+        r"|cancelled|no longer)")),
     ("it works around the person", (
-        rf"\b(?:do not|don't|dont|never|without) (?:tell|telling|inform|informing|ask|asking|notify|notifying|alert|war"
-        rf"n|warning|show|showing)\w* (?:the |your |any |a )?{_PERSON}|\b(?:hide|conceal|keep) (?:\S+ ){{0,6}}(?:from|s"
-        rf"ecret from) (?:the |your )?{_PERSON}|\bwithout (?:(?:any|the|their|asking for) )?(?:approval|permission|cons"
-        r"ent|confirmation)\b|\b(?:auto|always)[ -]?(?:approve|accept|allow|grant)\w*\b[^.]{0,40}\b(?:all|every|any|eve"
-        r"rything|request|call|tool)|\b(?:disable|turn off|switch off|deactivate|remove|skip|bypass"
-        r"|evade)\b[^.]{0,30}\b"
-        r"(?:sandbox|approvals?|gate|safety|guards?|guardrails?|firewall|audit|logging|verification|validation|monitor"
-        r"ing|permission checks?|budget)\b")),
+        r"\b(?:do not|don't|dont|never|without) (?:tell|telling|inform|informing|ask|asking|notify|notifying|alert"
+        rf"|warn|warning|show|showing)\w* (?:the |your |any |a )?{_PERSON}|\b(?:hide|conceal"
+        rf"|keep) (?:\S+ ){{0,6}}(?:from|secret from) (?:the |your )?{_PERSON}|\bwithout (?:(?:any|the|their"
+        r"|asking for) )?(?:approval|permission|consent|confirmation)\b|\b(?:auto|always)[ -]?(?:approve|accept"
+        rf"|allow|grant)\w*\b[^.]{{0,40}}\b(?:all|every|any|everything|request|call|tool)|\b(?:disable|turn off"
+        rf"|switch off|deactivate|remove|skip|bypass|evade)\b[^.]{{0,30}}\b(?:sandbox|approvals?|gate|safety"
+        r"|guards?|guardrails?|firewall|audit|logging|verification|validation|monitoring|permission checks?"
+        r"|budget)\b")),
     ("it looks like a system message", (
-        r"</?(?:system|assistant|user|human|system-reminder|instructions?|tool_result|tool_use|function_calls?|invoke|a"
-        r"dmin|important|material|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
-        r"|<<sys>>|\[(?:s"
-        r"ystem|admin|assistant)\]|^(?:#+ ?)?(?:system|assistant|human|developer) ?:|\b(?:begin|end) (?:of )?(?:system|"
-        r"instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
+        r"</?(?:system|assistant|user|human|system-reminder|instructions?|tool_result|tool_use|function_calls?"
+        r"|invoke|admin|important|material|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
+        r"|<<sys>>|\[(?:system|admin|assistant)\]|^(?:#+ ?)?(?:system|assistant|human|developer) ?:|\b(?:begin"
+        r"|end) (?:of )?(?:system|instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
     ("it sends data away", (
-        r"\b(?:curl|wget|nc|ncat|netcat|http|https|fetch)\b[^.]{0,20}.{0,120}?(?:\s(?:-d|-F|-T|--data\S*"
-        r"|--form|--upload\S*"
-        r"|--post-\S+|-X (?:POST|PUT))\b|[=\s]@[~/.\w])|\b(?:curl|wget)\b.{0,150}\|\s*(?:sudo )?(?:ba|z"
-        r"|da)?sh\b|\|\s*(?"
-        r":nc|ncat|netcat|curl|telnet)\b|/dev/(?:tcp|udp)/|\b(?:scp|rsync|sftp|ftp)\b.{0,80}\s\S+@?[\w.-]+:\S*|\b(?:we"
-        r"bhook\.site|requestbin|ngrok|pastebin\.com|transfer\.sh|burpcollaborator|oast\.|interactsh|pipedream)|\bbase6"
-        r"4\b.{0,40}\||\beval\b.{0,20}\$\(|\b(?:ba)?sh -c .{0,20}\$\(curl|\bpython\d? -c .{0,80}(?:urlopen|requests|soc"
-        r"ket)|!\[[^\]]*\]\(https?:")),
+        r"\b(?:curl|wget|nc|ncat|netcat|http|https|fetch)\b[^.]{0,20}.{0,120}?(?:\s(?:-d|-F|-T|--data\S*|--form"
+        r"|--upload\S*|--post-\S+|-X (?:POST|PUT))\b|[=\s]@[~/.\w])|\b(?:curl|wget)\b.{0,150}\|\s*(?:sudo )?(?:ba"
+        r"|z|da)?sh\b|\|\s*(?:nc|ncat|netcat|curl|telnet)\b|/dev/(?:tcp|udp)/|\b(?:scp|rsync|sftp"
+        r"|ftp)\b.{0,80}\s\S+@?[\w.-]+:\S*|\b(?:webhook\.site|requestbin|ngrok|pastebin\.com|transfer\.sh"
+        r"|burpcollaborator|oast\.|interactsh|pipedream)|\bbase64\b.{0,40}\||\beval\b.{0,20}\$\("
+        r"|\b(?:ba)?sh -c .{0,20}\$\(curl|\bpython\d? -c .{0,80}(?:urlopen|requests|socket)|!\[[^\]]*\]\(https?:")),
     ("it reads secrets out", (
-        rf"\b(?:cat|less|head|tail|print|printenv|echo|dump|reveal|read out|show me)\b.{{0,40}}{_SECRETS}"
-        r"|\benv \||\bprintenv\b|\$\{?(?:[A-Z0-9]+_)*(?:key|token|secret|password)\b")),
+        rf"\b(?:cat|less|head|tail|print|printenv|echo|dump|reveal|read out|show me)\b.{{0,40}}{_SECRETS}|\benv \|"
+        rf"|\bprintenv\b|\$\{{?(?:[A-Z0-9]+_)*(?:key|token|secret|password)\b")),
     ("it destroys or opens things up", (
         r"\brm -(?:rf|fr|r -f|f -r)\w* (?:--no-preserve-root )?(?:/|~|\$home|\*|\.\.)|\bmkfs\b"
-        r"|\bdd if=.{0,60} of=/dev/|:"
-        r"\(\) ?\{|\bchmod (?:-r )?(?:0?777|a\+rwx)\b|\bgit push (?:\S+ ){0,3}(?:--force"
-        r"|-f)\b.{0,30}\b(?:main|master)\b"
-        r"|\bdrop (?:table|database)\b|\bshutdown -|> ?/dev/sd[a-z]|\bauthorized_keys\b|\bsudoers\b|\bcrontab -|\bnopas"
-        r"swd\b|\bhistory -c\b|\bset \+o history\b|--dangerously-\S+|--no-verify\b")),
+        r"|\bdd if=.{0,60} of=/dev/|:\(\) ?\{|\bchmod (?:-r )?(?:0?777|a\+rwx)\b"
+        r"|\bgit push (?:\S+ ){0,3}(?:--force|-f)\b.{0,30}\b(?:main|master)\b|\bdrop (?:table|database)\b"
+        r"|\bshutdown -|> ?/dev/sd[a-z]|\bauthorized_keys\b|\bsudoers\b|\bcrontab -|\bnopasswd\b|\bhistory -c\b"
+        r"|\bset \+o history\b|--dangerously-\S+|--no-verify\b")),
     ("a secret in a URL", (
-        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@|[?&](?:token|key|api_?key|access_token"
-        r"|auth|passwor"
-        r"d|secret|sig)=[^\s&]{4,}")),
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@|[?&](?:token|key|api_?key|access_token|auth"
+        r"|password|secret|sig)=[^\s&]{4,}")),
     ("a secret", (
-        r"\b(?:password|passwd|passphrase|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token|private k"
-        r"ey)\b ?(?:is|=|:|==) ?[\"'`]?(?=\S*[\d!@#$%^&*_-])[^\s\"'`]{6,}")),
+        r"\b(?:password|passwd|passphrase|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token"
+        r"|private key)\b ?(?:is|=|:|==) ?[\"'`]?(?=\S*[\d!@#$%^&*_-])[^\s\"'`]{6,}")),
 )  # fmt: skip
 _COMPILED = tuple((why, re.compile(pattern, re.I)) for why, pattern in _PATTERNS)
 _SENDS = re.compile(
-    rf"(?P<lead>(?:\S+ ){{0,4}})\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|publish|copy|share|"
-    rf"report|submit)\w*\b[^.]{{0,60}}{_SECRETS}", re.I,
-)  # fmt: skip
+    rf"(?P<lead>(?:\S+ ){{0,4}})\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|publish|copy"
+    rf"|share|report|submit)\w*\b[^.]{{0,60}}{_SECRETS}",
+    re.I,
+)
 _APART = re.compile(r"(?:\b\w[ .\-_*]){6,}\w\b")
 _BLOB = re.compile(
     r"(?:[A-Za-z0-9+]{60,}={0,2}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){6,}|(?:&#x?[0-9a-f]+;){4,})", re.I
