@@ -15,8 +15,8 @@ from lumen_tui.storage import files
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.roles.diff import difference
 from lumen_tui.tui.screens.roles.form import RoleForm
+from lumen_tui.tui.screens.roles.hire import difference
 from lumen_tui.tui.screens.roles.screen import RolesScreen
 
 

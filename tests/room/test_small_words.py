@@ -20,7 +20,7 @@ from lumen_tui.tui import theme
 from lumen_tui.tui.kit.footer import squeezed
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.screens.audit.journal_screen import DeedRows
-from lumen_tui.tui.screens.budget.view import page
+from lumen_tui.tui.screens.budget.screen import page
 from lumen_tui.tui.screens.relays.screen import RelayRows
 
 NOW = 1_800_000_000.0

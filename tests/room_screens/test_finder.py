@@ -6,8 +6,7 @@ import pytest
 
 from lumen_tui.tui.commands import COMMANDS, RoomCommand
 from lumen_tui.tui.kit.finder import ranked
-from lumen_tui.tui.screens.help.palette import Palette
-from lumen_tui.tui.screens.help.screen import HelpScreen
+from lumen_tui.tui.screens.help.screen import HelpScreen, Palette
 
 
 def refuse_tasks(command: RoomCommand) -> str:

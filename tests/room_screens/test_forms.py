@@ -18,9 +18,9 @@ from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.budget.caps import caps_of, caps_typed
 from lumen_tui.tui.screens.budget.form import RaiseForm
 from lumen_tui.tui.screens.discoveries.promote_form import PromoteForm
-from lumen_tui.tui.screens.engine.quit_ask import QuitAsk
+from lumen_tui.tui.screens.engine.forms import QuitAsk
 from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.signals.form import SignalForm
+from lumen_tui.tui.screens.signals.screen import SignalForm
 from lumen_tui.tui.screens.tasks.form import TaskForm
 
 ROLES = (

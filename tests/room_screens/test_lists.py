@@ -14,7 +14,7 @@ from lumen_tui.tui.screens.attention.screen import AttentionScreen
 from lumen_tui.tui.screens.engine.log_screen import LogScreen
 from lumen_tui.tui.screens.engine.problems_screen import ProblemsScreen
 from lumen_tui.tui.screens.memory.node_detail import NodeDetail
-from lumen_tui.tui.screens.signals.detail import SignalDetail
+from lumen_tui.tui.screens.signals.screen import SignalDetail
 
 NOW = 1_790_000_000.0
 NEEDS = (

@@ -18,8 +18,7 @@ from lumen_tui.tui.screens.blocks.screen import BlocksScreen
 from lumen_tui.tui.screens.budget.screen import BudgetScreen
 from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
 from lumen_tui.tui.screens.facts.screen import FreshnessScreen
-from lumen_tui.tui.screens.help.palette import Palette
-from lumen_tui.tui.screens.help.screen import HelpScreen
+from lumen_tui.tui.screens.help.screen import HelpScreen, Palette
 from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen, ProtectedScreen
 from lumen_tui.tui.screens.relays.screen import RelayScreen
 from lumen_tui.tui.screens.search.screen import SearchScreen

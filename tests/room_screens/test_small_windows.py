@@ -20,12 +20,11 @@ from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.screen import DetailScreen
 from lumen_tui.tui.screens.blocks.screen import BlocksScreen
 from lumen_tui.tui.screens.budget.form import RaiseForm, UnkillForm
-from lumen_tui.tui.screens.engine.pause_form import PauseForm
-from lumen_tui.tui.screens.engine.quit_ask import QuitAsk
+from lumen_tui.tui.screens.engine.forms import PauseForm, QuitAsk
 from lumen_tui.tui.screens.facts.screen import FactRows
-from lumen_tui.tui.screens.memory.note_form import NoteForm
 from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.signals.form import SignalForm
+from lumen_tui.tui.screens.search.screen import NoteForm
+from lumen_tui.tui.screens.signals.screen import SignalForm
 from lumen_tui.tui.screens.tasks.form import TaskForm
 from lumen_tui.tui.screens.tasks.retry_form import RetryForm
 

@@ -1,12 +1,24 @@
-"""Commands of the decay pane about its nodes: pin, touch, archive, bring back."""
+"""Commands of the decay pane: about its nodes, and looking ahead in time or under another rule."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model.decay import DecayRule, DecayView
+from lumen_tui.model.times import DAY
+from lumen_tui.storage.files import StoreError
+from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.leaving import step_past
+from lumen_tui.tui.panes.decay import DecayPane
+from lumen_tui.tui.panes.travel import Foresight, Travel
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.room import Room
 
 
 class DecayHandler(Handler):
@@ -58,3 +70,189 @@ class DecayHandler(Handler):
     def open(self) -> None:
         """The node in full."""
         self.show_node(self.selected.node_id)
+
+
+_WEEK = 7
+
+
+class TravelHandler(Handler):
+    """Moves the pane's clock and rule, and asks the port, in a thread, what memory would look like there."""
+
+    scope = DECAY
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(room)
+        self._loader: Loader[Foresight] = Loader(room, self._ask, self._foreseen)
+
+    @property
+    def _pane(self) -> DecayPane:
+        return cast("DecayPane", self.room.pane(DECAY))
+
+    @property
+    def _known(self) -> DecayRule:
+        """The rule in force."""
+        return self.snapshot.decay.rule
+
+    def do_day_on(self) -> None:
+        self._go(self._pane.travel.by_days(1))
+
+    def do_day_back(self) -> None:
+        self._go(self._pane.travel.by_days(-1))
+
+    def do_week_on(self) -> None:
+        self._go(self._pane.travel.by_days(_WEEK))
+
+    def do_week_back(self) -> None:
+        self._go(self._pane.travel.by_days(-_WEEK))
+
+    def do_half_life_up(self) -> None:
+        self._go(self._pane.travel.half_life_stepped(1, self._known))
+
+    def do_half_life_down(self) -> None:
+        self._go(self._pane.travel.half_life_stepped(-1, self._known))
+
+    def do_threshold_up(self) -> None:
+        self._go(self._pane.travel.threshold_stepped(1, self._known))
+
+    def do_threshold_down(self) -> None:
+        self._go(self._pane.travel.threshold_stepped(-1, self._known))
+
+    def do_present(self) -> None:
+        self._go(Travel())
+
+    def _go(self, travel: Travel) -> None:
+        pane = self._pane
+        if travel == pane.travel:
+            self.room.say("It goes no further.")
+            return
+        pane.outdated = self._loader.load
+        pane.go(travel)
+        if travel.moving:
+            self._loader.load()
+
+    def _ask(self) -> Foresight:
+        """Called in a thread."""
+        travel, at = self._pane.travel, self.room.lumen.clock()
+        at += travel.days * DAY
+        view, rows = self.room.lumen.port.decay_at(travel.rule(self._known), at)
+        return Foresight(travel, at, view, rows)
+
+    def _foreseen(self, foresight: Foresight) -> None:
+        self._pane.foresee(foresight)
+
+
+T = TypeVar("T")
+
+_SHOWN = 6  # titles of what would be archived
+_CONFIRM = "y"  # another key than those that ask
+
+
+class RuleHandler(Handler):
+    """Shows the numbers first, and acts when they are confirmed."""
+
+    scope = DECAY
+
+    @property
+    def _pane(self) -> DecayPane:
+        return cast("DecayPane", self.room.pane(DECAY))
+
+    @property
+    def _known(self) -> DecayRule:
+        """The rule in force."""
+        return self.snapshot.decay.rule
+
+    def why_apply_rule(self) -> str:
+        return "" if self._pane.travel.other_rule else "this is the rule in force: try another one first"
+
+    def do_apply_rule(self) -> None:
+        port, now, known = self.room.lumen.port, self.room.lumen.clock(), self._known
+        tried = self._pane.travel.rule(known)
+
+        def counted(views: list[DecayView]) -> None:
+            lines = apply_lines(known, tried, due=views[1].due, due_before=views[0].due)
+            changes = changed_settings(known, tried)
+            self._confirm("Write the rule", lines, "write it", lambda: self._write(changes))
+
+        self._look(lambda: [port.decay_at(rule, now)[0] for rule in (known, tried)], counted)
+
+    def _write(self, changes: dict[str, float]) -> None:
+        self.room.lumen.submit("setting.change", lambda _: self._pane.go(Travel()), changes=changes)
+
+    def why_run_decay(self) -> str:
+        if self._pane.travel.moving:
+            return f"you look at another day or rule; {self.key('present')} comes back"
+        return "" if self.snapshot.decay.active else "nothing is in memory that could fade"
+
+    def do_run_decay(self) -> None:
+        port, now, rule = self.room.lumen.port, self.room.lumen.clock(), self._known
+
+        def ask() -> tuple[int, list[str]]:
+            view, rows = port.decay_at(rule, now)
+            return view.due, [row.title for row in rows[: min(view.due, _SHOWN)]]
+
+        def counted(found: tuple[int, list[str]]) -> None:
+            due, titles = found
+            if not due:
+                self.room.say("Nothing has faded yet.")
+                return
+            lines = decay_lines(rule, due, titles)
+            self._confirm("Decay now", lines, "archive them", lambda: self.submit("decay.apply"))
+
+        self._look(ask, counted)
+
+    def _look(self, ask: Callable[[], T], then: Callable[[T], None]) -> None:
+        """Ask the disk in a thread, then go on."""
+
+        async def run() -> None:
+            from lumen_tui.tui.kit.jobs import looked
+
+            try:
+                found = await looked(self.room, ask)
+            except (ActionError, StoreError) as error:
+                self.room.say(str(error), bad=True)
+                return
+            then(found)
+
+        self.room.run_worker(run(), group="look", exclusive=True)
+
+    def _confirm(self, title: str, lines: list[str], verb: str, then: Callable[[], Any]) -> None:
+        from lumen_tui.tui.kit.confirm import ConfirmKey
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                then()
+
+        self.room.lumen.push_screen(ConfirmKey(title, lines, _CONFIRM, verb), answered)
+
+
+def changed_settings(known: DecayRule, tried: DecayRule) -> dict[str, float]:
+    """The settings in which two rules differ, by their names in the configuration."""
+    pairs = (
+        ("memory.decay.half_life_days", known.half_life_days, tried.half_life_days),
+        ("memory.decay.threshold", known.threshold, tried.threshold),
+    )
+    return {key: after for key, before, after in pairs if before != after}
+
+
+def apply_lines(known: DecayRule, tried: DecayRule, *, due: int, due_before: int) -> list[str]:
+    """What writing a rule changes, in numbers."""
+    names = {"memory.decay.half_life_days": "half-life in days", "memory.decay.threshold": "threshold"}
+    before = {"memory.decay.half_life_days": known.half_life_days, "memory.decay.threshold": known.threshold}
+    lines = [f"{names[key]}: {before[key]:g} → {value:g}" for key, value in changed_settings(known, tried).items()]
+    return [
+        *lines,
+        f"an untouched node is archived after {tried.life_days:.2f} days, so far {known.life_days:.2f}",
+        f"due now under it: {words.plural(due, 'node')}, so far {words.number(due_before)}",
+        "It is written to operator.toml. Nothing is archived by that; undo takes it back.",
+    ]
+
+
+def decay_lines(rule: DecayRule, due: int, titles: list[str]) -> list[str]:
+    """What decay would archive."""
+    more = [f"… and {words.number(due - len(titles))} more"] if due > len(titles) else []
+    return [
+        f"{words.plural(due, 'node')} below {rule.threshold:g}, untouched for {rule.life_days:.2f} days or more:",
+        *[f"  {title}" for title in titles],
+        *[f"  {line}" for line in more],
+        "They are archived, not deleted; undo brings them back.",
+    ]

@@ -11,8 +11,7 @@ from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.handlers.facts import FactsHandler
-from lumen_tui.tui.handlers.relays import RelayHandler
+from lumen_tui.tui.handlers.openers import OpenersHandler
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approvals.answers import Desk
@@ -95,9 +94,9 @@ class NeedsHandler(Handler):
     def _opens(self, need: Attention) -> bool:
         """Go to the page on which it is answered, where it has one that changes nothing by being opened."""
         if need.need is Need.FACT:
-            FactsHandler(self.room).show_facts(need.target)
+            OpenersHandler(self.room).show_facts(need.target)
         elif need.need is Need.RELAY:
-            RelayHandler(self.room).show_relays(need.target)
+            OpenersHandler(self.room).show_relays(need.target)
         elif action := _ANSWERED_ON.get(need.target, "budget" if need.need is Need.BUDGET else ""):
             self.room.action_do(action)
         else:

@@ -43,7 +43,7 @@ class EngineHandler(Handler):
 
     def do_pause(self) -> None:
         """Ask what to pause; what is paused as a whole goes on at once."""
-        from lumen_tui.tui.screens.engine.pause_form import PauseForm
+        from lumen_tui.tui.screens.engine.forms import PauseForm
 
         beat = self.snapshot.engine.heartbeat
         if beat is not None and beat.phase == "paused":
@@ -154,7 +154,7 @@ class ScreensHandler(Handler):
         self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
-        from lumen_tui.tui.screens.help.palette import Palette
+        from lumen_tui.tui.screens.help.screen import Palette
 
         keys, front = self.snapshot.config.keys, self.room.current.scope
         self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
@@ -234,7 +234,7 @@ class QuitHandler(Handler):
         if how != "ask":
             self._leave(how)
             return
-        from lumen_tui.tui.screens.engine.quit_ask import QuitAsk
+        from lumen_tui.tui.screens.engine.forms import QuitAsk
 
         self.room.lumen.push_screen(QuitAsk(engine_started_here=True), self._leave)
 

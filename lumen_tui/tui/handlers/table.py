@@ -8,34 +8,36 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
 from lumen_tui.tui.handlers.base import NO_LIST, Handler
-from lumen_tui.tui.handlers.blocks import BlocksHandler
-from lumen_tui.tui.handlers.continuity import ContinuityHandler
-from lumen_tui.tui.handlers.decay import DecayHandler
+from lumen_tui.tui.handlers.decay import DecayHandler, RuleHandler, TravelHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
-from lumen_tui.tui.handlers.evolving import EvolvingHandler
-from lumen_tui.tui.handlers.facts import FactsHandler
-from lumen_tui.tui.handlers.loop import LoopHandler
 from lumen_tui.tui.handlers.moving import PanesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
-from lumen_tui.tui.handlers.relays import RelayHandler
-from lumen_tui.tui.handlers.rule import RuleHandler
+from lumen_tui.tui.handlers.openers import ContinuityHandler, LoopHandler, OpenersHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
-from lumen_tui.tui.handlers.searching import SearchHandler
 from lumen_tui.tui.handlers.signals import SignalsHandler
 from lumen_tui.tui.handlers.spending import SpendingHandler
-from lumen_tui.tui.handlers.travel import TravelHandler
-from lumen_tui.tui.handlers.why import WhyHandler
 from lumen_tui.tui.handlers.workers import WorkersHandler
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
 
 _KINDS: tuple[type[Handler], ...] = (
-    BlocksHandler, PanesHandler, NeedsHandler, EngineHandler, ScreensHandler, QuitHandler, LoopHandler,
-    WorkersHandler, SignalsHandler, DiscoveriesHandler, DecayHandler, TravelHandler,
-    RuleHandler, SpendingHandler, WhyHandler, EvolvingHandler, FactsHandler, ContinuityHandler, RelayHandler,
-    SearchHandler,
-)  # fmt: skip
+    OpenersHandler,
+    ContinuityHandler,
+    PanesHandler,
+    NeedsHandler,
+    EngineHandler,
+    ScreensHandler,
+    QuitHandler,
+    LoopHandler,
+    WorkersHandler,
+    SignalsHandler,
+    DiscoveriesHandler,
+    DecayHandler,
+    TravelHandler,
+    RuleHandler,
+    SpendingHandler,
+)
 
 
 class Handlers:

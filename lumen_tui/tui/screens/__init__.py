@@ -1,1 +1,1 @@
-"""Everything that opens over the room: forms, details, lists and questions. Each answers through `dismiss`."""
+"""The screens that open over the room, one folder for each area; a screen is imported when it opens."""

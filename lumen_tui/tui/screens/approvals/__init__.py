@@ -1,1 +1,1 @@
-"""Screens: approvals."""
+"""A worker's question: the page about it, its risk, and how it is answered."""

@@ -1,1 +1,1 @@
-"""Screens: blocks."""
+"""The memory blocks: the list with their texts, the history of each, and the form for a new one."""

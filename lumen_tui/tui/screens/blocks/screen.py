@@ -1,34 +1,181 @@
-"""Memory blocks: what each says, who wrote it when, every step before, and back to any of them."""
+"""The memory blocks: what each says, who wrote it when, every step before, and the way back to any of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
+from lumen_tui.model import times
+from lumen_tui.model.blocks import LIMIT, BadEdit, Block, Fields, Step, check_fields, description
+from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.blocks_page import BlocksPage, diff_of, read_page
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import block_files
 from lumen_tui.tui import words
+from lumen_tui.tui.kit import editor, jobs
+from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.diffs import coloured
+from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.parts import Facts
+from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import beside, look_of
-from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.screens.blocks.verbs import BlocksVerbs
-from lumen_tui.tui.screens.blocks.view import BlockRow, BlockRows, block_rows, facts_of, step_rows
+from lumen_tui.tui.kit.rows_sheet import Rows, beside, look_of
+from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.kit.timestamps import moment
+from lumen_tui.tui.words import sentence
+
+
+class BlockForm(FormScreen[dict[str, Any]]):
+    """Answers with the arguments of `block.new`. `taken` gives the names that blocks have by then."""
+
+    DEFAULT_CLASSES = "long"
+    SEND = "make"
+
+    def __init__(self, taken: Callable[[], Collection[str]]) -> None:
+        super().__init__("New memory block")
+        self._taken = taken
+
+    def rows(self) -> Iterable[Widget]:
+        yield row("name", Line(placeholder="such as projects", id="name"))
+        yield row("for", Line(placeholder="what it is for, in a line", id="description"))
+        yield row("limit", Line(placeholder=f"characters; {LIMIT:,} where nothing is said", id="limit"))
+        yield row("text", Prose(placeholder="may be empty; e edits it later", sends=True, id="text"))
+
+    def read(self) -> dict[str, Any]:
+        name = self.query_one("#name", Line).text
+        try:
+            check_name(name, "name")
+        except BadId as error:
+            raise Invalid(f"The {error}.", "name") from error
+        if name in self._taken():
+            raise Invalid(f"There is a block {name} already: e edits it.", "name")
+        limit, text = self._limit(), self.query_one("#text", Prose).typed
+        description = self.query_one("#description", Line).text
+        for field, content in (("description", ""), ("text", text)):
+            try:
+                check_fields(name, content, Fields(description=description, limit=limit or LIMIT))
+            except BadEdit as error:
+                raise Invalid(f"{sentence(str(error))}.", field) from error
+        return {"name": name, "description": description, "limit": limit, "text": text}
+
+    def _limit(self) -> int:
+        digits = self.query_one("#limit", Line).text.replace(",", "").replace(" ", "")
+        if not digits:
+            return 0
+        try:
+            limit = int(digits)
+            check_fields("", "", Fields(limit=limit))
+        except BadEdit as error:
+            raise Invalid(f"{sentence(str(error))}.", "limit") from error
+        except ValueError as error:
+            raise Invalid("A limit is a number of characters.", "limit") from error
+        return limit
+
+
+class BlockRow(NamedTuple):
+    """A block, or with `past` one step of its history."""
+
+    key: str
+    block: Block
+    past: Step | None = None
+
+
+def block_rows(page: BlocksPage) -> list[BlockRow]:
+    """The standard blocks first."""
+    return [BlockRow(block.name, block) for block in page.blocks]
+
+
+def step_rows(page: BlocksPage, name: str) -> list[BlockRow]:
+    """The history of one block, newest first."""
+    block = next((one for one in page.blocks if one.name == name), Block(name))
+    return [BlockRow(f"{name}:{step.step}", block, step) for step in reversed(page.steps.get(name, ()))]
+
+
+def state_of(block: Block) -> tuple[str, bool]:
+    """What holds a writer up or is wrong, in a word or two, and whether it is bad news."""
+    if block.problem:
+        return "unreadable", True
+    if block.over:
+        return f"{block.over:,} over", True
+    if block.doubtful:
+        return block.trust, True
+    return ("locked" if block.fields.locked else "read-only" if block.fields.read_only else ""), False
+
+
+class BlockRows(Rows[BlockRow]):
+    """Name, size of limit, state, author, age; of a step its number, how, author, age and note."""
+
+    def key(self, row: BlockRow) -> str:
+        return row.key
+
+    def line(self, row: BlockRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        said = ink.strong if selected else ink.text
+        if row.past is not None:
+            return self._step(row.past, width, selected)
+        block, (state, bad) = row.block, state_of(row.block)
+        age = words.age(self.now - times.epoch(block.at)) if block.at else "empty"
+        size = f"{words.kilo(block.chars)}/{words.kilo(block.fields.limit)}"
+        return line(width, (
+            Cell(block.name, said if block.text else ink.muted),
+            *((Cell(state, ink.bad if bad else ink.muted, 11),) if state or width >= 44 else ()),
+            *((Cell(size, ink.muted, 11, right=True),) if width >= 28 else ()),
+            *((Cell(block.by, ink.muted, 10),) if width >= 50 else ()),
+            *((Cell(age, ink.muted, 6, right=True),) if width >= 22 else ()),
+        ))  # fmt: skip
+
+    def _step(self, step: Step, width: int, selected: bool) -> list[Segment]:
+        ink = self.look.ink
+        return line(width, (
+            Cell(str(step.step), ink.strong if selected else ink.text, 5, right=True),
+            Cell(step.how, ink.strong if selected else ink.text, 8),
+            Cell(step.by, ink.text),
+            *((Cell(step.trust, ink.muted, 10),) if width >= 48 else ()),
+            Cell(f"{words.kilo(step.chars)}", ink.muted, 6, right=True),
+            Cell(words.age(self.now - times.epoch(step.at)), ink.muted, 6, right=True),
+        ))  # fmt: skip
+
+    def words(self, row: BlockRow) -> str:
+        if row.past is not None:
+            return f"{row.past.how} {row.past.by} {row.past.trust} {row.past.note} {row.past.source}"
+        return f"{row.block.name} {row.block.text} {row.block.by}"
+
+    def fields(self, row: BlockRow) -> dict[str, str]:
+        of = row.past or row.block
+        return {"by": of.by, "trust": of.trust, "how": of.how, "name": row.block.name}
+
+
+def facts_of(row: BlockRow, now: float) -> list[Fact]:
+    """Beside the list."""
+    of = row.past or row.block
+    fields = row.past.fields if row.past else row.block.fields
+    facts: list[Fact] = [
+        ("size", f"{of.chars:,} of {fields.limit:,} characters"),
+        ("written", moment(times.epoch(of.at), now) if of.at else "never: e writes it"),
+    ]
+    facts += [(name, value) for name, value in (
+        ("by", of.by), ("trust", of.trust if of.at else ""), ("source", of.source), ("note", of.note),
+        ("step", str(of.step) if of.step else ""), ("locked", f"by {fields.locked}" if fields.locked else ""),
+        ("agents", "may not write it" if fields.read_only else ""), ("problem", row.block.problem),
+        ("for", description(row.block.name, fields)),
+    ) if value]  # fmt: skip
+    return facts
+
 
 _BESIDE = 6000  # characters of a text that stand beside the list; enter shows all of it
 
@@ -52,7 +199,8 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         self._layout = Layout(Path(snapshot.root))
         self.page = BlocksPage()
         self._of = ""  # the block whose history is shown
-        self._verbs = BlocksVerbs(self, port)
+        self._port = port
+        self.unsaved: dict[str, str] = {}  # texts that were refused: the next `e` goes on with them
 
     def _read(self) -> BlocksPage:
         return read_page(self._layout, self._now, write=not self._refusal)
@@ -138,12 +286,11 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
     def action_do(self, name: str) -> None:
         """A verb on the selected block."""
         if row := self.chosen():
-            job: Callable[[BlockRow], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
-            self._begin(job(row))
+            self._begin(_ON_A_BLOCK[name](self, row))
 
     def action_alone(self, name: str) -> None:
         """A verb that needs no block, so that it is there before the list is."""
-        self._begin(getattr(self._verbs, name)())
+        self._begin(_ALONE[name](self))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         if self._refusal:
@@ -152,3 +299,60 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
             return
         self.say("")
         self.run_worker(work, group="ask")
+
+    async def submit(self, verb: str, **arguments: Any) -> bool:
+        done = await jobs.submit(self, self._port, verb, **arguments)
+        self.load()
+        return done is not None
+
+
+async def _edit(screen: BlocksScreen, row: BlockRow) -> None:
+    name = row.block.name
+    if locked := row.block.fields.locked:
+        screen.say(f"{name} is locked by {one_line(locked, 60)}: l unlocks it, then e edits it.", bad=True)
+        return
+    before = screen.unsaved.get(name, row.block.text)
+    try:
+        text = editor.edit(screen.app, before + "\n")
+    except editor.NoEditor as error:
+        screen.say(str(error), bad=True)
+        return
+    text = before if text is None else text.removesuffix("\n")
+    if text == row.block.text:
+        screen.unsaved.pop(name, None)
+        screen.say("Nothing was changed.")
+        return
+    screen.unsaved[name] = text
+    if await screen.submit("block.rethink", name=name, text=text, base=row.block.step):
+        del screen.unsaved[name]
+
+
+async def _lock(screen: BlocksScreen, row: BlockRow) -> None:
+    verb = "block.unlock" if row.block.fields.locked else "block.lock"
+    await screen.submit(verb, name=row.block.name)
+
+
+async def _restore(screen: BlocksScreen, row: BlockRow) -> None:
+    if row.past is None:
+        screen.say("Go to a step first: h shows the history of the block.", bad=True)
+        return
+    await screen.submit("block.restore", name=row.block.name, step=row.past.step)
+
+
+async def _new(screen: BlocksScreen) -> None:
+    form = BlockForm(lambda: {block.name for block in screen.page.blocks})
+    if arguments := await screen.app.push_screen_wait(form):
+        await screen.submit("block.new", **arguments)
+
+
+async def _undo(screen: BlocksScreen) -> None:
+    await screen.submit("undo")
+
+
+# What the keys do. Each is a job of its own, because it writes.
+_ON_A_BLOCK: dict[str, Callable[[BlocksScreen, BlockRow], Coroutine[Any, Any, None]]] = {
+    "edit": _edit,
+    "lock": _lock,
+    "restore": _restore,
+}
+_ALONE: dict[str, Callable[[BlocksScreen], Coroutine[Any, Any, None]]] = {"new": _new, "undo": _undo}

@@ -1,1 +1,1 @@
-"""Screens: budget."""
+"""The budget: the page of today, who spent, the forms that raise it and that kill, budgets as typed text."""

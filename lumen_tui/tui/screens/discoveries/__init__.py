@@ -1,1 +1,1 @@
-"""Screens: discoveries."""
+"""Judging discoveries: promote one, merge several, decide on those that are alike."""

@@ -1,1 +1,1 @@
-"""Screens: evolution."""
+"""What was learnt: observations, versions and rejections."""

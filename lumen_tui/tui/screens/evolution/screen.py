@@ -1,41 +1,214 @@
-"""What was learnt, what it changed and why; accept, reject, edit, and back to an earlier version."""
+"""What was learnt, what it changed and why; accept, reject, edit, and restore an earlier version."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
+from lumen_tui.model import ids, times
+from lumen_tui.model.constitution import ConstitutionState
+from lumen_tui.model.evolution import Observation, Status, objected, why_rows
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.queries.evolution_page import EvolutionPage, read_page
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import version_diff
+from lumen_tui.store.evolution.evolved import Rejection
+from lumen_tui.store.evolution.versions import Version
 from lumen_tui.tui import words
+from lumen_tui.tui.kit import editor, jobs
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.confirm import ConfirmKey
 from lumen_tui.tui.kit.diffs import coloured
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.parts import Facts
+from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import beside, look_of, show_why
+from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+from lumen_tui.tui.kit.rows_sheet import Rows, beside, look_of, show_why
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.screens.evolution.verbs import EvolutionVerbs
-from lumen_tui.tui.screens.evolution.view import (
-    EvolutionRow,
-    EvolutionRows,
-    change_of,
-    facts_of,
-    observation_rows,
-    rejection_rows,
-    version_rows,
-)
+from lumen_tui.tui.kit.timestamps import moment
+
+_WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SOURCES = 5  # that are named
+
+
+class EvolutionRow(NamedTuple):
+    """An observation, a version, what was turned away, or the constitution where it needs a word."""
+
+    key: str
+    observation: Observation | None = None
+    version: Version | None = None
+    standing: ConstitutionState | None = None
+    rejection: Rejection | None = None  # the rules', of which no observation was made
+
+
+def observation_rows(page: EvolutionPage) -> list[EvolutionRow]:
+    """The constitution first where it stops all learning."""
+    head = [EvolutionRow("constitution", standing=page.standing)] if page.standing.why else []
+    return [*head, *(EvolutionRow(one.id, observation=one) for one in page.observations)]
+
+
+def version_rows(page: EvolutionPage) -> list[EvolutionRow]:
+    """Newest first."""
+    return [EvolutionRow(f"v{one.version}", version=one) for one in page.versions]
+
+
+def rejection_rows(page: EvolutionPage) -> list[EvolutionRow]:
+    """Newest first. What a model turned away is an observation as well, and can be taken over."""
+    known = {one.id: one for one in page.observations}
+    rows = [
+        EvolutionRow(one.id, observation=known[one.id]) if one.id in known
+        else EvolutionRow(f"away {one.at} {one.session}:{one.line} {one.text}", rejection=one)
+        for one in page.rejections
+    ]  # fmt: skip
+    return list({row.key: row for row in rows}.values())
+
+
+def _state(one: Observation) -> str:
+    return "by model" if objected(one) else _WORDS.get(one.status, str(one.status))
+
+
+class EvolutionRows(Rows[EvolutionRow]):
+    """State, kind, trust, words; of a version number, age and reason."""
+
+    def key(self, row: EvolutionRow) -> str:
+        return row.key
+
+    def line(self, row: EvolutionRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        if row.version is not None:
+            return self._version(row.version, width, selected)
+        if row.rejection is not None:
+            return self._rejection(row.rejection, width, selected)
+        if row.observation is None:
+            why = row.standing.why if row.standing else ""
+            return line(width, (Cell("stopped", ink.bad, 9), Cell(why, ink.strong if selected else ink.text)))
+        one = row.observation
+        waits, stands = one.status is Status.PROPOSED, one.status is Status.ACCEPTED
+        said = ink.strong if selected else ink.text if waits or stands else ink.muted
+        return line(width, (
+            Cell(_state(one), ink.loud if waits else ink.muted, 9),
+            Cell(one.text, said),
+            *((Cell(str(one.kind), ink.muted, 10), Cell(str(one.trust), ink.muted, 6)) if width >= 64 else ()),
+            Cell(f"{one.count}×" if one.count > 1 else "", ink.muted, 4, right=True),
+        ))  # fmt: skip
+
+    def _rejection(self, one: Rejection, width: int, selected: bool) -> list[Segment]:
+        ink = self.look.ink
+        return line(width, (
+            Cell("by rules", ink.muted, 9), Cell(one.text, ink.strong if selected else ink.text),
+            *((Cell(one.kind, ink.muted, 10), Cell("", ink.muted, 6)) if width >= 64 else ()),
+            Cell("", ink.muted, 4),
+        ))  # fmt: skip
+
+    def _version(self, one: Version, width: int, selected: bool) -> list[Segment]:
+        ink = self.look.ink
+        return line(width, (
+            Cell(str(one.version), ink.strong if selected else ink.text, 5, right=True),
+            Cell(words.age(self.now - times.epoch(one.at)), ink.muted, 6, right=True),
+            Cell(one.why, ink.strong if selected else ink.text),
+            Cell(words.plural(one.metrics.entries, "entry", "entries"), ink.muted, 11, right=True),
+        ))  # fmt: skip
+
+    def words(self, row: EvolutionRow) -> str:
+        if row.observation is not None:
+            one = row.observation
+            return f"{one.text} {one.kind} {one.status} {one.trust} {one.target}"
+        if row.rejection is not None:
+            return f"{row.rejection.text} {' '.join(row.rejection.reasons)} {row.rejection.whose}"
+        return f"{row.version.why} {row.version.by}" if row.version is not None else "constitution"
+
+    def fields(self, row: EvolutionRow) -> dict[str, str]:
+        one = row.observation
+        if one is None:
+            return {}
+        session = one.sources[0].session if one.sources else ""
+        return {"kind": one.kind, "status": one.status, "trust": one.trust, "file": one.target, "session": session}
+
+
+def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
+    """Beside the list."""
+    if row.observation is not None:
+        return _of_observation(row.observation, page, now)
+    if row.version is not None:
+        one = row.version
+        return [
+            ("made", moment(times.epoch(one.at), now)), ("by", one.by), ("why", one.why),
+            ("entries", words.number(one.metrics.entries)), ("waiting", words.number(one.metrics.waiting)),
+            ("size", f"{one.metrics.bytes:,} bytes"), ("hash", one.digest[:16]),
+        ]  # fmt: skip
+    if row.rejection is not None:
+        return _of_rejection(row.rejection, now)
+    return [("what", row.standing.why if row.standing else ""), ("then", "nothing is learnt until you approve it: a")]
+
+
+def _of_rejection(one: Rejection, now: float) -> list[Fact]:
+    return [
+        ("says", one.text), ("turned away", f"by the {one.whose}"), ("why", "; ".join(one.reasons)),
+        ("quote", f"“{one.quote}”"), ("source", f"{_short_session(one.session)}, line {one.line}"),
+        ("when", moment(times.epoch(one.at), now)),
+        ("then", "nobody takes it over here; what you write into the files of evolved/ yourself stays"),
+    ]  # fmt: skip
+
+
+def _of_observation(one: Observation, page: EvolutionPage, now: float) -> list[Fact]:
+    facts: list[Fact] = [("says", one.text), ("status", str(one.status))]
+    facts += why_rows(one)
+    if objected(one):
+        whose = next((away.whose for away in page.rejections if away.id == one.id), one.by)
+        facts += [("turned away", f"by the {whose}"), ("then", "a takes it over all the same; u takes that back")]
+    other = next((known for known in page.observations if known.id == one.contradicts), None)
+    if other is not None:
+        facts.append(("against", other.text))
+    facts += [
+        ("quote", f"“{one.quote}”"), ("trust", str(one.trust)), ("confidence", f"{one.confidence:.0%}"),
+        ("seen", f"{one.count}×"),
+    ]  # fmt: skip
+    for source in one.sources[:_SOURCES]:
+        at = f", {times.said(source.at)}" if source.at else ""
+        facts.append(("source", f"{_short_session(source.session)}, line {source.line}{at}"))
+    facts += [("first", moment(times.epoch(one.at), now)), ("by", one.by or "evolution"), ("id", one.id)]
+    return facts
+
+
+def _short_session(name: str) -> str:
+    """The first group of a UUID, by which the session's file is found; any other name as it is."""
+    return name.partition("-")[0] if _UUID.fullmatch(name) else ids.short(name)
+
+
+def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
+    """What it changes, as a title and a diff. That of a version is read when it is asked for."""
+    if row.standing is not None:
+        return "since the approval", row.standing.diff
+    one = row.observation
+    if one is None:
+        return "", ""
+    lines = [f"+ - {one.text}"]
+    other = next((known for known in page.observations if known.id == one.contradicts), None)
+    if other is not None:
+        lines.insert(0, f"- - {other.text}")
+    title = (
+        "stands in" if one.status is Status.ACCEPTED else "would change" if one.status is Status.PROPOSED else "not in"
+    )
+    return f"{title} evolved/{one.target}", "\n".join(lines if one.status is not Status.REJECTED else [])
+
+
+_NAMED = 5  # observations that a question names
+_RULES = "The rules turned this away: nobody takes it over here. What you write into evolved/ yourself stays."
+_NOT_ONE = "Go to an observation first: h goes back to them."
+
 
 _PARTS = {"versions": version_rows, "turned away": rejection_rows}
 _EMPTY = {
@@ -64,9 +237,9 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         super().__init__("Evolution", snapshot.taken, lambda: read_page(self._layout))
         self._port, self._refusal = port, refusal
         self._layout = Layout(Path(snapshot.root))
-        self._page = EvolutionPage()
+        self.page = EvolutionPage()
         self._part = ""  # versions | turned away; else what was learnt
-        self._verbs = EvolutionVerbs(self, port)
+        self.reasons: tuple[str, ...] = ()  # that were given for a rejection, newest first
 
     def rows_view(self) -> EvolutionRows:
         return EvolutionRows(look_of(self.app), self._now)
@@ -81,7 +254,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         return (("a", "accept"), ("r", "reject"), ("e", "edit"), *parts, ("b", "back to one"), ("u", "undo"), *rest)
 
     def _loaded(self, page: EvolutionPage) -> None:
-        self._page = page
+        self.page = page
         rows = _PARTS.get(self._part, observation_rows)(page)
         waiting = sum(1 for one in page.observations if one.status == "proposed")
         aside = f"{waiting} wait · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
@@ -89,15 +262,10 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         self.fill(rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
         self.on_line_list_highlighted(None)
 
-    @property
-    def page(self) -> EvolutionPage:
-        """What is shown."""
-        return self._page
-
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
         row = self.rows.selected
         self.show_facts()
-        title, text = change_of(row, self._page) if row else ("", "")
+        title, text = change_of(row, self.page) if row else ("", "")
         self.query_one(".detail").border_title = Content(title) if title else None
         self._show_change(text)
         if row is not None and row.version is not None:
@@ -105,7 +273,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def show_facts(self) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(facts_of(row, self._page, self._now) if row else ())
+        self.query_one(Facts).show(facts_of(row, self.page, self._now) if row else ())
 
     def _show_change(self, text: str) -> None:
         prompt = self.query_one(".prompt", Static)
@@ -126,7 +294,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     def opened(self, row: EvolutionRow) -> None:
         if row.observation is not None:
             one = row.observation
-            facts = facts_of(row, self._page, self._now)[1:]
+            facts = facts_of(row, self.page, self._now)[1:]
             self.app.push_screen(ReadingScreen(str(one.kind), one.text, facts))
         else:
             self.query_one(".detail").focus()
@@ -141,14 +309,89 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     def action_turn(self, part: str) -> None:
         """To another part, and with the same key back to what was learnt."""
         self._part = "" if self._part == part else part
-        self._loaded(self._page)
-
-    # What the keys do. Each is a job of its own, because some ask something first.
+        self._loaded(self.page)
 
     def action_do(self, name: str) -> None:
         if self._refusal:
             self.say(self._refusal, bad=True)
             return
-        job: Callable[[], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
         self.say("")
-        self.run_worker(job(), group="ask", exclusive=True)
+        self.run_worker(_JOBS[name](self), group="ask", exclusive=True)
+
+    def chosen_observations(self) -> list[str]:
+        """The marked observations, or the selected one; a sentence where there is none."""
+        found = [key for key in self.rows.targets() if key.startswith("evo-")]
+        if not found:
+            row = self.rows.selected
+            self.say(_RULES if row is not None and row.rejection else _NOT_ONE, bad=True)
+        return found
+
+    async def submit(self, verb: str, **arguments: Any) -> None:
+        if await jobs.submit(self, self._port, verb, **arguments):
+            self.load()
+
+
+async def _accept(screen: EvolutionScreen) -> None:
+    row = screen.rows.selected
+    if row is not None and row.standing is not None:
+        await _approve(screen, row)
+    elif chosen := screen.chosen_observations():
+        await screen.submit("evolution.accept", ids=chosen)
+
+
+async def _approve(screen: EvolutionScreen, row: EvolutionRow) -> None:
+    diff = row.standing.diff if row.standing else ""
+    lines = ("From then on the agent reads it as it stands now, and learning goes on.",)
+    if await screen.app.push_screen_wait(
+        ConfirmKey("Approve the constitution", lines, "y", "approve", [("what changed", diff)])
+    ):
+        await screen.submit("constitution.approve")
+
+
+async def _reject(screen: EvolutionScreen) -> None:
+    chosen = screen.chosen_observations()
+    if not chosen:
+        return
+    texts = [one.text for one in screen.page.observations if one.id in chosen]
+    reason = await screen.app.push_screen_wait(ReasonPrompt("Reject", screen.reasons, texts[:_NAMED]))
+    if reason is not None:
+        screen.reasons = tuple(dict.fromkeys((reason, *screen.reasons)))
+        await screen.submit("evolution.reject", ids=chosen, reason=reason)
+
+
+async def _edit(screen: EvolutionScreen) -> None:
+    row = screen.rows.selected
+    if row is None or row.observation is None:
+        screen.say(_NOT_ONE, bad=True)
+        return
+    try:
+        text = editor.edit(screen.app, row.observation.text + "\n")
+    except editor.NoEditor as error:
+        screen.say(str(error), bad=True)
+        return
+    if text is None:
+        screen.say("Nothing was changed.")
+    else:
+        await screen.submit("evolution.edit", ids=row.key, text=text)
+
+
+async def _restore(screen: EvolutionScreen) -> None:
+    row = screen.rows.selected
+    if row is None or row.version is None:
+        screen.say("Go to a version first: h lists them.", bad=True)
+        return
+    await screen.submit("evolution.restore", version=row.version.version)
+
+
+async def _undo(screen: EvolutionScreen) -> None:
+    await screen.submit("undo")
+
+
+# What the keys do. Each is a job of its own, because some ask something first.
+_JOBS: dict[str, Callable[[EvolutionScreen], Coroutine[Any, Any, None]]] = {
+    "accept": _accept,
+    "reject": _reject,
+    "edit": _edit,
+    "restore": _restore,
+    "undo": _undo,
+}

@@ -1,1 +1,1 @@
-"""Screens: help."""
+"""Help and the command palette."""

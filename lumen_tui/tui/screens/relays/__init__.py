@@ -1,1 +1,1 @@
-"""Screens: relays."""
+"""Relays: what is held back, and what went in."""

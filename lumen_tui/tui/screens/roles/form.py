@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
@@ -17,7 +17,6 @@ from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.kit.timestamps import limit_typed
-from lumen_tui.tui.screens.roles.draft import check_new_name
 from lumen_tui.tui.screens.tasks.form import will_run
 
 _HIGH = 46  # lines of a window from which all consequences are shown
@@ -146,3 +145,13 @@ class RoleForm(FormScreen[Role]):
         if not (text.isascii() and text.isdigit() and least <= int(text) <= 10_000):
             raise Invalid(f"{field.replace('max_', '').replace('_', ' ').capitalize()}: {least} to 10000.", field)
         return int(text)
+
+
+def check_new_name(name: str, taken: Sequence[str]) -> None:
+    """Raise Invalid (field `name`) where a new role cannot have this name."""
+    try:
+        ids.check_name(name, "role")
+    except ids.BadId as error:
+        raise Invalid(f"The {error}.", "name") from error
+    if name in taken:
+        raise Invalid(f"{name} exists already: adjust or rehire it, or take another name.", "name")

@@ -23,9 +23,8 @@ from lumen_tui.tui.kit.parts import Facts
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import ListSheet, beside, look_of
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.screens.roles.draft import file_of
 from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.roles.hire import Hiring
+from lumen_tui.tui.screens.roles.hire import Hiring, file_of
 from lumen_tui.tui.screens.roles.view import RoleRow, RoleRows, heads, role_facts, role_rows
 
 _TITLE = "in force, and retired"

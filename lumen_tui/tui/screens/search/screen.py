@@ -1,29 +1,198 @@
-"""Search: a line to type in, the hits as one types, and why each stands where it does."""
+"""Search: a line to type in, the hits while one types, why each is listed, and a note for the archive."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
-from lumen_tui.model.searching import Found, Hit, parse
+from lumen_tui.model import ids
+from lumen_tui.model.archive import passage
+from lumen_tui.model.searching import Found, Hit, parse, why
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.files import StoreError
+from lumen_tui.tui import words
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.cells import Cell, fit, line, push
+from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import look_of
-from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.screens.search.pages import show_hit
-from lumen_tui.tui.screens.search.view import HitRows, reasons, summary
+from lumen_tui.tui.kit.parts import Fact, Said
+from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.kit.timestamps import moment
+from lumen_tui.tui.screens.memory.node_detail import node_text
+from lumen_tui.tui.theme import Look
+
+_WIDE = 100  # columns from which work unit and trust have a column
+_AROUND = 300  # characters of what was said before and after a hit
+_HEAD = 22  # cells before the excerpt
+
+
+class HitRows(Rows[Hit]):
+    """The cursor is drawn here: the focus is in the line above."""
+
+    def __init__(self, look: Look, now: float) -> None:
+        super().__init__(look, now)
+        self.current = ""  # ref of the row under the cursor
+
+    def key(self, row: Hit) -> str:
+        return row.ref
+
+    def line(self, row: Hit, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, shapes = self.look.ink, self.look.shapes
+        here = row.ref == self.current
+        wide = width >= _WIDE
+        cells = (
+            Cell(shapes.cursor if here else " ", ink.accent, 1),
+            Cell(row.type, ink.strong if here else ink.muted, 12, gap=1),
+            Cell(words.age(self.now - row.at) if row.at else "", ink.muted, 6, right=True, gap=1),
+            *((Cell(row.wu_id, ink.muted, 8), Cell(row.trust, ink.muted, 9)) if wide else ()),
+        )
+        size = _HEAD + (21 if wide else 0)
+        drawn = line(size - 1, cells)
+        push(drawn, " ", ink.muted)
+        room = width - size
+        near = "beside: " if row.neighbour_of else ""
+        for text, hit in ((near, False), *row.excerpt):
+            size = min(room, cell_len(text))
+            push(drawn, fit(text, size), ink.loud if hit else ink.text if here else ink.muted)
+            room -= size
+        push(drawn, " " * room, ink.muted)
+        return drawn
+
+    def words(self, row: Hit) -> str:
+        return f"{row.ref} {row.title}"
+
+
+def summary(found: Found) -> str:
+    """How much there is; of nothing the list itself speaks."""
+    many = f"more than {found.matches - 1:,}" if found.matches > 1000 else f"{found.matches:,}"
+    beside = sum(1 for hit in found.hits if hit.neighbour_of)
+    near = f" and {beside} beside {'it' if found.matches == 1 else 'them'}" if beside else ""
+    said = f"{many} found{near}" if found.matches else ""
+    less = f"without {', '.join(found.dropped)}: nearly everywhere" if found.dropped else ""
+    return " · ".join(part for part in (said, less) if part)
+
+
+def reasons(hit: Hit) -> str:
+    """Why a hit stands where it does, and whose word it is."""
+    whose = f" · by {hit.by}" if hit.by else ""
+    status = f" · {hit.status}" if hit.status not in ("", "open") else ""
+    return f"{ids.short(hit.ref)} · {why(hit)}{whose}{status}"
+
+
+def facts(hit: Hit, now: float) -> Iterator[Fact]:
+    """One hit, name by name."""
+    yield "id", hit.ref
+    yield "what", f"{hit.type} · {hit.kind}"
+    yield "when", moment(hit.at, now) if hit.at else "unknown"
+    for name, value in (
+        ("status", hit.status), ("tags", " ".join(hit.tags)), ("work unit", hit.wu_id), ("lane", hit.lane),
+        ("by", hit.by), ("trust", hit.trust), ("source", hit.source), ("session", hit.session), ("place", hit.place),
+    ):  # fmt: skip
+        if value:
+            yield name, value
+    yield "found by", why(hit)
+
+
+def told(parts: Sequence[tuple[str, str, str]], ref: str) -> str:
+    """What was said around a hit, one part below the other; only the hit itself in full."""
+    shown = [(name, by, text.strip() if name == ref else _cut(text.strip())) for name, by, text in parts]
+    return "\n\n".join(f"{'>' if name == ref else '-'} {by}, {_place(name)}\n{text}" for name, by, text in shown)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _AROUND else f"{text[:_AROUND].rstrip()} …"
+
+
+def _place(name: str) -> str:
+    return f"line {name.rpartition(':')[2].partition('.')[0]}"
+
+
+async def show_hit(
+    screen: DetailScreen[Any], port: Port, searcher: Searcher, hit: Hit, now: float, refusal: str
+) -> None:
+    """Open the task's own screen, or the text of what was found with all that is known of it."""
+    if hit.type == "task":
+        from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
+
+        screen.app.push_screen(TaskDetailScreen(port, hit.ref, now, refusal=refusal))
+        return
+    text = await looked(screen, _text, port, searcher, hit)
+    heading = f"{hit.type.capitalize()} {ids.short(hit.ref)}"
+    screen.app.push_screen(ReadingScreen(heading, text, list(facts(hit, now))))
+
+
+def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
+    """All of it, or as much as is indexed."""
+    if hit.type == "conversation":
+        return told(searcher.surroundings(hit.ref), hit.ref)
+    text = searcher.text(hit.ref)
+    if not hit.ref.startswith("mem-"):
+        return text
+    try:
+        chain = port.provenance(hit.ref)
+        return node_text(port.node(hit.ref), chain)
+    except (ActionError, StoreError):
+        return text
+
+
+_KINDS = (("semantic", "what is so"), ("procedural", "how it is done"), ("episodic", "what happened"))
+_WORTH = (("0.2", "little"), ("0.5", "usual"), ("0.9", "much"))
+
+
+class NoteForm(FormScreen[dict[str, Any]]):
+    """Answers with the arguments of `archive.insert`."""
+
+    DEFAULT_CLASSES = "long"
+    SEND = "keep"
+
+    def __init__(self, tags: str = "", wu_id: str = "") -> None:
+        super().__init__("Keep a note")
+        self._tags, self._wu_id = tags, wu_id
+
+    def rows(self) -> Iterable[Widget]:
+        yield row("note", Prose(placeholder="What must not be forgotten? Its title first.", sends=True, id="text"))
+        yield row("kind", Choice(_KINDS, id="kind"))
+        yield row("worth", Choice(_WORTH, "0.5", id="importance"))
+        yield row("tags", Line(self._tags, placeholder="with commas; such as nginx, deploy", id="tags"))
+        yield row("work unit", Line(self._wu_id, placeholder="none; such as WU-042", id="wu_id"))
+        yield row("source", Line(placeholder="where it is from", id="source"))
+
+    def read(self) -> dict[str, Any]:
+        text = self.query_one("#text", Prose).typed
+        if not text:
+            raise Invalid("Write a note: there is nothing to keep yet.", "text")
+        tags = tuple(tag.strip() for tag in self.query_one("#tags", Line).text.split(",") if tag.strip())
+        found = {name: self.query_one(f"#{name}", Line).text for name in ("wu_id", "source")}
+        kind = self.query_one("#kind", Choice).value
+        importance = float(self.query_one("#importance", Choice).value)
+        self._check("tags", text, tags=tags)
+        self._check("wu_id", text, wu_id=found["wu_id"])
+        return {"text": text, "tags": tags, "kind": kind, "importance": importance, **found}
+
+    def _check(self, field: str, text: str, **given: Any) -> None:
+        try:
+            passage(text, by="operator", now=0.0, **given)
+        except ValueError as error:
+            raise Invalid(f"The {error}.", field) from error
+
 
 _SHOWN = 60  # hits
 HINT = """Type what you look for: memory, archive, signals, loops and tasks; the best comes first.
@@ -159,8 +328,6 @@ class SearchScreen(DetailScreen[None]):
 
     def action_note(self) -> None:
         """Keep a note; the filters of the query are offered as its tags and work unit."""
-        from lumen_tui.tui.screens.memory.note_form import NoteForm
-
         if self._refusal:
             self.say(self._refusal, bad=True)
             return

@@ -1,1 +1,1 @@
-"""Screens: signals."""
+"""Signals: one in full, and the form that sends one."""

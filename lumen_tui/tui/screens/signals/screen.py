@@ -1,21 +1,56 @@
-"""A signal to the agents, new or in answer to one."""
+"""One signal in full, and the form that sends one, new or in answer to another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lumen_tui.model import ids
+from lumen_tui.model import ids, times
 from lumen_tui.model.records import PRIORITIES, Signal
+from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.fields import Choice, Line, Offers
-from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
+from lumen_tui.tui.kit.parts import Fact
+from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.kit.timestamps import moment
+
+
+class SignalDetail(ReadingScreen[str]):
+    """Answers `reply`, or None. `now` (seconds since 1970) gives the age beside the date; 0 leaves it out."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a,i", "reply", show=False)]
+
+    def __init__(self, row: SignalRow, now: float = 0.0) -> None:
+        signal = row.signal
+        facts: list[Fact] = [
+            ("from", signal.sender),
+            ("to", signal.target_agent or "everyone"),
+            ("sent", moment(times.epoch(signal.created_at), now)),
+            ("priority", signal.priority or "none"),
+            ("type", signal.type),
+            ("work unit", signal.wu_id or "–"),
+            ("lane", signal.lane or "–"),
+            ("read", "not yet" if row.unread else "yes"),
+            ("id", signal.id),
+        ]
+        if signal.reply_to:
+            facts.append(("answers", signal.reply_to))
+        super().__init__(f"Signal from {one_line(signal.sender, 40)}", signal.message, facts)
+
+    def keys(self) -> Keys:
+        return (("a", "answer"), *super().keys())
+
+    def action_reply(self) -> None:
+        self.dismiss("reply")
+
 
 NO_DRAFT: Mapping[str, Any] = MappingProxyType({})
 _ASK = "What should they know? Enter sends it."

@@ -1,4 +1,4 @@
-"""What to pause, when running workers rest, for how long and why."""
+"""What the operator is asked about the engine: what to pause and for how long, and what becomes of it on leaving."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from textual.widget import Widget
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.menu import Menu, Option
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
 
 PAUSE, RESUME = "engine.pause", "engine.resume"
@@ -69,3 +70,18 @@ class PauseForm(FormScreen[tuple[str, dict[str, Any]]]):
 
 def _is_task(target: str) -> bool:
     return bool(target) and target != "loop" and not target.startswith("role:")
+
+
+_KEEP = Option("k", "keep it running", "keep", "the agent goes on; any room can attach again")
+_STOP = Option("s", "stop the engine", "stop", "workers go on; the next engine takes them over")
+_LEAVE = Option("k", "leave", "keep", "nothing stops")
+
+
+class QuitAsk(Menu):
+    """Answers `stop` or `keep`. Where the engine was started elsewhere there is nothing to stop."""
+
+    def __init__(self, engine_started_here: bool) -> None:
+        if engine_started_here:
+            super().__init__("Leave the room", (_KEEP, _STOP), ("This room started the engine.",))
+        else:
+            super().__init__("Leave the room", (_LEAVE,), ("The engine was not started here and goes on.",))

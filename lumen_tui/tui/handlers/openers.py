@@ -1,0 +1,172 @@
+"""The commands that open one screen each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lumen_tui.model import agent
+from lumen_tui.model.freshness import FactState
+from lumen_tui.tui.commands import LOOP, SIGNALS
+from lumen_tui.tui.handlers.base import Handler
+
+if TYPE_CHECKING:
+    from lumen_tui.model.relay import Box
+    from lumen_tui.tui.kit.rows_sheet import ListSheet
+    from lumen_tui.tui.screens.audit.digest_screen import DigestRow
+
+
+_TALK_BYTES = 16 * 1024 * 1024  # of new conversations between two answers
+
+# Where the entries of a group of the digest that name no thing are shown: group -> command.
+_ELSEWHERE = {
+    "budget": "budget",
+    "learnt": "evolution",
+    "engine": "log",
+    "people": "journal",
+    "approvals": "needs",
+    "drift": "freshness",
+}
+
+
+class OpenersHandler(Handler):
+    """Opens the screens over the room. A screen is imported when it opens."""
+
+    def do_blocks(self) -> None:
+        from lumen_tui.tui.screens.blocks.screen import BlocksScreen
+
+        lumen = self.room.lumen
+        lumen.push_screen(BlocksScreen(lumen.port, self.snapshot, self.refusal))
+
+    def do_evolution(self) -> None:
+        from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
+
+        lumen = self.room.lumen
+        lumen.push_screen(EvolutionScreen(lumen.port, self.snapshot, self.refusal))
+
+    def do_freshness(self) -> None:
+        self.show_facts("")
+
+    def show_facts(self, at: str) -> None:
+        """Open the facts, with the cursor on the fact `at` if it is not empty."""
+        from lumen_tui.storage.layout import Layout
+        from lumen_tui.store.memory.facts import FactIndex
+        from lumen_tui.tui.screens.facts.screen import FreshnessScreen
+
+        lumen, index = self.room.lumen, FactIndex(Layout(Path(self.snapshot.root)))
+
+        def read() -> Sequence[FactState]:
+            index.refresh()
+            return index.states()
+
+        lumen.push_screen(FreshnessScreen(lumen.port, lumen.clock(), read, self.refusal, at))
+
+    def do_relay(self) -> None:
+        self.show_relays("")
+
+    def show_relays(self, at: str) -> None:
+        """Open the relays, with the cursor on the submission `at` if it is not empty."""
+        from lumen_tui.storage.layout import Layout
+        from lumen_tui.store.memory.relays import RelayIndex
+        from lumen_tui.tui.screens.relays.screen import RelayScreen
+
+        lumen, index = self.room.lumen, RelayIndex(Layout(Path(self.snapshot.root)))
+
+        def read() -> Sequence[Box]:
+            index.refresh()
+            return index.boxes
+
+        lumen.push_screen(RelayScreen(lumen.port, lumen.clock(), read, self.refusal, at))
+
+    def do_search(self) -> None:
+        from lumen_tui.queries.search.search import Searcher
+        from lumen_tui.storage.layout import Layout
+        from lumen_tui.tui.screens.search.screen import SearchScreen
+
+        lumen = self.room.lumen
+        searcher = Searcher(Layout(Path(self.snapshot.root)), conversation_bytes=_TALK_BYTES)
+        lumen.push_screen(SearchScreen(lumen.port, searcher, self.snapshot, self.refusal))
+
+    def why_why(self) -> str:
+        if self._subject():
+            return ""
+        return "there is no row" if self.room.current.rows is not None else "no loop has ended yet"
+
+    def do_why(self) -> None:
+        from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+
+        self.room.lumen.push_screen(WhyScreen(self.room.lumen.port, self._subject(), self.room.lumen.clock()))
+
+    def _subject(self) -> str:
+        """The id of the selected row, or of the last loop where the pane has no list."""
+        rows = self.room.current.rows
+        if rows is not None:
+            return rows.view.key(rows.selected) if rows.selected is not None else ""
+        state = self.snapshot.loop
+        return agent.task_id(state.loop) if state is not None and state.loop > 0 else ""
+
+
+class LoopHandler(Handler):
+    """Commands of the loop pane: the last loop in full."""
+
+    scope = LOOP
+
+    def why_open(self) -> str:
+        return "" if self.snapshot.packets else "no loop has ended yet"
+
+    def open(self) -> None:
+        """Open the packet of the last loop."""
+        from lumen_tui.tui.screens.loops.packets_screen import PacketSheet
+
+        if why := self.why_open():
+            self.room.say(why)
+            return
+        lumen, packet = self.room.lumen, self.snapshot.packets[-1]
+        lumen.push_screen(PacketSheet(lumen.port, self.snapshot.root, packet, lumen.clock()))
+
+
+class ContinuityHandler(Handler):
+    """Opens what was: the packets of loops, and what happened since the operator last looked."""
+
+    def do_packets(self) -> None:
+        self.show_packets(0)
+
+    def show_packets(self, at: int) -> None:
+        """Open the packets, with the cursor on the packet of loop `at` if it is not 0."""
+        from lumen_tui.tui.screens.loops.packets_screen import PacketsScreen
+
+        self.room.lumen.push_screen(PacketsScreen(self.room.lumen.port, self.snapshot, at))
+
+    def why_since(self) -> str:
+        return "" if self.room.lumen.presence.ready else "the state folder is not read yet"
+
+    def do_since(self) -> None:
+        from lumen_tui.tui.screens.audit.digest_screen import DigestScreen
+
+        self.room.lumen.push_screen(DigestScreen(self.room.lumen.presence.digest, self._go))
+
+    def _go(self, screen: ListSheet[None, DigestRow], row: DigestRow) -> None:
+        """Go to what a row is about; a sheet opens above the digest, so that esc comes back to it."""
+        kind, target = row.entry.kind, row.entry.target
+        if kind == "signal":
+            screen.dismiss(None)
+            self._to_signal(target)
+        elif kind == "task":
+            self.show_task(target)
+        elif kind == "loop":
+            self.show_packets(agent.loop_of(target))
+        elif kind == "node":
+            self.show_node(target)
+        elif kind == "fact":
+            OpenersHandler(self.room).show_facts(target)
+        elif action := _ELSEWHERE.get(row.group.name):
+            self.room.action_do(action)
+
+    def _to_signal(self, target: str) -> None:
+        pane = self.room.pane(SIGNALS)
+        self.room.go_to(pane)
+        if pane.rows is not None:
+            pane.rows.set_filter("")
+            if not pane.rows.select_key(target):
+                self.room.say("The signal is not in the list any more.")
