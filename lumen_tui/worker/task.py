@@ -13,6 +13,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.roles import Role
+from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
@@ -300,7 +301,7 @@ def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) 
         raise CannotBegin(str(error)) from error
 
 
-def _as_outcome(value: Any) -> ConversationOutcome:
+def _as_outcome(value: object) -> ConversationOutcome:
     return (
         value
         if isinstance(value, ConversationOutcome)
@@ -308,6 +309,6 @@ def _as_outcome(value: Any) -> ConversationOutcome:
     )
 
 
-def _config(store: Store) -> tuple[Config, list[Any]]:
+def _config(store: Store) -> tuple[Config, list[Problem]]:
     config, problems = load_config(store.layout)
     return config, list(problems)

@@ -155,7 +155,7 @@ def _event_list(path: Path, settings: Settings, event: str) -> list[Any]:
     return entries
 
 
-def _is_ours(hook: Any) -> bool:
+def _is_ours(hook: object) -> bool:
     line = hook.get("command") if isinstance(hook, dict) else None
     if not isinstance(line, str):
         return False
@@ -201,7 +201,7 @@ def _without_ours(settings: Settings, earlier: Settings) -> Settings:
     return after
 
 
-def _cleared(group: Any) -> Any:
+def _cleared(group: object) -> object:
     """Return a matcher without our commands; None if it held nothing else."""
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
         return group
