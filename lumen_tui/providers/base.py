@@ -1,7 +1,7 @@
 """What a model back end is to the worker: a conversation that asks for tool calls until it has an answer.
 
 A conversation is a generator of steps. The worker sends a Reply back for each ToolCall and PermissionRequest, for a
-Reserve where less was set aside than it asked for, and None for every other step. Its return value is the Outcome. So
+Reserve where less was reserved than it asked for, and None for every other step. Its return value is the Outcome. So
 only the worker runs tools, records events and stops.
 """
 
@@ -47,7 +47,7 @@ LEAST_OUTPUT = 1024  # tokens: a shorter answer is hardly worth its prompt
 class Reserve(Struct, frozen=True):
     """A model call is about to be made: the most it can cost. The worker sets it aside, or ends the conversation.
 
-    Where `least` says what it costs with an answer of LEAST_OUTPUT tokens, the worker may set aside something between
+    Where `least` says what it costs with an answer of LEAST_OUTPUT tokens, the worker may reserve something between
     the two: then the Reply's data hold the `output`, in tokens, that the answer may have. `tells` promises that
     the job's `sent` is called before anything leaves: where it was not, the call was never made.
     """
@@ -120,14 +120,14 @@ class Launched(Protocol):
     @property
     def child(self) -> subprocess.Popen[bytes]: ...
     def end(self) -> None:
-        """Ask, wait, terminate, kill; nothing of it is left. May be called twice."""
+        """Ask the program to end, wait, terminate it, wait, kill it. May be called twice."""
 
 
 class Launch(Protocol):
-    """Starts a program in the walls that the task's rules ask for. Raises ProviderError where that cannot be."""
+    """Starts a program in the sandbox that the task's rules ask for. Raises ProviderError where that cannot be."""
 
     def __call__(self, argv: list[str], env: dict[str, str], own: str) -> Launched:
-        """`own` is the folder in which the program keeps its own things: it can be written."""
+        """Start the program. It keeps its own files in the folder `own`, which can be written."""
 
 
 Step = ToolCall | TextUpdate | Reserve | Spent | PermissionRequest | BuiltinToolResult
@@ -135,7 +135,7 @@ Conversation = Generator[Step, Reply | None, ConversationOutcome]
 
 
 class Job(Struct, frozen=True):
-    """Everything a back end is told about one task."""
+    """Everything a back end knows about one task."""
 
     system: str
     objective: str
@@ -148,7 +148,7 @@ class Job(Struct, frozen=True):
     # costs is owed from then on, also where nobody tells it; it must not leave where this raises a ProviderError
     pause: Callable[[float], None] = time.sleep  # waits so many seconds; a Stopped may come out of it
     chance: Callable[[], float] = random.random  # from 0 to 1, for the jitter of waits
-    launch: Launch | None = None  # for back ends that are programs; None: they are started without walls
+    launch: Launch | None = None  # for back ends that are programs; None: they are started without a sandbox
 
 
 class Provider(Protocol):

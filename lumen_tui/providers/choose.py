@@ -21,7 +21,7 @@ _BACK_ENDS = {name: Endpoint(name, name) for name in NO_SERVERS}
 
 
 def provider_name(config: ModelsConfig, environ: Mapping[str, str]) -> str:
-    """`auto` resolved: anthropic where a key is set, else offline. Other names are handed through."""
+    """Resolve `auto`: anthropic where a key is set, else offline. Other names are returned as they are."""
     if config.provider != "auto":
         return config.provider
     keyed = environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN")
@@ -42,7 +42,7 @@ def lacking(config: ModelsConfig, environ: Mapping[str, str]) -> list[str]:
 
 
 def _lacks(config: ModelsConfig, environ: Mapping[str, str], name: str = "", model: str = "") -> str:
-    """What the endpoint of that name, or the one that the model names, lacks; empty where it lacks nothing."""
+    """Return what the named endpoint, or that of the model, lacks; empty where it lacks nothing."""
     try:
         name = name or split(config, expand(config, model))[0]
         if name == "claude":
@@ -59,7 +59,7 @@ def _lacks(config: ModelsConfig, environ: Mapping[str, str], name: str = "", mod
 def key_names(
     provider: str, config: ModelsConfig | None = None, role: str = "", tier: str = "", model: str = ""
 ) -> tuple[str, ...]:
-    """The environment variables that a worker needs, and that no other worker should get.
+    """Return the environment variables that a worker needs, and that no other worker should get.
 
     `provider` is that of the tasks that name none. With the configuration, the task's role, its role's tier and its
     own model they are those of every endpoint the task may come to, fall-backs included.
@@ -91,12 +91,12 @@ def _keys_of(config: ModelsConfig, endpoint_name: str) -> tuple[str, ...]:
 
 
 def _wanted(config: ModelsConfig, role: str, tier: str, model: str) -> str:
-    """What a task asks for: its own model, else what the configuration says of its role, else the role's tier."""
+    """Return what a task asks for: its own model, else that of its role in the configuration, else its role's tier."""
     return model or config.roles.get(role, "") or tier
 
 
 def _chain(config: ModelsConfig, model: str) -> Iterator[tuple[str, str]]:
-    """Endpoint (empty: the provider) and model of what is wanted, and then of what stands by for it."""
+    """Yield endpoint (empty: the provider's) and model for a task, then those of its fall-backs."""
     first = split(config, expand(config, model))
     yield first
     name, model_id = first
@@ -108,7 +108,7 @@ def _chain(config: ModelsConfig, model: str) -> Iterator[tuple[str, str]]:
 
 
 def targets(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> tuple[Target, ...]:
-    """The models of a task, the first to be asked first. ProviderError where one is not known."""
+    """Return the models of a task, the first to be asked first. ProviderError where one is not known."""
     provider = provider_name(config, environ)
     if config.provider == "offline":
         return (Target(_BACK_ENDS["offline"]),)
@@ -123,7 +123,7 @@ def _target(config: ModelsConfig, name: str, model: str, environ: Mapping[str, s
 
 
 def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> Provider:
-    """The back end of a task. ProviderError where it is unknown or lacks its key."""
+    """Return the back end of a task. ProviderError where it is unknown or lacks its key."""
     chain = targets(config, role, spec, environ)
     first = chain[0]
     if first.endpoint.name == "offline":

@@ -17,7 +17,7 @@ _NEEDED = {
 
 
 def kind_of(config: ModelsConfig, provider: str) -> str:
-    """Which of these a provider needs: the API that it speaks; its own name where it is no server."""
+    """Return which of these a provider needs: the API that it speaks; its own name where it is no server."""
     try:
         return endpoint(config, provider, {}).kind
     except ProviderError:

@@ -45,12 +45,12 @@ FREE = Price(0.0, 0.0)
 
 
 def known(model: str) -> Price | None:
-    """The list price of a model by its exact id, with or without a date."""
+    """Return the list price of a model by its exact id, with or without a date."""
     return PRICES.get(re.sub(r"-\d{8}$", "", model))
 
 
 def price_of(config: ModelsConfig, endpoint: str, model: str, *, own: bool = False) -> Price | None:
-    """The price of a model at an endpoint: the operator's word first; our `own` server costs nothing."""
+    """Return the price of a model at an endpoint: the operator's word first; our `own` server costs nothing."""
     price = config.prices.get(f"{endpoint}:{model}") or config.prices.get(model)
     if price is not None:
         return _of_config(price)
@@ -62,7 +62,7 @@ def _of_config(price: PriceConfig) -> Price:
 
 
 def cost(model: str, fresh: int, written: int, read: int, output: int, price: Price | None = None) -> Usage:
-    """Tokens and dollars of one call: `fresh`, `written` to and `read` from the cache make the prompt.
+    """Return tokens and dollars of one call: `fresh`, `written` to and `read` from the cache make the prompt.
 
     A model without a known price counts as the dearest, so that caps hold.
     """

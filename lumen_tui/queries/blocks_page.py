@@ -18,18 +18,18 @@ class BlocksPage(msgspec.Struct, frozen=True):
 
 
 def read_page(layout: Layout, now: float, *, write: bool) -> BlocksPage:
-    """Everything; where it may `write`, edits by hand are recorded first."""
+    """Read all blocks; where it may `write`, edits by hand are recorded first."""
     if write:
         try:
             blocks.take_in(layout, now)
         except files.StoreError:
-            pass  # a full disk: what stands in the files is shown all the same, as changed by hand
+            pass  # a full disk: what is in the files is shown all the same, as changed by hand
     histories = block_files.history(layout)
     return BlocksPage(tuple(blocks.read_all(layout)), {name: tuple(steps) for name, steps in histories.items()})
 
 
 def diff_of(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
-    """What one step changed against the one before it; a sentence where a text is damaged or nothing changed."""
+    """Return what one step changed; a sentence where a text is damaged or nothing changed."""
     index = next((n for n, step in enumerate(steps) if step.step == number), -1)
     if index < 0:
         return ""

@@ -60,7 +60,7 @@ class NewLines(NamedTuple):
 
 
 def new_lines(path: Path, place: JournalPosition | None, since: float) -> NewLines:
-    """The lines behind `place`; where that is none, or the journal was rewritten, those that are not older."""
+    """Return the lines behind `place`; where that is none, or the journal was rewritten, those that are not older."""
     try:
         fd = files.open_plain(path)
     except (FileNotFoundError, files.Refused):
@@ -75,7 +75,7 @@ def new_lines(path: Path, place: JournalPosition | None, since: float) -> NewLin
 
 
 def _line_start(fd: int, offset: int) -> int:
-    """Where the line begins in which `offset` stands: one that was being written when the place was noted is new."""
+    """Return the start of the line that `offset` is in: one that was being written at the last visit is new."""
     start = max(0, offset - files.MAX_READ_LINE)
     return start + os.pread(fd, offset - start, start).rfind(b"\n") + 1
 
@@ -108,7 +108,7 @@ def _since_date(fd: int, since: bytes) -> NewLines:
 
 
 def _date(line: bytes) -> bytes:
-    """The date of a record as it stands there; ISO-8601 in UTC sorts as text. One without a date counts as old."""
+    """Return the date of a record as it is written; ISO-8601 in UTC sorts as text. One without a date counts as old."""
     at = min((at for mark in _DATES if (at := line.find(mark)) >= 0), default=-1)
     return line[line.find(b'":"', at) + 3 :][:19] if at >= 0 else b""
 
@@ -125,7 +125,7 @@ def digest_for(
 
 
 class _DigestBuilder:
-    """One look at the journals."""
+    """Builds one digest from the journals."""
 
     def __init__(self, layout: Layout, operator: str, since: float, seen: LastVisit | None) -> None:
         self._layout, self._operator, self._since, self._seen = layout, operator, since, seen
@@ -135,7 +135,7 @@ class _DigestBuilder:
         self._usd = 0.0
 
     def digest(self, now: float) -> Digest:
-        """Everything, grouped."""
+        """Return everything, grouped."""
         self._events()
         self._signals()
         self._discoveries()
@@ -154,7 +154,7 @@ class _DigestBuilder:
         self._entries.setdefault(group, []).append(entry)
 
     def _events(self) -> None:
-        """Those of the present file and, where it was begun meanwhile, of the one before."""
+        """Add events of the current file and, where it was begun meanwhile, of the one before."""
         new = self._new_lines(self._layout.events)
         place = self._seen.places.get(self._layout.events.name) if self._seen else None
         lines = new.lines
@@ -180,7 +180,7 @@ class _DigestBuilder:
             self._add(group, event.at, text, target, kind if target else "event")
 
     def _signals(self) -> None:
-        """Those to everybody and to the operator."""
+        """Add signals to everybody and to the operator."""
         new = self._new_lines(self._layout.signals)
         for signal in _decoded(new.lines, decode_signal):
             if signal.sender == self._operator or signal.target_agent not in ("", self._operator):
@@ -215,7 +215,7 @@ class _DigestBuilder:
         self._note_partial("loops", new)
 
     def _people(self) -> None:
-        """What other operators did. An action may take several lines."""
+        """Add what other operators did. An action may take several lines."""
         new = self._new_lines(self._layout.actions)
         others = [line for line in _decoded(new.lines, _deed) if line.by != self._operator]
         dropped = {line.id for line in others if line.stage == Stage.DROPPED}
@@ -228,7 +228,7 @@ class _DigestBuilder:
         self._note_partial("people", new)
 
     def _questions(self) -> None:
-        """Those that wait now and were asked meanwhile."""
+        """Add approvals that wait now and were asked for meanwhile."""
         for request in approvals.undecided(self._layout):
             if request.asked >= self._since:
                 self._add(
@@ -245,7 +245,7 @@ class _DigestBuilder:
 
 
 def _is_same_file(path: Path, place: JournalPosition | None) -> bool:
-    """Whether the journal is still the one in which the place was noted."""
+    """Return whether the journal is still the one in which the place was noted."""
     try:
         return place is not None and os.stat(path).st_ino == place.ino
     except OSError:
@@ -253,7 +253,7 @@ def _is_same_file(path: Path, place: JournalPosition | None) -> bool:
 
 
 def _decoded(lines: list[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
-    """Damaged lines are passed over: the room's problems tell of them."""
+    """Decode lines. Damaged ones are skipped: the room's problems report them."""
     for line in lines:
         try:
             yield decode(line)

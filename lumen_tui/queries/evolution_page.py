@@ -28,7 +28,7 @@ class EvolutionPage(Struct, frozen=True):
 
 
 def read_page(layout: Layout) -> EvolutionPage:
-    """What is there now."""
+    """Read the page as it is now."""
     newest = reversed(evolved.observations(layout).values())
     observations = sorted(newest, key=lambda item: _ORDER.index(item.status))[:_MOST]
     shown_versions = [

@@ -40,7 +40,7 @@ class LastVisit(Struct, frozen=True):
 
 
 def path(layout: Layout, operator: str) -> Path:
-    """The record of an operator. Any name will do: the file is named after its hash where it must be."""
+    """Return the record of an operator. Any name will do: the file is named after its hash where it must be."""
     try:
         slug = ids.check_name(operator, "operator")
     except ids.BadId:
@@ -49,7 +49,7 @@ def path(layout: Layout, operator: str) -> Path:
 
 
 def read(layout: Layout, operator: str) -> LastVisit | None:
-    """When an operator last looked; None for never, or where that cannot be read."""
+    """Return when an operator last looked; None for never, or where that cannot be read."""
     try:
         data = files.read(path(layout, operator), _MOST)
         visit = msgspec.json.decode(data, type=LastVisit) if data else None
@@ -68,7 +68,7 @@ def write(layout: Layout, operator: str, now: float) -> None:
 
 
 def places(layout: Layout) -> dict[str, JournalPosition]:
-    """How far the journals go that a digest is made from."""
+    """Return how far the journals go that a digest is made from."""
     positions = {}
     for journal in (layout.events, layout.signals, layout.memory, layout.actions, layout.packets):
         try:

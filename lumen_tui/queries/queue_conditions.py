@@ -37,7 +37,7 @@ def queue_conditions(
     paused: dict[str, str],
     now: float,
 ) -> QueueConditions:
-    """The picture of one moment. `tasks` are those that are not archived."""
+    """Return the conditions of one moment. `tasks` are those that are not archived."""
     begun = [view for view in tasks if view.status.alive and view.spec.role != agent.ROLE]
     alive = Counter(view.spec.role for view in begun)
     day = budget.day_of(now, config.budget.day_starts)
@@ -67,7 +67,7 @@ def _engine(engine: EngineView) -> str:
 
 
 def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float) -> QueueConditions:
-    """The same for a command, which has read none of it."""
+    """Read the conditions for a command, which has loaded none of this yet."""
     roles, retired, _ = list_roles(layout)
     ledger = LedgerReader(layout)
     ledger.refresh()

@@ -52,7 +52,7 @@ _TASK_NAMED = re.compile(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
 
 
 class ChangedTasks:
-    """Which tasks to look at again: those that the engine's events and the operators' actions name."""
+    """Which tasks to read again: those that the engine's events and the operators' actions name."""
 
     SWEEP = 30.0  # seconds after which all are looked at, whatever was named
 
@@ -66,7 +66,7 @@ class ChangedTasks:
             follower.close()
 
     def names(self, now: float) -> set[str] | None:
-        """Ids of tasks that may have changed since the last call; None for all of them."""
+        """Return ids of tasks that may have changed since the last call; None for all of them."""
         sweep = not 0 <= now - self._swept < self.SWEEP
         task_ids: set[bytes] = set()
         for follower in self._followers:
@@ -80,7 +80,7 @@ class ChangedTasks:
 
 
 def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
-    """The lanes of work units, each once and safe."""
+    """Return the lanes of work units, each once and safe."""
     return tuple(sorted({safe(unit.lane) for unit in units if unit.lane}))
 
 
@@ -208,7 +208,7 @@ class SnapshotReader:
             self._engine_revision += 1
 
     def mark(self) -> object:
-        """Differs from an earlier mark where a new picture would show something else, the hour apart."""
+        """Return a mark that changes when a new snapshot would show something else, the hour apart."""
         more = (self._dismissed.revision, self._progress.revision, self._proposals.revision, self._relay.revision)
         return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
 

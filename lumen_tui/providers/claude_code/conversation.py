@@ -64,7 +64,7 @@ class ClaudeConversation:
         self.version = ""
 
     def run(self) -> Conversation:
-        """Until its result. Raises ProviderError."""
+        """Run until the program reports its result. Raises ProviderError."""
         self._pipe.send(_hello(self._job.system))
         limit = self._config.first_byte_seconds + self._config.silence_seconds
         try:
@@ -105,7 +105,7 @@ class ClaudeConversation:
             yield from self._results(_inner(message, "message"))
 
     def _begin(self, message: Raw) -> Steps:
-        """It is ready: tell it what to do, once."""
+        """Send the first message, once, as soon as the program is ready."""
         response = _inner(message, "response")
         if response.get("request_id") != _HELLO or self._greeted:
             return
@@ -170,7 +170,7 @@ class ClaudeConversation:
         return TextUpdate(text, kind="wait", data={"until": self._job.now() + seconds})
 
     def _results(self, message: Raw) -> Iterator[Step]:
-        """What its own tools gave."""
+        """Yield the results of the program's own tools."""
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             text = _text(block)
@@ -218,7 +218,7 @@ class ClaudeConversation:
         return {}
 
     def _permit(self, request: Raw) -> Generator[Step, Reply | None, Raw]:
-        """Whether one of its own tools may run."""
+        """Return whether one of its own tools may run."""
         name, arguments = str(request.get("tool_name")), _inner(request, "input")
         if name not in OWN:
             yield from self._counter.reserve()
@@ -232,7 +232,7 @@ class ClaudeConversation:
         return {"behavior": "deny", "message": reply.text if reply else "it was not allowed"}
 
     def _tool(self, message: Raw) -> Generator[Step, Reply | None, Raw]:
-        """A message to the server of our tools."""
+        """Answer a message to the server of our tools."""
         self.version = mcp_server.version(message) or self.version
         if message.get("method") != mcp_server.CALL:
             return {"mcp_response": mcp_server.answer(message, self._tools)}
@@ -262,14 +262,14 @@ def _hello(system: str) -> Raw:
 
 
 def _decision(tool: str) -> Raw:
-    """What becomes of a call, before it: ours are judged when they come, its own are asked about, others are not."""
+    """Decide about a call in advance: ours are judged when they come, its own are asked about, others are denied."""
     decision = "allow" if mcp_server.tool_name(tool) else "ask" if tool in OWN else "deny"
     output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
     return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
 
 
 def _in_our_words(arguments: Raw) -> Raw:
-    """The arguments of its Read as those of read_file."""
+    """Return the arguments of its Read as those of read_file."""
     translated: Raw = {"path": str(arguments.get("file_path") or "")}
     offset, limit = arguments.get("offset"), arguments.get("limit")
     if isinstance(offset, int) and offset >= 1:
@@ -280,7 +280,7 @@ def _in_our_words(arguments: Raw) -> Raw:
 
 
 def _broken(init: Raw) -> str:
-    """Why our tools are not there, or empty."""
+    """Return why our tools are not there; empty where they are."""
     servers = init.get("mcp_servers")
     states = (
         [server.get("status") for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
@@ -294,7 +294,7 @@ def _inner(message: Raw, key: str) -> Raw:
 
 
 def _text(block: Any) -> str:
-    """The words in a block of content."""
+    """Return the words in a block of content."""
     if not isinstance(block, dict):
         return ""
     content = block.get("content", block.get("text"))
@@ -312,7 +312,7 @@ class _ApiError(Exception):
 
 
 def outcome(message: dict[str, Any], model: str, now: float) -> ConversationOutcome:
-    """What came of it. Raises ProviderError where the model could not be asked."""
+    """Return how the conversation ended. Raises ProviderError where the model could not be asked."""
     text = message.get("result")
     words = text if isinstance(text, str) else ""
     if not message.get("is_error") and message.get("subtype") == "success":

@@ -64,7 +64,7 @@ class JsonLinesPipe:
             pass  # it does not read, or has ended
 
     def receive(self, seconds: float) -> Message:
-        """The next message. Closed at the end; ProviderError after so many seconds without a byte."""
+        """Return the next message. PipeClosed at the end; ProviderError after so many seconds without a byte."""
         while True:
             while self._lines:
                 if message := _message(self._lines.popleft()):
@@ -100,7 +100,7 @@ class JsonLinesPipe:
 
 
 def _message(line: bytes) -> Message | None:
-    """The message in a line; None for anything else: programs print other things as well."""
+    """Return the message in a line; None for anything else: programs print other things as well."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

@@ -14,13 +14,13 @@ CALL = "tools/call"
 
 
 def tool_name(claude_name: str) -> str:
-    """Our name of one of our tools as Claude Code names it; empty for a tool that is not ours."""
+    """Return our name of one of our tools as Claude Code names it; empty for a tool that is not ours."""
     start = f"mcp__{SERVER}__"
     return claude_name.removeprefix(start) if claude_name.startswith(start) else ""
 
 
 def answer(message: Raw, tools: Iterable[Any]) -> Raw:
-    """The answer to everything but a call."""
+    """Return the answer to everything but a call."""
     method, params = message.get("method"), message.get("params")
     if method == "initialize":
         protocol = params.get("protocolVersion") if isinstance(params, dict) else None
@@ -35,7 +35,7 @@ def answer(message: Raw, tools: Iterable[Any]) -> Raw:
 
 
 def called(message: Raw) -> tuple[str, Raw]:
-    """The tool that a call names, and its arguments."""
+    """Return the tool that a call names, and its arguments."""
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
     arguments = params.get("arguments")
@@ -43,12 +43,12 @@ def called(message: Raw) -> tuple[str, Raw]:
 
 
 def result(message: Raw, reply: Reply) -> Raw:
-    """The answer to a call."""
+    """Return the answer to a call."""
     return _wrapped(message, result={"content": [{"type": "text", "text": reply.text}], "isError": not reply.ok})
 
 
 def version(message: Raw) -> str:
-    """The version of the program, which it tells when it says hello; empty in every other message."""
+    """Return the version of the program, which it tells when it says hello; empty in every other message."""
     params = message.get("params") if message.get("method") == "initialize" else None
     client = params.get("clientInfo") if isinstance(params, dict) else None
     return str(client.get("version") or "") if isinstance(client, dict) else ""

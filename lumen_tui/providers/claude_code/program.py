@@ -17,9 +17,9 @@ from lumen_tui.providers.base import Launched, ProviderError
 OLDEST = (2, 1, 248)  # before it, `/` and `@` at the beginning of a word were obeyed wherever they stood in a prompt
 MAX_OUTPUT = 16_000  # tokens of one answer
 SERVER = "lumen"  # under which our tools are its MCP server
-# Its own tools that are used, and the one of ours each stands for: a rule of ours can be asked about the one file, and
+# Its own tools that are used, and the one of ours each replaces: a rule of ours can be asked about the one file, and
 # nothing is changed. All others run commands, change files, search whole folders or talk to the network. Ours do that:
-# in their walls, past links, and without what is hidden.
+# in their sandbox, past links, and without what is hidden.
 OWN = {"Read": "read_file"}
 _ASK_SECONDS, _TERM_SECONDS, _LOOK = 3.0, 2.0, 0.02
 _SET_PDEATHSIG = 1  # prctl(2)
@@ -32,7 +32,7 @@ _DAY = "86400000"  # milliseconds: a call may wait for a person
 
 
 def find(config: ModelsConfig, environ: Mapping[str, str]) -> str:
-    """The path of the program. ProviderError where there is none."""
+    """Return the path of the program. ProviderError where there is none."""
     program = os.path.expanduser(config.claude.program)
     folders = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
     path = shutil.which(program, path=os.pathsep.join(folders)) if program else None
@@ -46,7 +46,7 @@ def find(config: ModelsConfig, environ: Mapping[str, str]) -> str:
 
 
 def check_version(version: str) -> None:
-    """ProviderError where the program is too old. One whose version cannot be read is taken as it is."""
+    """Raise ProviderError where the program is too old. A version that cannot be read is accepted."""
     parts = version.split("-")[0].split(".")
     if all(part.isdigit() for part in parts) and tuple(map(int, parts)) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
@@ -56,7 +56,7 @@ def check_version(version: str) -> None:
 
 
 def config_folder(environ: Mapping[str, str]) -> str:
-    """Where the program keeps its own settings, its login and its sessions."""
+    """Return the folder in which the program keeps its settings, its login and its sessions."""
     named = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".claude")
     return os.path.realpath(named)
 
@@ -73,7 +73,7 @@ def arguments(program: str, model: str, turns: int, own: list[str]) -> list[str]
 
 
 def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, str]:
-    """Its environment: the keys that it needs, no other, and nothing that it does unasked."""
+    """Return its environment: the keys that it needs, no other, and nothing that it does unasked."""
     passed_on = {name: environ[name] for name in _PASSED_ON if name in environ}
     return passed_on | {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT),
@@ -87,7 +87,7 @@ def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, s
 
 
 class UnsandboxedProgram:
-    """The program without walls, for whoever has none. It ends with the process that started it."""
+    """The program without a sandbox. It ends with the process that started it."""
 
     def __init__(self, argv: list[str], env: dict[str, str], own: str) -> None:
         try:
@@ -108,7 +108,7 @@ class UnsandboxedProgram:
 
 
 def not_started(program: str, error: Exception) -> ProviderError:
-    """What is said where it is there and cannot be started."""
+    """Return the error for a program that is there and cannot be started."""
     reason = getattr(error, "strerror", "") or error
     return ProviderError(f"{program} could not be started: {reason}. See [models.claude] in lumen.toml")
 
@@ -120,7 +120,7 @@ def _die_with_parent() -> None:
 
 
 def launch(argv: list[str], env: dict[str, str], own: str) -> Launched:
-    """Start it without walls. Raises ProviderError."""
+    """Start it without a sandbox. Raises ProviderError."""
     return UnsandboxedProgram(argv, env, own)
 
 
@@ -147,7 +147,7 @@ def _close(child: subprocess.Popen[bytes]) -> None:
 
 
 def _waited(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether it ended within that time. Its output is read meanwhile, so that it does not wait for a reader."""
+    """Return whether it ended in time. Its output is read meanwhile, so that it does not wait for a reader."""
     for _ in range(round(seconds / _LOOK)):
         for stream in (child.stdout, child.stderr):
             _drain(stream)
@@ -170,7 +170,7 @@ def _drain(stream: IO[bytes] | None) -> None:
 
 
 def _group(child: subprocess.Popen[bytes]) -> int:
-    """Its process group, which walls may have given it."""
+    """Return its process group, which the sandbox may have given it."""
     try:
         return os.getpgid(child.pid) if child.returncode is None else child.pid
     except ProcessLookupError:

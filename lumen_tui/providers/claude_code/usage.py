@@ -41,7 +41,7 @@ class UsageCounter:
         return self._counts is not None
 
     def add_text(self, text: str) -> None:
-        """The conversation got longer."""
+        """Count a text that was added to the conversation."""
         self._size += len(text.encode("utf-8", "replace"))
 
     def reserve(self, *, already_sent: bool = False) -> Iterator[Step]:
@@ -57,7 +57,7 @@ class UsageCounter:
             self._sent()
 
     def begin(self, model: str, usage: Any) -> Iterator[Step]:
-        """An answer begins. One that had begun before was cut off."""
+        """Note that an answer begins, and settle one that had begun before: it was cut off."""
         if self._counts is not None:
             yield from self.settle(ok=False)
         self.model = model or self.model
@@ -65,7 +65,7 @@ class UsageCounter:
         self._counts = _counts(usage, _USAGE)
 
     def update(self, usage: Any) -> None:
-        """Newer counts of the answer that is being written."""
+        """Note newer counts of the answer that is being written."""
         if self._counts is not None:
             self._counts = _combined(max, self._counts, _counts(usage, _USAGE))
 
@@ -86,7 +86,7 @@ class UsageCounter:
             yield from self.settle(ok=False)
 
     def settle_rest(self, by_model: Any) -> Iterator[Step]:
-        """What was called besides (a summary of the conversation, a title), by the program's own totals."""
+        """Settle what else was called (a summary of the conversation, a title), by the program's own totals."""
         yield from self.settle(ok=False)
         for model, totals in by_model.items() if isinstance(by_model, dict) else ():
             unsettled = _combined(_difference, _counts(totals, _TOTALS), self._known.get(str(model), TokenCounts()))

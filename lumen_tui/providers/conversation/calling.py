@@ -1,4 +1,4 @@
-"""One call of a model: set aside, made, tried again; and the next model of the chain where all fails."""
+"""One call of a model: its cost is reserved, it is made and retried; the next model of the chain takes over."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lumen_tui.providers.prices import DEAREST, cost, price_of
 from lumen_tui.providers.vendors.wire import ModelClient, patience
 
 Answered = Generator[Step, Reply | None, AssistantMessage]
-_OVERHEAD = 500  # tokens of a request that stand in no text of ours
+_OVERHEAD = 500  # tokens of a request that are in no text of ours
 _OUTPUT = 8_000  # tokens that an answer is taken to have at most where no limit is sent
 _SLOW = 30.0  # seconds until an answer began
 _FIRST_WAIT = 1.0  # seconds
@@ -36,9 +36,10 @@ SHORT_RETRY = RetryPolicy(tries=3, longest=20.0)  # where another model can take
 
 
 def back_off(number: int, retry_after: float | None, chance: float) -> float:
-    """Seconds before try `number` + 1: doubling from one to sixty, half of it by chance (0 to 1).
+    """Return the seconds before try `number` + 1: doubling from one to sixty, half of it by chance (0 to 1).
 
-    Where the server `asked` for a time, that and up to a tenth more, so that workers do not all come back at once.
+    Where the server asked for a time (`retry_after`): that and up to a tenth more, so that workers do not all
+    come back at once.
     """
     if retry_after is not None:
         return retry_after * (1.0 + 0.1 * chance)
@@ -52,16 +53,16 @@ class TokenEstimator:
         self._bytes = self._prompt = self._tokens = 0
 
     def learn(self, size: int, counts: TokenCounts) -> None:
-        """What a request of `size` bytes really had."""
+        """Learn from what a request of `size` bytes really had."""
         if counts.prompt:
             self._bytes, self._prompt, self._tokens = size, counts.prompt, counts.prompt + counts.output
 
     def expected(self, size: int) -> int:
-        """The tokens that a request of `size` bytes has, about."""
+        """Return the tokens that a request of `size` bytes has, about."""
         return round(size * self._prompt / self._bytes) if self._bytes else size * 2 // 7
 
     def most(self, size: int) -> int:
-        """The most that it can have: two bytes a token for all that was not counted yet."""
+        """Return the most that it can have: two bytes a token for all that was not counted yet."""
         if 0 < self._bytes <= size:
             return self._tokens + (size - self._bytes) // 2 + _OVERHEAD
         return size // 2 + _OVERHEAD
@@ -84,7 +85,7 @@ class ModelCaller:
         return self._wires[self._place]
 
     def call(self, prompt: Prompt) -> Answered:
-        """The answer of the model that answers now. Raises ModelCallError."""
+        """Make one call of the current model and return its answer. Raises ModelCallError."""
         yield from self._introduce()
         return (yield from self._with_retries(prompt))
 
@@ -104,7 +105,7 @@ class ModelCaller:
         return TextUpdate(f"{before} did not answer, {label} goes on from here: {error.brief}", kind="note")
 
     def _introduce(self) -> Generator[Step, Reply | None, None]:
-        """What is worth knowing of a model before its first call."""
+        """Report what is worth knowing of a model before its first call."""
         if self._introduced == self._place:
             return
         self._introduced = self._place
@@ -118,7 +119,7 @@ class ModelCaller:
         self._slow = target.endpoint.kind != "anthropic"
 
     def _wait_notice(self) -> TextUpdate:
-        """So that a worker is not taken for a hung one while its model says nothing."""
+        """Return a notice, so that a worker is not taken for a hung one while its model says nothing."""
         target = self.wire.target
         reason = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
         until = self._job.now() + patience(self._config, target)
@@ -149,7 +150,7 @@ class ModelCaller:
         )
 
     def _request(self, prompt: Prompt) -> Answered:
-        """One request: reserved before, settled after, whatever becomes of it."""
+        """Make one request: reserved before it and settled after it, whatever its result."""
         size = self.wire.size(prompt)
         reply = yield self._reserve(size)
         if self._slow:
@@ -174,7 +175,7 @@ class ModelCaller:
         return turn
 
     def _check_truncation(self, size: int, read: int) -> Iterator[TextUpdate]:
-        """A server of our own that has read far less than it was sent has cut the beginning off, as Ollama does."""
+        """Report a server of our own that read far less than it was sent: it cut the beginning off, as Ollama does."""
         target = self.wire.target
         if not target.endpoint.own or self._truncation_reported == self._place or not 0 < read * _LONGEST_TOKEN < size:
             return

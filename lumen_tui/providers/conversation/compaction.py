@@ -37,7 +37,7 @@ class Compaction(Struct, frozen=True):
 
 
 def compact(entries: tuple[Entry, ...], target: int) -> Compaction:
-    """Cut at least `wanted` characters, the oldest first; less where there is no more to cut."""
+    """Cut at least `target` characters, the oldest first; less where there is no more to cut."""
     compaction = Compaction(entries)
     for cut, newest in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
         compaction = _pass(compaction, cut, newest, target)
@@ -45,7 +45,7 @@ def compact(entries: tuple[Entry, ...], target: int) -> Compaction:
 
 
 def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The answers built anew: thinking is signed for exactly what stood before it, and refused after a cut."""
+    """Return the entries without the vendors' own blocks: thinking is signed for all before it, and is refused now."""
     return tuple(replace(entry, native=None) if isinstance(entry, AssistantMessage) else entry for entry in entries)
 
 
@@ -84,7 +84,7 @@ def _cut_newest(entry: Entry) -> Entry:
 
 
 def _cut_result(result: ResultMessage, limit: int) -> ResultMessage:
-    """The head of a result, its last line where that points to the whole, and a word on what is missing."""
+    """Return the head of a result, its last line where that points to the whole, and a word on what is missing."""
     if len(result.text) <= 2 * limit:
         return result
     last = result.text.rstrip().rpartition("\n")[2]
@@ -95,7 +95,7 @@ def _cut_result(result: ResultMessage, limit: int) -> ResultMessage:
 
 
 def _cut_arguments(entry: Entry) -> Entry:
-    """Long texts that the model once wrote into a call (a file, a report), and what it thought before."""
+    """Cut long texts that the model once wrote into a call (a file, a report), and what it thought before."""
     if not isinstance(entry, AssistantMessage):
         return entry
     if len(entry.reasoning or "") <= 2 * _KEPT_CHARACTERS and not any(
@@ -121,7 +121,7 @@ class ContextWindow:
         self._caller = caller
 
     def fit(self, prompt: Prompt) -> Generator[Step, Reply | None, tuple[Entry, ...]]:
-        """The entries of `prompt`, cut where they come near the window; the cut is said."""
+        """Return the entries of `prompt`, cut where they come near the window; a cut is reported."""
         limit = self._prompt_limit
         tokens = self._tokens(prompt, limit)
         if not limit or tokens < _CUT_FROM * limit:
@@ -133,7 +133,7 @@ class ContextWindow:
         return compaction.entries
 
     def halve(self, prompt: Prompt) -> Compaction:
-        """Half of a conversation that the model refused as too long."""
+        """Cut a conversation that the model refused as too long down to half."""
         return compact(prompt.entries, self._caller.wire.size(prompt) // 2)
 
     @property

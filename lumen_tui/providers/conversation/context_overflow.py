@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Each says that the prompt as a whole has too many tokens. A bare "too long" or "too large" does not: a name, an image,
-# a list of tools and `max_tokens` are refused in these words too, and cutting old results would mend none of them.
+# a list of tools and `max_tokens` are refused in these words too, and cutting old results would fix none of them.
 _SAYINGS = (
     r"prompt (?:is )?too long",  # Anthropic; Ollama
     r"exceed (?:the )?context (?:limit|window)",  # Anthropic, where the room for the answer is what is missing

@@ -116,7 +116,7 @@ class ModelProvider:
 
 
 def opening(job: Job) -> str:
-    """The first message: what to do, what is known (fenced by whoever made the job), and the rules."""
+    """Return the first message: what to do, what is known (fenced by whoever made the job), and the rules."""
     parts = [job.objective]
     if job.context.strip():
         parts.append(job.context)
@@ -156,7 +156,7 @@ class _ModelConversation:
                 return _outcome(turn, self._unfinished)
 
     def _checked(self, turn: AssistantMessage) -> AssistantMessage:
-        """An answer that says it is one and is none, told by its `stop`."""
+        """Return the answer, with another `stop` where it claims to be complete and is not."""
         if turn.stop != "end":
             return turn
         if is_call(turn.text, {tool.name for tool in self._job.tools}):
@@ -165,7 +165,7 @@ class _ModelConversation:
         return replace(turn, stop="empty") if nothing else turn
 
     def _continue(self, turn: AssistantMessage) -> Generator[Step, Reply | None, bool]:
-        """Whether the conversation goes on after an answer without calls; it is made ready for that."""
+        """Prepare for another answer after one without calls. Return whether the conversation goes on."""
         if turn.stop == "refusal" and (
             notice := self._caller.hand_over(ModelCallError(_reason(turn), other_model_helps=True))
         ):
@@ -185,7 +185,7 @@ class _ModelConversation:
         return Prompt(self._job.system, self._job.tools, self._entries)
 
     def _ask(self) -> Answered:
-        """The next answer, of the first model that gives one.
+        """Return the next answer, from the first model that gives one.
 
         A conversation that is refused as it is gets another form, at most twice for one answer.
         """
@@ -203,7 +203,7 @@ class _ModelConversation:
                 yield notice
 
     def _repaired(self, error: ModelCallError) -> TextUpdate | None:
-        """What was done to a conversation that its server refuses; None where nothing can be."""
+        """Repair a conversation that its server refuses and return a notice of it; None where nothing can be done."""
         if error.too_long and (compaction := self._window.halve(self._prompt())).pieces:
             return self._use(compaction)
         if error.thinking_refused and (entries := without_native(self._entries)) != self._entries:
@@ -218,7 +218,7 @@ class _ModelConversation:
         return TextUpdate(compaction.summary, kind="note")
 
     def _unique(self, turn: AssistantMessage) -> AssistantMessage:
-        """The ids of calls made so that none comes twice in the conversation, as some servers number them anew."""
+        """Rename calls so that no id comes twice in the conversation: some servers number them again in each answer."""
         renamed = []
         for call in turn.calls:
             number, new = 1, call.id
@@ -262,7 +262,7 @@ class _ModelConversation:
 
 
 def _continuation(turn: AssistantMessage) -> tuple[Entry, ...]:
-    """What lets an unfinished answer go on. A tool call that was cut is not repeated."""
+    """Return the entries that let an unfinished answer go on. A tool call that was cut is not repeated."""
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)
     partial = turn.text.rstrip() or "(nothing that was complete)"
@@ -270,7 +270,7 @@ def _continuation(turn: AssistantMessage) -> tuple[Entry, ...]:
 
 
 def _outcome(turn: AssistantMessage, before: str) -> ConversationOutcome:
-    """`before`: the parts of the answer that came before this one."""
+    """Return the outcome. `before` is the parts of the answer that came before this one."""
     text = before + turn.text
     if turn.stop == "end":
         return ConversationOutcome(ok=True, text=text)
@@ -291,7 +291,7 @@ class _WrittenCall(msgspec.Struct):
 
 
 def is_call(text: str, names: Collection[str]) -> bool:
-    """Whether an answer is nothing but a call of one of the tools. Words that speak of calls are none."""
+    """Return whether an answer is nothing but a call of one of the tools. Words that speak of calls are none."""
     words = text.strip()
     if not words or len(words) > _LONGEST_CALL:
         return False

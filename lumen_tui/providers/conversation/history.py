@@ -31,7 +31,7 @@ class ModelCall(Struct, frozen=True):
 
 
 class UserMessage(Struct, frozen=True):
-    """What the model was told."""
+    """What the user, or the program in their name, said to the model."""
 
     text: str
 
@@ -81,7 +81,7 @@ def without_surrogates(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """The same for everything in a tree of JSON."""
+    """Return a JSON value without lone surrogates in any of its texts."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, dict):

@@ -16,7 +16,7 @@ class CallVerdict(StrEnum):
     """What becomes of a call."""
 
     GO = "go"
-    REFUSE = "tell"  # it is not made, and the model is told why
+    REFUSE = "refuse"  # it is not made, and the model is told why
     END = "end"
 
 
@@ -30,7 +30,7 @@ class RepetitionGuard:
         self._bad = 0
 
     def judge(self, call: ModelCall) -> CallVerdict:
-        """What becomes of this call; `seen` tells its result afterwards."""
+        """Return the verdict on this call. `add_result` gets its result afterwards."""
         key = f"{call.name} {call.bad} {json.dumps(call.arguments, sort_keys=True)}"
         if key != self._last:
             self._last, self._results, self._model_told = key, [], False
@@ -48,7 +48,7 @@ class RepetitionGuard:
         return len(self._results) + 1
 
     def add_result(self, text: str) -> None:
-        """What the last call gave."""
+        """Note the result of the last call."""
         self._results.append(text)
 
     def count_bad_answer(self, bad: bool) -> bool:
@@ -58,7 +58,7 @@ class RepetitionGuard:
 
 
 def refusal_of(call: ModelCall, times: int) -> str:
-    """What a model is told that makes the same call again."""
+    """Return what a model is told that makes the same call again."""
     return (
         f"Not done: this is call {times} of {call.name} in a row with the same arguments. It gives nothing new. "
         "Do something else, or write the result with what you have and say what is missing."

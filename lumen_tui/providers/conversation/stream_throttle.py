@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from lumen_tui.providers.base import TextUpdate
 
 _INTERVAL = 0.5  # seconds between two pieces
-_PIECE = 1_500  # characters that are told at once, whatever the time
-_LIVE = 20_000  # characters of one answer that are told on the way; the rest comes in one piece
+_PIECE = 1_500  # characters that are sent at once, whatever the time
+_LIVE = 20_000  # characters of one answer that are sent on the way; the rest comes in one piece
 _SILENCE_NOTE = 15.0  # seconds without a text after which a word says that the model is still at it
 
 
@@ -23,7 +23,7 @@ class StreamThrottle:
         self._silence = -1.0
 
     def take(self, part: str) -> Iterator[TextUpdate]:
-        """One more part; empty for a sign of life that is no text (thinking, a call being written)."""
+        """Take one more part; an empty one is a sign of life without text (thinking, a call being written)."""
         self._waiting += part
         elapsed = abs(self._now() - self._last)  # a clock that was set back must not silence it
         self._silence = elapsed if self._silence < 0 else self._silence
@@ -39,7 +39,7 @@ class StreamThrottle:
         return self._silence if self._silence >= 0 else abs(self._now() - self._last)
 
     def finish(self) -> Iterator[TextUpdate]:
-        """What was not told yet."""
+        """Yield what was not sent yet."""
         if self._waiting:
             yield self._send(len(self._waiting))
 
@@ -54,7 +54,7 @@ class StreamThrottle:
 
 
 def _boundary(text: str) -> int:
-    """Where a line ends, else a word; the whole of a text that has neither and is long enough."""
+    """Return where the last line ends, else the last word; the whole length of a long text that has neither."""
     if line := text.rfind("\n") + 1:
         return line
     return text.rfind(" ") + 1 or (len(text) if len(text) >= _PIECE else 0)

@@ -44,7 +44,7 @@ class ParsedObjective(Struct, frozen=True):
     text: str = ""  # what `words` were made of, case kept
 
     def has(self, *candidates: str) -> bool:
-        """Whether one of the words is there."""
+        """Return whether one of the words is there."""
         return any(word in self.words for word in candidates)
 
 
@@ -77,7 +77,7 @@ def _take(text: str, pattern: re.Pattern[str]) -> tuple[str, list[str]]:
 
 
 def _take_quoted(text: str) -> tuple[str, list[str], list[str]]:
-    """Quoted paths are paths, quoted patterns for names stay in the text, the rest are texts to look for."""
+    """Take out quoted texts: paths are paths, patterns for names stay in the text, all others are texts to look for."""
     quoted: list[str] = []
     paths: list[str] = []
 
@@ -129,7 +129,7 @@ def _take_numbers(text: str) -> tuple[str, list[int]]:
 
 
 def _take_languages(words: list[str]) -> tuple[list[str], list[str]]:
-    """`python files`, `lines of python code`, `log files`: the kind becomes an extension."""
+    """Turn a kind of file into an extension: `python files`, `lines of python code`, `log files`."""
     kinds: list[str] = []
     remaining: list[str] = []
     for index, word in enumerate(words):

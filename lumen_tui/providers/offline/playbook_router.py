@@ -124,7 +124,7 @@ CAN_ANSWER = (
 
 
 def choose(objective: str, constraints: tuple[str, ...] = ()) -> PlaybookPlan | NoMatch:
-    """The plan for an objective, or why there is none. Never a guess."""
+    """Return the plan for an objective, or why there is none. It never guesses."""
     ask = parse(objective)
     kind = _kind_of(ask)
     if kind is None:
@@ -135,7 +135,7 @@ def choose(objective: str, constraints: tuple[str, ...] = ()) -> PlaybookPlan | 
 
 
 def _strange(ask: ParsedObjective) -> str:
-    """The first words that no playbook knows, to say what stands in the way."""
+    """Return the first words that no playbook knows, to say what stands in the way."""
     known = COMMON.union(*(kind.knows for kind in _KINDS))
     words = [f"{word[:40]!r}" for word in dict.fromkeys(ask.words) if word not in known]
     return f" (none knows {', '.join(words[:3])})" if words else ""
@@ -150,7 +150,7 @@ def _kind_of(ask: ParsedObjective) -> _Kind | None:
 
 
 def _with_bare_term(ask: ParsedObjective) -> tuple[ParsedObjective, _Kind | None]:
-    """`search for TODO in /src`: one unquoted word may be what is looked for."""
+    """Accept one unquoted word as the text to look for: `search for TODO in /src`."""
     text = ask.text + (" in " if not re.search(r"\bin\b", ask.text) else "")
     match = _BARE_TERM.search(text)
     if not match or ask.quoted or match.group("term").lower() in COMMON | _words("files file text lines"):
@@ -214,7 +214,7 @@ def _default_number(kind: str, ask: ParsedObjective) -> int:
 
 
 def _subject(kind: str, ask: ParsedObjective) -> str:
-    """For `count`: lines, folders or files. For `log-errors`: errors, warnings or both."""
+    """Return what is meant: for `count` lines, folders or files; for `log-errors` errors, warnings or both."""
     if kind == "count":
         return "lines" if ask.has("line", "lines") else "files" if ask.has("file", "files") else "folders"
     if kind != "log-errors":

@@ -35,7 +35,7 @@ class _Commit(Struct, frozen=True):
 
 
 def git_log(plan: PlaybookPlan) -> Play:
-    """Who did what when, and which files moved most."""
+    """Report who did what when, and which files changed most."""
     since = f" --since={round(plan.days * 24)}.hours.ago" if plan.days else ""
     command = f"git log -n {plan.number}{since} --numstat --format={_FORMAT}"
     reply = yield from call("shell", command=command, cwd=plan.path)
@@ -96,7 +96,7 @@ def _files(data: dict[str, Any], number: int) -> str:
 
 
 def largest_files(plan: PlaybookPlan) -> Play:
-    """The largest files below a folder, by the blocks that they take on the disk."""
+    """Report the largest files below a folder, by the blocks that they take on the disk."""
     reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
     data, shown = reply.data, len(reply.data["largest"])
     kind = f"{plan.name} file" if plan.name else "file"
@@ -110,7 +110,7 @@ def largest_files(plan: PlaybookPlan) -> Play:
 
 
 def disk_usage(plan: PlaybookPlan) -> Play:
-    """Total, largest folders and largest files."""
+    """Report the total, the largest folders and the largest files."""
     reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
     data = reply.data
     body = [f"**{size(data['allocated'])}** on disk. {_total(data)}"]
@@ -157,7 +157,7 @@ def _skipped(data: dict[str, Any]) -> list[str]:
 
 
 def search_text(plan: PlaybookPlan) -> Play:
-    """Lines that hold a text."""
+    """Report the lines that hold a text."""
     reply = yield from call(
         "grep", path=plan.path, pattern=plan.pattern, name=plan.name, limit=plan.number, ignore_case=plan.ignore_case
     )
@@ -172,7 +172,7 @@ def search_text(plan: PlaybookPlan) -> Play:
 
 
 def count(plan: PlaybookPlan) -> Play:
-    """How many files, folders or lines."""
+    """Report how many files, folders or lines there are."""
     if plan.subject == "lines":
         return (yield from _count_lines(plan))
     kind = "file" if plan.subject == "files" else "folder"
@@ -196,7 +196,7 @@ def _count_lines(plan: PlaybookPlan) -> Play:
 
 
 def log_errors(plan: PlaybookPlan) -> Play:
-    """Kinds of error in a log or a folder of logs: how often, where first, where last."""
+    """Report the kinds of error in a log or a folder of logs: how often, where first, where last."""
     pattern = {"errors": _ERROR, "warnings": _WARNING}.get(plan.subject, f"{_ERROR}|{_WARNING}")
     name = plan.name if plan.name != "*.log" else ""  # `log files` are not always named so
     reply = yield from call(
@@ -222,7 +222,7 @@ def log_errors(plan: PlaybookPlan) -> Play:
 
 
 def _groups(hits: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Lines that differ only in dates, numbers and ids belong together."""
+    """Group lines that differ only in dates, numbers and ids."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for hit in hits:
         kind = hit["text"].strip()

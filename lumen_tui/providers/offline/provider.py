@@ -51,7 +51,7 @@ def _parameters(plan: PlaybookPlan) -> str:
 
 
 def _finish(report: PlaybookReport, plan: PlaybookPlan, job: Job, started: float) -> str:
-    """The result: title, body, what limits it, and how it came about."""
+    """Return the result: title, body, what limits it, and how it came about."""
     notes = [f"- {line(note)}" for note in report.notes]
     notes += [f"- Constraint not applied by this playbook: {line(text)}" for text in job.advice]
     seconds = max(0.0, job.now() - started)

@@ -38,12 +38,12 @@ def call(tool: str, /, **arguments: Any) -> Generator[Step, Reply | None, Reply]
 
 
 def line(text: str) -> str:
-    """Text from outside on one line, with nothing in it that Markdown would act on."""
+    """Return text from outside on one line, with nothing in it that Markdown would act on."""
     return re.sub(r"([\\`*_\[\]<>|#~!])", r"\\\1", one_line(text))
 
 
 def code(text: str) -> str:
-    """A name or a line from outside as a code span that it cannot break out of; fit for a table cell."""
+    """Return a name or a line from outside as a code span that it cannot break out of; fit for a table cell."""
     shown = safe(text).replace("\n", "␊").replace("\t", "␉")
     if len(shown) > _MAX_NAME:
         shown = shown[: _MAX_NAME // 2] + "…" + shown[-_MAX_NAME // 2 :]
@@ -54,13 +54,13 @@ def code(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A Markdown table; the columns in `right` are aligned to the right."""
+    """Return a Markdown table; the columns in `right` are aligned to the right."""
     rule = ["---:" if index in right else "---" for index in range(len(head))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
 
 
 def size(count: int) -> str:
-    """Bytes in plain units: `1.5 MiB`."""
+    """Return bytes in plain units: `1.5 MiB`."""
     value, unit = float(count), "B"
     for following in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024:
@@ -70,12 +70,12 @@ def size(count: int) -> str:
 
 
 def many(count: int, word: str, plural: str = "") -> str:
-    """`1 file`, `1,204 files`."""
+    """Return a count with its noun: `1 file`, `1,204 files`."""
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
 
 
 def walk_notes(data: dict[str, Any]) -> list[str]:
-    """What limits an answer that came from a walk through a tree."""
+    """Return what limits an answer that came from a walk through a tree."""
     notes = []
     if data.get("cut"):
         notes.append(f"Incomplete: {data['cut']}.")

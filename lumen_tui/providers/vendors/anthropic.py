@@ -88,7 +88,7 @@ class AnthropicClient(SdkClient):
         return {"role": "user", "content": blocks}
 
     def _blocks(self, turn: AssistantMessage) -> list[dict[str, Any]]:
-        """The model's own blocks where it wrote them; built again where another model did, or they were cut."""
+        """Return the model's own blocks where it wrote them; built again where another model did, or they were cut."""
         if turn.native and turn.label == self.target.label:
             native: list[dict[str, Any]] = turn.native
             return native

@@ -41,7 +41,7 @@ class _StreamError(Exception):
 
 
 def events_of(stream: Any) -> Iterator[dict[str, Any]]:
-    """The events of an answer as plain JSON, pings too: of a model that thinks unseen they are all that comes.
+    """Yield the events of an answer as plain JSON, pings too: of a model that thinks unseen they are all that comes.
 
     The SDK leaves pings out where it takes the events apart itself; its older versions know no other way.
     """
@@ -57,12 +57,12 @@ def events_of(stream: Any) -> Iterator[dict[str, Any]]:
 
 
 def clean_id(text: str, place: int) -> str:
-    """The id of a call in the letters that every API takes back."""
+    """Return the id of a call in the letters that every API takes back."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:60] or f"call_{place}"
 
 
 def clean_name(text: str) -> str:
-    """The name of a call in the same letters: with others it would be refused in every request from then on.
+    """Return the name of a call in the same letters: with others it would be refused in every request from then on.
 
     What some servers leave of a model's own notation is no part of it: `functions.read_file<|channel|>commentary`.
     """
@@ -84,7 +84,7 @@ class MessageAssembler:
         self._last_text_block = -1  # the block that spoke last
 
     def take(self, event: dict[str, Any]) -> str:
-        """One event; returns the text that it adds for the reader. Raises ModelCallError."""
+        """Take one event and return the text that it adds. Raises ModelCallError."""
         kind = event.get("type")
         if kind == "message_start":
             self._usage |= _numbers(as_table(event.get("message")).get("usage"))
@@ -126,7 +126,7 @@ class MessageAssembler:
         return self._separator(index) + part if part and delta.get("type") == "text_delta" else ""
 
     def _separator(self, index: int) -> str:
-        """What stands between two blocks of text, in the stream as in the whole."""
+        """Return what separates two blocks of text, in the stream as in the whole."""
         before, self._last_text_block = self._last_text_block, index
         return "\n" if before not in (-1, index) else ""
 
@@ -139,7 +139,7 @@ class MessageAssembler:
         return TokenCounts(usage.get("input_tokens", 0), written, read, output)
 
     def turn(self) -> AssistantMessage:
-        """The whole. Raises ModelCallError where the stream ended before its end."""
+        """Return the whole answer. Raises ModelCallError where the stream ended before its end."""
         if not self._stop:
             raise unusable_answer(
                 self._target, "the answer ended before its end" if self._blocks else "no answer in it"
@@ -171,7 +171,7 @@ def _call(block: dict[str, Any], place: int) -> ModelCall:
 
 
 def arguments_of(text: str) -> tuple[dict[str, Any], str]:
-    """The arguments of a call, and the text itself where it is no JSON object."""
+    """Return the arguments of a call, and the text itself where it is no JSON object."""
     try:
         value = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):
@@ -180,7 +180,7 @@ def arguments_of(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _number(text: str) -> float:
-    """A number that can be sent back: JSON has neither NaN nor Infinity, though its readers take them."""
+    """Return a number that can be sent back: JSON has neither NaN nor Infinity, though its readers take them."""
     if math.isfinite(number := float(text)):
         return number
     raise ValueError(f"{text} is no number in JSON")
@@ -195,7 +195,7 @@ def _is_kept(block: dict[str, Any], onwards: list[dict[str, Any]]) -> bool:
 
 
 def _sent_back(block: dict[str, Any], place: int) -> dict[str, Any]:
-    """A block as the API takes it back."""
+    """Return a block as the API takes it back."""
     if block.get("type") != "tool_use":
         return {name: value for name, value in block.items() if value is not None}
     call = _call(block, place)

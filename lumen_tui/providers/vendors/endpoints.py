@@ -57,7 +57,7 @@ class Endpoint(Struct, frozen=True):
         return tuple(name for name in names if name)
 
     def key(self, environ: Mapping[str, str]) -> str:
-        """Its key; empty where it needs none. ProviderError where it needs one that is not there."""
+        """Return its key; empty where it needs none. ProviderError where it needs one that is not there."""
         key = environ.get(self.key_env, "") if self.key_env else ""
         if key or not self.key_env or self.local:
             return key
@@ -67,12 +67,12 @@ class Endpoint(Struct, frozen=True):
         )
 
     def check(self, environ: Mapping[str, str]) -> None:
-        """ProviderError where neither form of the key is there that it needs."""
+        """Raise ProviderError where neither form of the key is there that it needs."""
         if not self.token(environ):
             self.key(environ)
 
     def token(self, environ: Mapping[str, str]) -> str:
-        """The other form of the key, where the server has one."""
+        """Return the other form of the key, where the server has one."""
         return environ.get(_TOKENS.get(self.name, ""), "")
 
 
@@ -88,7 +88,7 @@ class Target(Struct, frozen=True):
 
 
 def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> Endpoint:
-    """The endpoint of that name. ProviderError where there is none, or it has no address."""
+    """Return the endpoint of that name. ProviderError where there is none, or it has no address."""
     configured, built_in = config.endpoints.get(name), BUILT_IN.get(name)
     if configured is None and built_in is None:
         known = ", ".join(sorted({*BUILT_IN, *config.endpoints, "auto", *NO_SERVERS}))
@@ -109,7 +109,7 @@ def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> End
 
 
 def split(config: ModelsConfig, text: str) -> tuple[str, str]:
-    """`endpoint:model` taken apart; the endpoint is empty where none is named. ProviderError for an unknown one."""
+    """Split `endpoint:model`; the endpoint is empty where none is named. ProviderError for an unknown one."""
     if problem := stranger(config, text):
         raise ProviderError(problem)
     name, colon, model = text.partition(":")
@@ -121,5 +121,5 @@ def split(config: ModelsConfig, text: str) -> tuple[str, str]:
 
 
 def expand(config: ModelsConfig, name: str) -> str:
-    """A tier as the id that stands for it; anything else as it is."""
+    """Return the model id of a tier; anything else as it is."""
     return {"haiku": config.haiku, "sonnet": config.sonnet, "opus": config.opus}[name] if name in TIERS else name

@@ -63,7 +63,7 @@ class OpenAIClient(SdkClient):
         return CompletionAssembler(self.target, estimate)
 
     def _silence_seconds(self) -> float:
-        """As long as for the beginning of an answer: some servers send its head and think then."""
+        """Return as long as for the beginning of an answer: some servers send its head and think then."""
         return max(self._config.silence_seconds, patience(self._config, self.target))
 
     def _open(self, sdk: Any, prompt: Prompt, most: int) -> Any:
@@ -134,7 +134,7 @@ def _assistant_message(turn: AssistantMessage, label: str) -> dict[str, Any]:
 
 
 def _tool_call(call: ModelCall, *, own: bool) -> dict[str, Any]:
-    """A call as it goes back; `own` says that the same server made it."""
+    """Return a call as it goes back; `own` says that the same server made it."""
     function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
     message = {"id": call.id, "type": "function", "function": function}
     return message | ({"extra_content": call.extra} if own and call.extra else {})

@@ -37,7 +37,7 @@ class CompletionAssembler:
         self._characters = 0
 
     def take(self, chunk: dict[str, Any]) -> str:
-        """One chunk; returns the text that it adds for the reader. Raises ModelCallError."""
+        """Take one chunk and return the text that it adds. Raises ModelCallError."""
         self._usage = as_table(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
         choice = as_table(choices[0]) if isinstance(choices, list) and choices else {}
@@ -53,7 +53,7 @@ class CompletionAssembler:
         return text
 
     def _take_reasoning(self, delta: dict[str, Any]) -> None:
-        """Thinking in either of its fields. What comes in the first has to go back, be it empty (DeepSeek, Kimi)."""
+        """Take thinking from either of its fields. Text from the first has to go back, even empty (DeepSeek, Kimi)."""
         if isinstance(thought := delta.get("reasoning_content"), str):
             self._reasoning = [] if self._reasoning is None else self._reasoning
             self._reasoning.append(self._counted(thought))
@@ -69,7 +69,7 @@ class CompletionAssembler:
         call["extra"] = as_table(part.get("extra_content")) or call["extra"]
 
     def _call_of(self, part: dict[str, Any], name: str, written: str) -> dict[str, Any]:
-        """The call that a part belongs to: the last one of its index, unless the part begins another.
+        """Return the call that a part belongs to: the last one of its index, unless the part begins another.
 
         Some servers give all calls of an answer the same index (Ollama), or none, or each part an id of its own (vLLM).
         """
@@ -98,7 +98,7 @@ class CompletionAssembler:
         return TokenCounts(fresh=prompt - read, read=read, output=output)
 
     def turn(self) -> AssistantMessage:
-        """The whole. Raises ModelCallError where the stream ended before its end."""
+        """Return the whole answer. Raises ModelCallError where the stream ended before its end."""
         if not self._stop:
             raise unusable_answer(
                 self._target, "the answer ended before its end" if self._characters else "no answer in it"
@@ -114,7 +114,7 @@ class CompletionAssembler:
 
 
 def _is_another(call: dict[str, Any], call_id: str, written: str) -> bool:
-    """Whether a part with a name, of the same index, begins another call than this one."""
+    """Return whether a part with a name, of the same index, begins another call than this one."""
     if not call["name"]:
         return False
     if call_id and call["id"]:

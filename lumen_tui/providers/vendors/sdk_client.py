@@ -84,7 +84,7 @@ class SdkClient(ABC):
     def __init__(
         self, target: Target, config: ModelsConfig, environ: Mapping[str, str], now: Callable[[], float]
     ) -> None:
-        """`now` gives seconds since 1970. ProviderError where the key is missing."""
+        """Keep the arguments. `now` gives seconds since 1970. ProviderError where the key is missing."""
         self.target = target
         self.max_output = target.endpoint.max_output
         self._config = config
@@ -125,7 +125,7 @@ class SdkClient(ABC):
         return self._sdk
 
     def _silence_seconds(self) -> float:
-        """Seconds that may pass between two events of an answer that has begun."""
+        """Return the seconds that may pass between two events of an answer that has begun."""
         return self._config.silence_seconds
 
     @abstractmethod

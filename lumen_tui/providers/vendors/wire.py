@@ -16,7 +16,7 @@ Stream = Generator[str, None, AssistantMessage]  # texts as they come, empty for
 
 
 def too_long() -> ModelCallError:
-    """An answer that passed MAX_CHARACTERS."""
+    """Return the error for an answer that passed MAX_CHARACTERS."""
     return ModelCallError(
         f"the model's answer passed {MAX_CHARACTERS:,} characters and was ended: ask for less at a time"
     )
@@ -32,17 +32,17 @@ class ModelClient(Protocol):
         """Make one call, for an answer of `most` tokens; 0: of `max_output`. `sent` is called before it leaves."""
 
     def size(self, prompt: Prompt) -> int:
-        """The bytes of a request, about."""
+        """Return about how many bytes the request has."""
 
     def count(self, prompt: Prompt) -> int | None:
-        """The tokens of a request where the API can count them, else None."""
+        """Return the tokens of a request where the API can count them, else None."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
 
 
 def timeouts(config: ModelsConfig, target: Target) -> dict[str, float]:
-    """The limits of one request in seconds."""
+    """Return the limits of one request in seconds."""
     first = patience(config, target)
     return {"timeout": first, "connect": config.connect_seconds, "read": first}
 

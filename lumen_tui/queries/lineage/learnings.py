@@ -30,7 +30,7 @@ class _Begin(msgspec.Struct):
 
 
 def resolve(layout: Layout, text: str) -> str:
-    """The id that `text` begins. LookupError where there is none, Ambiguous for several."""
+    """Return the id that `text` begins. LookupError where there is none, Ambiguous for several."""
     known = evolved.observations(layout)
     matches = [text] if text in known else [name for name in known if name.startswith(text)]
     if not matches or text == KIND:
@@ -41,7 +41,7 @@ def resolve(layout: Layout, text: str) -> str:
 
 
 def hop(layout: Layout, name: str) -> Hop | None:
-    """The thing itself; None where there is none."""
+    """Return the thing itself; None where there is none."""
     if name.startswith(SESSION):
         session = one_line(name.removeprefix(SESSION), 80)
         return Hop(session, "session", "of no task that is known here: a person's, or a program's")
@@ -61,7 +61,7 @@ def _learnt(observation: Observation) -> Hop:
 
 
 def links(layout: Layout) -> Iterator[Link]:
-    """To each task or session in which it was said, and to what it contradicts."""
+    """Link each observation to the tasks or sessions in which it was said, and to what it contradicts."""
     tasks: dict[str, str] = {}
     for observation in evolved.observations(layout).values():
         for session in dict.fromkeys(source.session for source in observation.sources):
@@ -73,7 +73,7 @@ def links(layout: Layout) -> Iterator[Link]:
 
 
 def _task_of(layout: Layout, session: str) -> str:
-    """The task whose transcript this session is; empty for none."""
+    """Return the task whose transcript this session is; empty for none."""
     try:
         fd = files.open_plain(layout.transcript(session))
         try:

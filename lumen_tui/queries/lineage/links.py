@@ -79,7 +79,7 @@ class LineageLinks:
             self._index.db.close()
 
     def up(self, name: str) -> Iterator[Link]:
-        """What `name` came from."""
+        """Yield the links to what `name` came from."""
         if name.startswith(notes.ROLE):
             yield from notes.role_links(self.layout, name)
             return
@@ -93,7 +93,7 @@ class LineageLinks:
             yield from _causes(task.spec)
 
     def down(self, name: str) -> Iterator[Link]:
-        """What came of `name`; of a role its tasks are told elsewhere."""
+        """Yield the links to what came of `name`; a role has none here."""
         if name.startswith(notes.ROLE):
             return
         yield from self._node_links.down.get(name, ())
@@ -164,7 +164,7 @@ class LineageLinks:
         return RoleIndex(self.layout, self._now)
 
     def _live_by(self, name: str) -> list[str]:
-        """Tasks that have not ended: those that have are in the index."""
+        """Return tasks that `name` created and that have not ended: ended ones are in the index."""
         live = [task for task_id in self._live if (task := self.task(task_id)) is not None and task.exit is None]
         return [task.spec.id for task in live if task.spec.created_by == name]
 
@@ -177,7 +177,7 @@ class LineageLinks:
         return [approval_id.decode() for approval_id in dict.fromkeys(_APPROVAL_ID.findall(data))]
 
     def asker(self, approval_id: str) -> str:
-        """The task that asked for a person's word."""
+        """Return the task that asked for an approval; empty where there is none."""
         from lumen_tui.store.approvals import approvals
 
         try:
@@ -187,7 +187,7 @@ class LineageLinks:
         return request.task_id if request else ""
 
     def task(self, name: str) -> TaskParts | None:
-        """A task, live or archived; None where there is none of this name."""
+        """Return a task, live or archived; None where there is none of this name."""
         if name not in self._tasks:
             self._tasks[name] = self._read(name)
         return self._tasks[name]
@@ -203,7 +203,7 @@ class LineageLinks:
             return None
 
     def calls(self, name: str) -> tuple[CreatingCall, ...]:
-        """The calls of a task that made something, from its transcripts."""
+        """Return the calls of a task that made something, from its transcripts."""
         if name not in self._calls:
             task = self.task(name)
             self._calls[name] = tuple(_calls(self.layout, task)) if task else ()
@@ -241,7 +241,7 @@ def _causes(spec: Spec) -> Iterator[Link]:
 
 
 def _calls(layout: Layout, task: TaskParts) -> Iterator[CreatingCall]:
-    """In every attempt at the task."""
+    """Yield the creating calls of every attempt at the task."""
     attempts = max(task.run.attempt if task.run else 0, task.exit.attempt if task.exit else 0, 1)
     sessions = [session_id(task.spec, attempt) for attempt in range(1, min(attempts, 20) + 1)]
     if task.exit and task.exit.session:

@@ -26,7 +26,7 @@ _BY_TASK = re.compile(r"([a-z0-9][a-z0-9-]*):[0-9a-f]{32}")  # the key of what a
 
 
 def resolve(layout: Layout, text: str) -> str:
-    """The id that `text` begins. LookupError where there is none, Ambiguous for several."""
+    """Return the id that `text` begins. LookupError where there is none, Ambiguous for several."""
     if text.startswith("arc-"):
         return archive.resolve(layout, text)
     matches = sorted({submission.id for _, submission in relays.everything(layout) if submission.id.startswith(text)})
@@ -40,7 +40,7 @@ def resolve(layout: Layout, text: str) -> str:
 
 
 def hop(layout: Layout, name: str) -> Hop | None:
-    """The thing itself; None where there is none."""
+    """Return the thing itself; None where there is none."""
     if name.startswith("arc-"):
         note = archive.find(layout, [name]).get(name)
         return _note(note) if note else None
@@ -50,7 +50,7 @@ def hop(layout: Layout, name: str) -> Hop | None:
 
 
 def role_of(layout: Layout, text: str) -> str:
-    """How a trace names a role, `role:builder`. LookupError where there is none and never was."""
+    """Return the name of a role in a trace, `role:builder`. LookupError where there is none and never was."""
     try:
         files = (layout.role(text), layout.retired_role(text), shipped("roles") / f"{text}.md")
     except ids.BadId as error:
@@ -61,7 +61,7 @@ def role_of(layout: Layout, text: str) -> str:
 
 
 def _changes(layout: Layout, role: str) -> list[PersonnelEntry]:
-    """Who hired, fired or adjusted a role, the oldest first."""
+    """Return who hired, fired or adjusted a role, the oldest first."""
     entries = []
     for line in Journal(layout.personnel).lines():
         try:
@@ -74,7 +74,7 @@ def _changes(layout: Layout, role: str) -> list[PersonnelEntry]:
 
 
 def role_hop(layout: Layout, name: str) -> Hop:
-    """A role, or with `#3` behind its name the fourth change of it."""
+    """Return a role, or with `#3` behind its name the fourth change of it."""
     role, _, number = name.removeprefix(ROLE).partition("#")
     changes = _changes(layout, role)
     if number:
@@ -93,7 +93,7 @@ def role_hop(layout: Layout, name: str) -> Hop:
 
 
 def role_links(layout: Layout, name: str) -> Iterator[Link]:
-    """To every change of a role, the newest first."""
+    """Link a role to each of its changes, the newest first."""
     if "#" not in name:
         count = len(_changes(layout, name.removeprefix(ROLE)))
         for number in reversed(range(count)):
@@ -116,7 +116,7 @@ def _text(where: str, submission: Submission) -> Hop:
 
 
 def links(layout: Layout) -> Iterator[Link]:
-    """To a note's work unit and task, to the task that put a text in, to the text that it came in again for."""
+    """Link notes to their work unit and task, and texts of relays to the task and the text that they came from."""
     for note in archive.passages(layout):
         if note.wu_id:
             yield Link(note.id, note.wu_id, "kept for", "kept in the archive")

@@ -61,7 +61,7 @@ class NodeLinks:
             self.down.setdefault(link.parent, []).append(link)
 
     def tree(self, node_id: str) -> Provenance:
-        """The chain up and down from one node."""
+        """Return the chain up and down from one node."""
         known = _StepReader(self._layout)
         seen = {node_id}
         up = self._steps(node_id, self.up, known, seen, 0)
@@ -120,7 +120,7 @@ def _text(meta: dict[str, Any], name: str) -> str:
 
 
 def _edges(layout: Layout) -> Iterator[Link]:
-    """The edges in force."""
+    """Yield the edges in force."""
     for start, finish, kind in edges.in_force(layout):
         if kind == "blocks":
             continue
@@ -130,7 +130,7 @@ def _edges(layout: Layout) -> Iterator[Link]:
 
 
 class _StepReader:
-    """What stands behind an id, each looked up once."""
+    """The things behind ids, each read once."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

@@ -29,7 +29,7 @@ _TITLE = 120
 
 
 def trace(layout: Layout, text: str, now: float) -> Trace:
-    """The tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
+    """Return the tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
     BadId for what can be the name of nothing.
     """
     name = resolve(layout, text.strip())
@@ -40,7 +40,7 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
 
 
 def resolve(layout: Layout, text: str) -> str:
-    """The id that is meant: itself, a unique beginning, `loop 124`, `L124` or a packet's for its loop."""
+    """Return the id that is meant: itself, a unique beginning, `loop 124`, `L124` or a packet's for its loop."""
     lower = text.lower()
     digits = lower.removeprefix("loop" if lower.startswith("loop") else "l").strip(" -#")
     if digits.isdecimal() and digits.isascii() and len(digits) < 16:
@@ -80,7 +80,7 @@ def _loop_or_task(layout: Layout, loop: str, text: str) -> str:
 
 
 def _role_or_short(layout: Layout, text: str) -> str:
-    """A role, else the task that lists call so: without its kind."""
+    """Return a role, else the task that lists call so: without its kind."""
     try:
         return notes.role_of(layout, text)
     except LookupError:
@@ -129,7 +129,7 @@ class _TreeSide:
         self._remaining = _ALL
 
     def hops(self, name: str, depth: int) -> tuple[Hop, ...]:
-        """What stands next to `name` on this side, with all that stands behind it."""
+        """Return what is next to `name` on this side, with all that is behind it."""
         self._seen.add(name)
         links = list(self._reader.links.up(name) if self._upwards else self._reader.links.down(name))
         links = list(dict.fromkeys(links))
@@ -150,7 +150,7 @@ class _TreeSide:
         return msgspec.structs.replace(call, link=f"{how}, in", steps=(msgspec.structs.replace(hop, link="call of"),))
 
     def _by_call(self, name: str, hops: list[Hop]) -> list[Hop]:
-        """What calls made stands below them, in their order; the rest after that."""
+        """Group what calls made under those calls, in their order; everything else comes after that."""
         remaining = {hop.id: hop for hop in hops}
         calls = []
         for hop, names in self._reader.calls(name):
@@ -161,7 +161,7 @@ class _TreeSide:
 
 
 class _HopReader:
-    """What stands behind an id, each looked up once."""
+    """The things behind ids, each read once."""
 
     def __init__(self, links: LineageLinks) -> None:
         self.links = links
@@ -169,7 +169,7 @@ class _HopReader:
         self._hops: dict[str, Hop] = {}
 
     def hop(self, name: str) -> Hop:
-        """The thing itself, without its links."""
+        """Return the thing itself, without its links."""
         if name not in self._hops:
             try:
                 self._hops[name] = self._read(name) or Hop(one_line(name, 80), "")
@@ -178,14 +178,14 @@ class _HopReader:
         return self._hops[name]
 
     def calls(self, task_id: str) -> list[tuple[Hop, tuple[str, ...]]]:
-        """The calls of a task that made something, and what."""
+        """Return the calls of a task that made something, and what."""
         task = self.links.task(task_id)
         if task is None:
             return []
         return [(_call_hop(call, task), call.created_ids) for call in self.links.calls(task_id)]
 
     def call(self, child: str, task_id: str) -> Hop | None:
-        """The call of the task that made `child`."""
+        """Return the call of the task that made `child`."""
         return next((hop for hop, created in self.calls(task_id) if child in created), None)
 
     def _read(self, name: str) -> Hop | None:
@@ -217,7 +217,7 @@ class _HopReader:
         )
 
     def _mentioned(self, name: str) -> Hop | None:
-        """A work unit without a file, of which records tell: an import brings such."""
+        """Describe a work unit without a file that records mention: an import brings such."""
         with Trail(self._layout) as trail:
             if not trail.knows(name):
                 return None

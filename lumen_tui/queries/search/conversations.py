@@ -1,7 +1,7 @@
 """index/conversations.db: what was said in sessions, ours and those of Claude Code, as far as it was read.
 
-Each block of a session file is a document of its own. Files are read from where the last look stopped, the newest
-first, and no look reads more than a bounded part.
+Each block of a session file is a document of its own. Files are read from where the last search stopped, the newest
+first, and no search reads more than a bounded part.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Session(NamedTuple):
 
 
 class ConversationIndex(SearchIndex):
-    """An index of conversations. `most` bounds the bytes that one look reads; `behind` says what is left."""
+    """An index of conversations. `most` bounds the bytes that one search reads; `behind` says what is left."""
 
     NAME = "conversations"
 
@@ -60,7 +60,7 @@ class ConversationIndex(SearchIndex):
         return bool(waiting or gone)
 
     def _waiting(self) -> tuple[list[_Session], list[str]]:
-        """Session files with something new, the newest first, and names of those that are gone."""
+        """Return session files with something new, the newest first, and names of those that are gone."""
         known = {row[0]: row for row in self.db.execute("SELECT * FROM parts")}
         waiting, seen = [], set()
         config = load_config(self._layout)[0].evolution
@@ -136,7 +136,7 @@ def _line_number(db: sqlite3.Connection, name: str) -> int:
 def _take_lines(
     transaction: IndexTransaction, path: Path, layout: Layout, fd: int, start: tuple[int, int], until: int
 ) -> int:
-    """Documents of the lines from (offset, line) on; returns the offset behind the last one that was read."""
+    """Take in the lines from (offset, line) on; return the offset behind the last one that was read."""
     end, number = start
     parser = SessionParser(path.stem, Report(file=str(path)), own=path.parent == layout.transcripts)
     docs: list[tuple[int, IndexedDocument]] = []

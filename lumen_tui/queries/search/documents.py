@@ -1,7 +1,7 @@
 """What a search looks through, one document for each thing: how the lines of each journal become documents.
 
 Every text is made safe on the way in, so that nothing that is shown later can act on a terminal, and so that the marks
-that the index puts around matches can stand in no text.
+that the index puts around matches are in no text.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _raw(line: bytes) -> Raw:
 
 
 def _short(value: str, limit: int) -> str:
-    """As `one_line`; quick for what needs none of it."""
+    """Return `one_line` of a value, quickly where it needs no change."""
     return value if len(value) <= limit and value.isascii() and value.isprintable() else one_line(value, limit)
 
 
@@ -74,12 +74,12 @@ def _text(record: Raw, name: str, limit: int = 200) -> str:
 
 
 def indexed_text(text: Any) -> str:
-    """A text as it is indexed and shown: safe, not endless."""
+    """Return a text as it is indexed and shown: safe and of limited length."""
     return spread(safe(text[:LONGEST])) if isinstance(text, str) else ""
 
 
 def tag_column(tags: Any) -> str:
-    """Tags as the index keeps them."""
+    """Return tags as the index keeps them."""
     if not isinstance(tags, (list, tuple)):
         return ""
     labels = [_short(tag, 100).casefold().replace("|", "/") for tag in tags if isinstance(tag, str)]
@@ -97,7 +97,7 @@ def _fraction(value: Any, usual: float) -> float:
 
 
 def node(line: bytes) -> IndexedDocument | None:
-    """A line of memory.jsonl."""
+    """Return the document of a line of memory.jsonl."""
     record = _raw(line)
     ref, meta = _text(record, "id"), record.get("metadata")
     if not ref:
@@ -134,7 +134,7 @@ def _importance(meta: Raw, type: str, status: str) -> float:
 
 
 def passage(line: bytes) -> IndexedDocument | None:
-    """A line of archival.jsonl."""
+    """Return the document of a line of archival.jsonl."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref or record.get("status") == WITHDRAWN:
@@ -159,7 +159,7 @@ def passage(line: bytes) -> IndexedDocument | None:
 
 
 def signal(line: bytes) -> IndexedDocument | None:
-    """A line of signals.jsonl, or of the archive that cleanup puts them into."""
+    """Return the document of a line of signals.jsonl, or of the archive that cleanup puts them into."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref:
@@ -184,7 +184,7 @@ def signal(line: bytes) -> IndexedDocument | None:
 
 
 def packet(line: bytes) -> IndexedDocument | None:
-    """A line of packets.jsonl: what a loop did, decided, made, left out and wrote for the next one."""
+    """Return the document of a packet: what a loop did, decided, made, left out and wrote for the next one."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref:
@@ -215,7 +215,7 @@ def _packet_lines(record: Raw) -> Iterator[str]:
 
 
 def task(folder: Path) -> IndexedDocument:
-    """An ended task: what was asked and what came of it. What cannot be read is there without a text."""
+    """Return the document of an ended task: objective and result. One that cannot be read has no text."""
     try:
         spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
         result = (files.read(folder / "result.md", 4 * LONGEST) or b"").decode(errors="replace")
@@ -242,7 +242,7 @@ def task(folder: Path) -> IndexedDocument:
 
 
 def edge(line: bytes) -> tuple[str, str, str, bool] | None:
-    """(from, to, how, whether it was taken away) of a line of relationships.jsonl."""
+    """Return (from, to, how, whether it was removed) of a line of relationships.jsonl."""
     record = _raw(line)
     start, finish = _text(record, "from_id"), _text(record, "to_id")
     removed = record.get("removed") is True or bool(_text(record, "removed_at"))
@@ -259,7 +259,7 @@ JOURNALS: dict[str, tuple[Callable[[Layout], Path], LineReader]] = {
 
 
 def journal_docs(layout: Layout) -> Iterator[IndexedDocument]:
-    """Every valid document of the journals, read at once: for a search without an index."""
+    """Yield every valid document of the journals, read at once: for a search without an index."""
     from lumen_tui.storage.journal import Journal
 
     for path, read in JOURNALS.values():

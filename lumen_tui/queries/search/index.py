@@ -1,8 +1,8 @@
-"""index/search.db: what a search looks through, made level with the journals, thrown away and made anew at will.
+"""index/search.db: what a search looks through, kept up to date with the journals, removed and rebuilt at will.
 
-Nothing stands here that does not stand in a journal or a task's folder as well. One look takes in what was appended
+Nothing is here that is not in a journal or a task's folder as well. One update takes in what was appended
 since the last one; a journal that was rewritten is taken in again. Updates take turns behind a lock, so that any number
-of processes may look at once. Where the file cannot be used, the index is made in memory.
+of processes may search at once. Where the file cannot be used, the index is made in memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SearchIndex:
         self.db = self._open()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.db.close()
 
     def _lock(self) -> locks.waiting_lock:
@@ -61,7 +61,7 @@ class SearchIndex:
             return open_index(None)
 
     def refresh(self, now: float) -> None:
-        """Take in what is new. A damaged index is made anew, one that cannot be written is made in memory."""
+        """Take in what is new. A damaged index is rebuilt, one that cannot be written is made in memory."""
         import sqlite3
 
         if not self.in_memory and _stamp(self._path) != self._stamp:
@@ -78,7 +78,7 @@ class SearchIndex:
         self._update(now)
 
     def begin_again(self, *, damaged: bool = True) -> None:
-        """Another index in the place of this one: of its own file where that was damaged, else in memory.
+        """Replace this index: in its own file where that was damaged, else in memory.
 
         Where somebody put another file there meanwhile, that one is opened.
         """

@@ -75,7 +75,7 @@ class IndexTransaction:
             self._rebuild = True
 
     def _index_words(self) -> None:
-        """All of them, where that is quicker than one by one."""
+        """Index the words of all documents, where that is quicker than one by one."""
         if self._rebuild:
             self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")
 
@@ -90,7 +90,7 @@ def everything(db: sqlite3.Connection, layout: Layout, now: float) -> None:
 
 
 def behind(db: sqlite3.Connection, layout: Layout, now: float) -> bool:
-    """Whether something is to be taken in: a `stat` for each journal and each month of the archive."""
+    """Return whether anything is new: a `stat` for each journal and each month of the archive."""
     known = {row[0]: row for row in db.execute("SELECT * FROM parts")}
     journals = {name: place(layout) for name, (place, _) in rows.JOURNALS.items()}
     for name, file in {**journals, _EDGES: layout.relationships}.items():
@@ -119,7 +119,7 @@ def _take_edges(db: sqlite3.Connection, layout: Layout) -> None:
 
 
 def _new_lines(db: sqlite3.Connection, name: str, file: Path, again: rows.Again) -> Iterator[list[bytes]]:
-    """The lines behind the part that was taken in; `again` is called first where the file is another one."""
+    """Yield the lines behind the part that was read; `again` is called first where the file is another one."""
     known = db.execute("SELECT * FROM parts WHERE name = ?", (name,)).fetchone()
     try:
         fd = files.open_plain(file)
@@ -157,7 +157,7 @@ def _take_tasks(transaction: IndexTransaction, layout: Layout, now: float) -> No
 def _changed_tasks(
     db: sqlite3.Connection, layout: Layout, now: float
 ) -> Iterator[tuple[str, Path, int, set[str], dict[str, int]]]:
-    """(place, folder, stamp to remember, tasks that left it, those to be read with their stamps)."""
+    """Yield (place, folder, stamp to remember, tasks that left it, those to be read with their stamps)."""
     known = dict(db.execute("SELECT ref, stamp FROM docs WHERE type = 'task' AND src = ?", (_LIVE,)).fetchall())
     stamps_by_name = {name: at for name in task_names(layout.tasks) if (at := exit_stamp(layout.tasks / name))}
     new = {name: at for name, at in stamps_by_name.items() if known.get(name) != at}

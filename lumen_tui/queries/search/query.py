@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 300  # by bm25, from which importance and recency choose
 _COUNTED = 1000  # matches; beyond that there are "more"
-_COMMON = 0.2  # of all documents: what stands in more of them tells little
+_COMMON = 0.2  # of all documents: terms in more of them say little
 _LARGE = 5000  # documents from which words that are too common are left out
 _FROM = 5  # best hits whose neighbours are looked at
 _EDGES = 8  # links of one hit that are followed
@@ -30,19 +30,19 @@ Row = dict[str, Any]
 
 
 def quote(term: str) -> str:
-    """A term as FTS5 takes it: a string, whatever stands in it."""
+    """Return a term as FTS5 takes it: a string, whatever is in it."""
     return '"' + term.replace('"', '""') + '"'
 
 
 def expression(terms: Sequence[str], wish: SearchQuery) -> str:
-    """Any of the terms, the one that is being typed as a beginning too, and none of what is to be left out."""
+    """Return an expression for any of the terms, the one being typed as a prefix, and none of the excluded ones."""
     alternatives = [quote(term) + (f" OR {quote(term)} *" if term == wish.begun else "") for term in terms]
     either = f"({' OR '.join(alternatives)})"
     return f"{either} NOT ({' OR '.join(map(quote, wish.without))})" if wish.without else either
 
 
 def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
-    """What the index answers. `lane_units` are the work units of the lane that was asked for."""
+    """Search the index. `lane_units` are the work units of the lane that was asked for."""
     where, values = _narrowing(wish, lane_units)
     terms, dropped = _selective_terms(db, wish)
     match = expression(terms, wish) if terms else ""
@@ -58,7 +58,7 @@ def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Seque
 
 
 def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
-    """The filters as a condition on `docs`, with its values."""
+    """Return the filters as a condition on `docs`, with its values."""
     parts: list[str] = []
     values: list[Any] = []
     for column, allowed in (("type", wish.types), ("kind", wish.kinds), ("wu", wish.wus)):
@@ -85,7 +85,7 @@ def _marks(values: Sequence[Any]) -> str:
 
 
 def _selective_terms(db: sqlite3.Connection, wish: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The terms to look for, and those that stand nearly everywhere; all of them where there are no others."""
+    """Return the terms to look for, and those that nearly every document has; all terms where there are no others."""
     total = db.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
     if total < _LARGE or len(wish.terms) < 2:
         return wish.terms, ()
@@ -97,7 +97,7 @@ def _selective_terms(db: sqlite3.Connection, wish: SearchQuery) -> tuple[tuple[s
 
 
 def _matching(db: sqlite3.Connection, match: str, where: str, values: list[Any]) -> list[tuple[int, float]]:
-    """(id, bm25) of the best candidates."""
+    """Return (id, bm25) of the best candidates."""
     if not where:
         sql = f"SELECT rowid, -{_BM25} AS found FROM words WHERE words MATCH ? ORDER BY found DESC LIMIT ?"  # noqa: S608
         return db.execute(sql, (match, _CANDIDATES)).fetchall()
@@ -136,7 +136,7 @@ Ranked = tuple[Row, float, Parts]
 def _with_neighbours(
     db: sqlite3.Connection, ranked: list[Ranked], wish: SearchQuery, where: str, values: list[Any]
 ) -> list[tuple[Row, float, Parts, str, str]]:
-    """The hits, with what stands beside the best of them ranked below those, at most a third of what is shown."""
+    """Return the hits with the neighbours of the best of them below those, at most a third of what is shown."""
     known = {row["id"] for row, _, _ in ranked}
     direct = [(row, total, parts, "", "") for row, total, parts in ranked]
     beside: dict[int, tuple[Row, float, Parts, str, str]] = {}
@@ -152,7 +152,7 @@ def _with_neighbours(
 
 
 def _allowed(db: sqlite3.Connection, numbers: Sequence[int], where: str, values: list[Any]) -> dict[int, Row]:
-    """The rows of neighbours that the filters let through."""
+    """Return the rows of neighbours that the filters let through."""
     if not numbers:
         return {}
     narrow = f" AND {where}" if where else ""
@@ -161,7 +161,7 @@ def _allowed(db: sqlite3.Connection, numbers: Sequence[int], where: str, values:
 
 
 def _beside(db: sqlite3.Connection, row: Row) -> Iterator[tuple[int, str]]:
-    """(id, how) of what a document is linked to, and of what came right before and after it in its session."""
+    """Yield (id, how) of what a document is linked to, and of what came right before and after it in its session."""
     for start, finish, words in (("start", "finish", "{}"), ("finish", "start", "{} of this")):
         sql = (
             f"SELECT docs.id, edges.kind FROM edges JOIN docs ON docs.ref = edges.{finish} "  # noqa: S608 - constants
@@ -200,7 +200,7 @@ def _hits(
 def _matched(
     db: sqlite3.Connection, numbers: Sequence[int], terms: Sequence[str], begun: str
 ) -> dict[int, tuple[str, ...]]:
-    """Which of the terms stand in which documents."""
+    """Return which of the terms are in which documents."""
     matched: dict[int, tuple[str, ...]] = {}
     sql = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({_marks(numbers)})"  # noqa: S608
     for term in terms if numbers else ():
@@ -210,7 +210,7 @@ def _matched(
 
 
 def _marked(db: sqlite3.Connection, numbers: Sequence[int], match: str) -> Iterable[tuple[int, str]]:
-    """The texts with marks around what matched; of the tags nothing is shown."""
+    """Return the texts with marks around what matched; of the tags nothing is shown."""
     sql = (
         f"SELECT rowid, highlight(words, 0, ?, ?) FROM words WHERE words MATCH ? "  # noqa: S608
         f"AND rowid IN ({_marks(numbers)})"
@@ -219,7 +219,7 @@ def _marked(db: sqlite3.Connection, numbers: Sequence[int], match: str) -> Itera
 
 
 def pieces(marked: str) -> list[tuple[str, bool]]:
-    """A marked text in pieces, each with whether it matched."""
+    """Split a marked text into pieces, each with whether it matched."""
     segments: list[tuple[str, bool]] = []
     for part in marked.split(_ON):
         inside, off, outside = part.partition(_OFF)
@@ -230,7 +230,7 @@ def pieces(marked: str) -> list[tuple[str, bool]]:
 def hit_of(
     row: Row, marked: str, total: float, parts: Parts, matched: tuple[str, ...], near: str = "", link: str = ""
 ) -> Hit:
-    """A hit from a row of the index and its marked text."""
+    """Return a hit from a row of the index and its marked text."""
     first = close_up(marked.partition("\n")[0].replace(_ON, "").replace(_OFF, ""))
     return Hit(
         ref=row["ref"],
@@ -257,13 +257,13 @@ def hit_of(
 
 
 def document_text(db: sqlite3.Connection, ref: str) -> str:
-    """The text of one document; empty where there is none."""
+    """Return the text of one document; empty where there is none."""
     row = db.execute("SELECT text FROM docs WHERE ref = ?", (ref,)).fetchone()
     return close_up(row[0]) if row else ""
 
 
 def surroundings(db: sqlite3.Connection, ref: str, count: int) -> list[tuple[str, str, str]]:
-    """(id, by, text) of what was said right before one part of a conversation, of itself, and right after."""
+    """Return (id, by, text) of one part of a conversation, with what was said right before and after it."""
     row = db.execute("SELECT id, session, at FROM docs WHERE ref = ?", (ref,)).fetchone()
     if row is None:
         return []

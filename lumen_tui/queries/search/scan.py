@@ -17,7 +17,7 @@ NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and n
 
 
 def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
-    """As `searchindex_ask.ask`, from the files themselves."""
+    """Answer as `query.ask` does, from the files themselves."""
     matches = [(doc, _counts(doc, wish)) for doc in everything(layout) if _allowed(doc, wish, lane_units)]
     matches = [(doc, counts) for doc, counts in matches if not wish.terms or counts]
     rare = {
@@ -38,7 +38,7 @@ def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str
 
 
 def everything(layout: Layout) -> Iterator[IndexedDocument]:
-    """All documents there are."""
+    """Yield all documents."""
     yield from rows.journal_docs(layout)
     for folder in (layout.tasks, *(month for _, month, _ in archive_months(layout.archive))):
         for name in task_names(folder):
@@ -52,7 +52,7 @@ def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
 
 
 def _counts(doc: IndexedDocument, wish: SearchQuery) -> dict[str, int]:
-    """How often each term stands in a document, as the beginning of a word."""
+    """Count how often each term is in a document, as the beginning of a word."""
     text = f"{doc.text}\n{doc.tags}"
     if wish.without and _pattern(wish.without).search(text):
         return {}

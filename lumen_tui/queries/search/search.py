@@ -41,7 +41,7 @@ class Searcher:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._lock:
             for index in (self._index, self._conversation_index):
                 if index is not None:
@@ -49,7 +49,7 @@ class Searcher:
             self._index = self._conversation_index = None
 
     def search(self, wish: SearchQuery, now: float) -> Found:
-        """The best hits. A wish that asks for nothing finds nothing."""
+        """Return the best hits. An empty query finds nothing."""
         if wish.empty or wish.problems:
             return Found(notes=wish.problems)
         units = self._lane_units(wish.lane)
@@ -67,7 +67,7 @@ class Searcher:
         return replace(answer, unknown=unknown, notes=(*answer.notes, *notes)) if unknown else answer
 
     def text(self, ref: str) -> str:
-        """The whole text of a hit of the last search, as far as it is indexed."""
+        """Return the whole text of a hit of the last search, as far as it is indexed."""
         with self._lock:
             if self._index is not None:
                 return query.document_text(self._index.db, ref)
@@ -76,7 +76,7 @@ class Searcher:
         return next((doc.text for doc in everything(self._layout) if doc.ref == ref), "")
 
     def surroundings(self, ref: str) -> list[tuple[str, str, str]]:
-        """(id, by, text) of what was said around a hit in a conversation."""
+        """Return (id, by, text) of what was said around a hit in a conversation."""
         with self._lock:
             return (
                 query.surroundings(self._conversation_index.db, ref, _AROUND)
@@ -111,7 +111,7 @@ class Searcher:
         return scan(self._layout, wish, now, units)
 
     def _knows(self, wu_id: str) -> bool:
-        """Whether the work unit exists, or any record is about it."""
+        """Return whether the work unit exists, or any record is about it."""
         if self._layout.work_unit(wu_id).exists():
             return True
         from lumen_tui.queries.trail.trail import Trail
@@ -128,7 +128,7 @@ class Searcher:
 
 
 def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
-    """The answer; of an index that is made anew, where this one turns out to be damaged."""
+    """Return the answer; the index is built again where it turns out to be damaged."""
     import sqlite3
 
     try:
@@ -144,6 +144,6 @@ def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[s
 
 
 def search(layout: Layout, wish: SearchQuery, now: float) -> Found:
-    """One question."""
+    """Answer one query."""
     with Searcher(layout) as searcher:
         return searcher.search(wish, now)

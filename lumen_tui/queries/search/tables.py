@@ -1,4 +1,4 @@
-"""The tables of a search index, and the file that they stand in: opened, made, thrown away."""
+"""The tables of a search index, and the file that they are in: opened, made, removed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lumen_tui.storage import directories, files
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION = 1  # of the tables; another one is made anew
+VERSION = 1  # of the tables; another one is built again
 COLUMNS = IndexedDocument._fields[:-1]
-_BUSY = 10.0  # seconds for another look to end
+_BUSY = 10.0  # seconds for another process to finish
 _PLAIN = ", ".join(f"{name} {'REAL' if name in ('at', 'importance') else 'TEXT'}" for name in COLUMNS[1:])
 TABLES = f"""
 DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS edges;
@@ -37,11 +37,11 @@ class NoFullText(Exception):
 
 
 def open_index(place: Path | None) -> sqlite3.Connection:
-    """A database with the tables of this version; in memory without a place. A damaged file is replaced.
+    """Open a database with the tables of this version, in memory without a place. A damaged file is replaced.
 
     Raises NoFullText, and files.StoreError or OSError where nothing can be written.
     """
-    import sqlite3  # here, so that commands that never look are not slower for it
+    import sqlite3  # here, so that commands that never search are not slower for it
 
     if place is None:
         return _connect(":memory:")
@@ -61,7 +61,7 @@ def _connect(where: str) -> sqlite3.Connection:
 
     db = sqlite3.connect(where, timeout=_BUSY, isolation_level=None, check_same_thread=False)
     try:
-        db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made anew
+        db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is built again
         db.execute("PRAGMA cache_size=-32768")
         db.execute("PRAGMA mmap_size=1073741824")
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
@@ -87,7 +87,7 @@ def _make_tables(db: sqlite3.Connection) -> None:
 
 
 def is_transient(error: sqlite3.Error) -> bool:
-    """Whether an error is about the moment or the disk, and says nothing against what stands in the file."""
+    """Return whether an error is about the moment or the disk, and not about the content of the file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (5, 6, 7, 8, 10, 13, 14)  # busy, locked, no memory, read-only, I/O, full, cannot open
 

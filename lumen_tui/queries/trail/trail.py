@@ -1,8 +1,8 @@
 """Which lines of the journals belong to a work unit: an index that may be thrown away at any time.
 
 index/trail.db is keyed to each journal by device, inode, the part that was taken in, and hashes of the first and
-the last bytes of that part; where any of these differ that journal is read anew. Only what was added since the
-last look is read otherwise, so a look does not cost more with a longer history. Where the file cannot be used,
+the last bytes of that part; where any of these differ that journal is read again. Otherwise only what was
+added since the last time is read, so that a longer history costs no more. Where the file cannot be used,
 the index is made in memory. Lines are always read from the journals themselves, never from here.
 """
 
@@ -45,25 +45,25 @@ KINDS = (DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY, PENDING, DECISION, HANDO
 
 
 def _fields(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a line that this kind knows, made safe; those of a wrong type are left at their defaults."""
+    """Return the fields of a line that this kind knows, made safe; those of a wrong type get their defaults."""
     known = {name: raw[name] for name in kind.__annotations__ if name in raw}
     cleaned = {name: safe_all(value) for name, value in known.items()}
     return {name: value for name, value in cleaned.items() if type(value) is type(getattr(kind, name))}
 
 
 def node_view(raw: dict[str, Any]) -> NodeView:
-    """A node as it may be shown."""
+    """Return a node as it may be shown."""
     fields = _fields(NodeView, raw)
     return NodeView(**fields | {"tags": tuple([tag for tag in fields.get("tags", ()) if isinstance(tag, str)])})
 
 
 def signal_view(raw: dict[str, Any]) -> SignalView:
-    """A signal as it may be shown."""
+    """Return a signal as it may be shown."""
     return SignalView(**_fields(SignalView, raw))
 
 
 class Trail:
-    """One look at the journals as they are now. Use it as a context manager."""
+    """The journals as they are now. Use it as a context manager."""
 
     def __init__(self, layout: Layout, sources: Iterable[str] = ALL) -> None:
         self._file = TrailFile(layout, sources)
@@ -84,14 +84,14 @@ class Trail:
         return self._file.db.execute(f"SELECT at, id FROM nodes WHERE {query}", values).fetchall()  # noqa: S608 - as above
 
     def newest(self, wu_id: str, kinds: tuple[str, ...], limit: int, *, any_state: bool = False) -> list[NodeView]:
-        """The newest open nodes of these kinds, by their place in the journal, newest first."""
+        """Return the newest open nodes of these kinds, by their place in the journal, newest first."""
         marks = ",".join("?" * len(kinds))
         state = "" if any_state else "AND open"
         query = f"wu = ? AND kind IN ({marks}) {state} ORDER BY first DESC LIMIT ?"
         return list(self._nodes(self._rows(query, (wu_id, *kinds, limit))))
 
     def ready(self, wu_id: str, kinds: tuple[str, ...], limit: int) -> list[NodeView]:
-        """Open nodes by priority, date and id."""
+        """Return open nodes by priority, date and id."""
         marks = ",".join("?" * len(kinds))
         query = f"wu = ? AND kind IN ({marks}) AND open ORDER BY rank, created, id LIMIT ?"
         return list(self._nodes(self._rows(query, (wu_id, *kinds, limit))))
@@ -103,16 +103,16 @@ class Trail:
         return int(self._file.db.execute(query, (wu_id, *kinds)).fetchone()[0])
 
     def ids(self, wu_id: str, kind: str, *, after: int = 0) -> list[str]:
-        """Ids of open nodes, newest first, without the first `after`."""
+        """Return ids of open nodes, newest first, without the first `after`."""
         query = "wu = ? AND kind = ? AND open ORDER BY first DESC LIMIT -1 OFFSET ?"
         return [identifier for _, identifier in self._rows(query, (wu_id, kind, after))]
 
     def project(self, limit: int) -> list[NodeView]:
-        """The newest open project-wide nodes."""
+        """Return the newest open project-wide nodes."""
         return list(self._nodes(self._rows("project AND open ORDER BY first DESC LIMIT ?", (limit,))))
 
     def project_count(self) -> int:
-        """How many there are."""
+        """Count the open project-wide nodes."""
         return int(self._file.db.execute("SELECT count(*) FROM nodes WHERE project AND open").fetchone()[0])
 
     def node(self, node_id: str) -> NodeView | None:
@@ -120,11 +120,11 @@ class Trail:
         return next(self._nodes(self._rows("id = ?", (node_id,))), None)
 
     def is_open(self, node_id: str) -> bool:
-        """Whether a node is there and nothing became of it yet."""
+        """Return whether a node exists and is still open."""
         return bool(self._rows("id = ? AND open", (node_id,)))
 
     def signals(self, wu_id: str, limit: int) -> list[SignalView]:
-        """The newest signals about a work unit, newest first."""
+        """Return the newest signals about a work unit, newest first."""
         query = "SELECT at FROM signals WHERE wu = ? ORDER BY at DESC LIMIT ?"
         views = []
         for (offset,) in self._file.db.execute(query, (wu_id, limit)).fetchall():
@@ -134,11 +134,11 @@ class Trail:
         return views
 
     def sources_of(self, to_id: str, kind: str) -> list[str]:
-        """The ids from which edges of this kind lead to `to_id`, in the order in which they were drawn."""
+        """Return the ids from which edges of this kind lead to `to_id`, in the order in which they were added."""
         query = "SELECT start FROM edges WHERE finish = ? AND kind = ? AND NOT removed ORDER BY at"
         return [start for (start,) in self._file.db.execute(query, (to_id, kind)).fetchall()]
 
     def knows(self, wu_id: str) -> bool:
-        """Whether any record is about this work unit."""
+        """Return whether any record is about this work unit."""
         node = self._file.db.execute("SELECT 1 FROM nodes WHERE wu = ? LIMIT 1", (wu_id,)).fetchone()
         return bool(node or self._file.db.execute("SELECT 1 FROM signals WHERE wu = ? LIMIT 1", (wu_id,)).fetchone())

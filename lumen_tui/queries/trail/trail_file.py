@@ -1,4 +1,4 @@
-"""The file behind the trail index: opened, made level with the journals, or made anew in memory."""
+"""The file behind the trail index: opened, brought up to date with the journals, or built in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NODES, SIGNALS, EDGES = "nodes", "signals", "edges"
 ALL = (NODES, SIGNALS, EDGES)
 _ATTEMPTS = 4
 _IN_MEMORY = ":memory:"
-BUSY_SECONDS = 5.0  # how long another look is waited for before the index is made in memory
+BUSY_SECONDS = 5.0  # how long another process is waited for before the index is made in memory
 
 
 def _known_part(db: sqlite3.Connection, source: str) -> tuple[Any, ...] | None:
@@ -32,19 +32,19 @@ def _make_tables(db: sqlite3.Connection) -> None:
     if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
     db.execute("BEGIN IMMEDIATE")
-    if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:  # another look may have made them
+    if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:  # another process may have made them
         for statement in TABLES.split(";"):
             db.execute(statement)
     db.execute("COMMIT")
 
 
 def path(layout: Layout) -> Path:
-    """The index file."""
+    """Return the index file."""
     return layout.index / "trail.db"
 
 
 class TrailFile:
-    """One look at the journals as they are now: `db` holds the rows, `fds` the journals they belong to."""
+    """The journals as they are now: `db` holds the rows, `fds` the journals they belong to."""
 
     def __init__(self, layout: Layout, sources: Iterable[str] = ALL) -> None:
         self._layout = layout
@@ -54,7 +54,7 @@ class TrailFile:
         self.db = self._open()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self.db.close()
         self._close_journals()
 
@@ -64,7 +64,7 @@ class TrailFile:
         self.fds.clear()
 
     def _open(self) -> sqlite3.Connection:
-        import sqlite3  # here, so that commands that never look are not slower for it
+        import sqlite3  # here, so that commands that never use it are not slower for it
 
         try:
             os.close(files.open_append(path(self._layout)))  # created private, refused where it is a link
@@ -78,7 +78,7 @@ class TrailFile:
         return self._filled(_IN_MEMORY)
 
     def _filled(self, where: str) -> sqlite3.Connection:
-        """A database that is level with the journals, in a read transaction that keeps it so for this look."""
+        """Return a database that is up to date with the journals, in a read transaction that keeps it so."""
         import sqlite3
 
         db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
@@ -111,7 +111,7 @@ class TrailFile:
                 continue
 
     def _is_level(self, db: sqlite3.Connection, source: str, *, growing: bool) -> bool:
-        """Whether the rows are those of the journal; with `growing` of its beginning, which will do."""
+        """Return whether the rows are those of the journal; with `growing`, of its beginning, which will do."""
         known = _known_part(db, source)
         if known is None or source not in self.fds:
             return known is None and source not in self.fds

@@ -44,7 +44,7 @@ def part_hashes(fd: int, end: int) -> tuple[int, int]:
 
 
 def is_same_part(fd: int, stat: os.stat_result, known: tuple[Any, ...]) -> bool:
-    """Whether the file still begins with the part that was taken in."""
+    """Return whether the file still begins with the part that was taken in."""
     _, dev, ino, end, *hashes = known
     if (dev, ino) != (stat.st_dev, stat.st_ino) or end > stat.st_size:
         return False
@@ -111,7 +111,7 @@ def _node_row(offset: int, record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _kind(kind: str, record: dict[str, Any], meta: dict[str, Any]) -> str:
-    """The type, and of notes what they are for."""
+    """Return the type; of notes, what they are for."""
     tags = record.get("tags")
     labels = tags if isinstance(tags, list) else []
     if kind != "note":
