@@ -63,7 +63,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
     ) -> None:
         self.mono = lean or theme.without_colour()
         self.lean = lean
-        self.look = theme.NO_LOOK
+        self.look = theme.NO_APPEARANCE
         fewer_bytes.install()
         fewer_lines.install()
         release_screens.install()

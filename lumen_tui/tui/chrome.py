@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SAID_FOR = 6.0  # seconds that a notice stays
 
 
-class Around:
+class Chrome:
     """What the room's three lines say. `notice` is the quiet word in the footer, which goes away by itself."""
 
     def __init__(self, room: Room) -> None:

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.chrome import Around
+from lumen_tui.tui.chrome import Chrome
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.kit.bindings import bindings
@@ -60,7 +60,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.current: Pane = self.panes[2]
         self.zoomed = False
         self.arranged = Layout()
-        self.around = Around(self)
+        self.around = Chrome(self)
         self.detail = DetailColumn()
         self._handlers = Handlers(self)
         self._likeness = LikenessFinder(self)

@@ -64,7 +64,7 @@ ASCII = Shapes(
 )  # fmt: skip
 
 
-class Look(msgspec.Struct, frozen=True):
+class Appearance(msgspec.Struct, frozen=True):
     """What a renderer needs to draw."""
 
     ink: Ink
@@ -143,16 +143,16 @@ def without_colour() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def look(theme: Theme, lean: bool, mono: bool) -> Look:
+def look(theme: Theme, lean: bool, mono: bool) -> Appearance:
     """What to draw with under `theme`; `lean` means ASCII shapes."""
     shapes = ASCII if lean else SHAPES
     if mono:
-        return Look(_MONO, shapes)
+        return Appearance(_MONO, shapes)
     if theme.ansi:
-        return Look(_ANSI, shapes)
+        return Appearance(_ANSI, shapes)
     if theme.name in (LUMEN, LIGHT):
-        return Look(_DARK if theme.dark else _PALE, shapes)
-    return Look(_foreign(theme), shapes)
+        return Appearance(_DARK if theme.dark else _PALE, shapes)
+    return Appearance(_foreign(theme), shapes)
 
 
 def _foreign(theme: Theme) -> Ink:
@@ -175,4 +175,4 @@ def style_files() -> list[str | PurePath]:
     return [*sorted(shipped("styles").glob("*.tcss"))]
 
 
-NO_LOOK = Look(_DARK)  # for a list outside the room's own app
+NO_APPEARANCE = Appearance(_DARK)  # for a list outside the room's own app

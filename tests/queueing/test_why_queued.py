@@ -23,7 +23,7 @@ from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.kill_file import Kill, throw
 from lumen_tui.tui.panes.workers import outcome, shape_of
 from lumen_tui.tui.screens.tasks.detail_screen import task_facts
-from lumen_tui.tui.theme import NO_LOOK, SHAPES
+from lumen_tui.tui.theme import NO_APPEARANCE, SHAPES
 
 NOW = 1_800_000_000.0
 
@@ -56,7 +56,7 @@ def test_each_reason_in_a_word_and_in_a_sentence(standing: QueueConditions, shor
     assert [one.short for one in found] == [short]
     assert words in found[0].words
     assert words in why(queued(), standing)
-    assert outcome(queued(), NOW, NO_LOOK.ink, standing)[0] == short
+    assert outcome(queued(), NOW, NO_APPEARANCE.ink, standing)[0] == short
     assert words in str(dict(task_facts(queued(), NOW, SHAPES, standing=standing))["because"])
 
 
@@ -70,7 +70,7 @@ def test_each_reason_in_a_word_and_in_a_sentence(standing: QueueConditions, shor
 )
 def test_what_holds_others_back_is_no_reason(standing: QueueConditions) -> None:
     assert waits(queued(), standing) == []
-    assert outcome(queued(), NOW, NO_LOOK.ink, standing)[0] == "queued"
+    assert outcome(queued(), NOW, NO_APPEARANCE.ink, standing)[0] == "queued"
 
 
 def test_the_main_agents_session_takes_no_workers_place() -> None:
@@ -88,7 +88,7 @@ def test_all_reasons_are_named_the_list_shows_the_first() -> None:
 def test_a_worker_that_waits_for_budget_asks_nobody() -> None:
     tail = (TaskEvent(iso(NOW - 41), "waiting", "today's budget has no room", data={"budget": True}),)
     view = TaskView(Spec("tsk-a", "x"), Status.WAITING, last_event=NOW - 41, tail=tail, reason=tail[0].text)
-    assert outcome(view, NOW, NO_LOOK.ink)[0] == "waits for budget  0:41"
+    assert outcome(view, NOW, NO_APPEARANCE.ink)[0] == "waits for budget  0:41"
     assert shape_of(view, SHAPES) == SHAPES.paused
     words = why(view, QueueConditions(next_day=NOW - NOW % 86400 + 86400))
     assert words.startswith("today's budget has no room; it goes on once somebody makes room")
@@ -98,7 +98,7 @@ def test_a_worker_that_waits_for_budget_asks_nobody() -> None:
     asks = (TaskEvent(iso(NOW), "waiting", "waits for a person: make", data={"approval": "apr-1"}),)
     asking = msgspec.structs.replace(view, tail=asks)
     assert not asking.awaits_budget
-    assert outcome(asking, NOW, NO_LOOK.ink)[0].startswith("asks you")
+    assert outcome(asking, NOW, NO_APPEARANCE.ink)[0].startswith("asks you")
 
 
 class Folder:

@@ -17,7 +17,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.tui.panes.charts import Charts
 from lumen_tui.tui.panes.travel import HALF_LIVES, Travel
-from lumen_tui.tui.theme import ASCII, NO_LOOK, Look
+from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
 NOW = 1_800_000_000.0
 RULE = DecayRule()
@@ -217,10 +217,10 @@ def test_steps_go_through_the_value_in_force_and_end() -> None:
     assert Travel(threshold=0.01).threshold_stepped(-1, known).threshold == 0.01
 
 
-@pytest.mark.parametrize("look", [NO_LOOK, Look(NO_LOOK.ink, ASCII)])
+@pytest.mark.parametrize("look", [NO_APPEARANCE, Appearance(NO_APPEARANCE.ink, ASCII)])
 @pytest.mark.parametrize(("width", "height"), [(116, 10), (76, 6), (40, 15), (12, 9), (7, 3)])
 @pytest.mark.parametrize("rule", [RULE, DecayRule(1.0, 0.5), DecayRule(365.0, 0.01)])
-def test_charts_fill_their_box_at_every_size(look: Look, width: int, height: int, rule: DecayRule) -> None:
+def test_charts_fill_their_box_at_every_size(look: Appearance, width: int, height: int, rule: DecayRule) -> None:
     view = DecayView(rule, 100, histogram=(90, 80, 70, 55, 40, 30, 22, 15, 9, 5, 3, 1))
     lines = Charts(view, RULE).lines(width, look, height)
     texts = ["".join(segment.text for segment in line) for line in lines]

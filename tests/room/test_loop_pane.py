@@ -13,7 +13,7 @@ from lumen_tui.model.snapshot import Snapshot, SpendView
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.times import iso
 from lumen_tui.tui.panes.loop_rows import loop_rows
-from lumen_tui.tui.theme import NO_LOOK
+from lumen_tui.tui.theme import NO_APPEARANCE
 
 NOW = 1_800_000_000.0
 
@@ -33,7 +33,7 @@ def picture(packets: tuple[Packet, ...], *tasks: TaskView, **state: Any) -> Snap
 
 
 def rows(snapshot: Snapshot, width: int = 90) -> dict[str, str]:
-    found = loop_rows(snapshot, NOW, NO_LOOK, width)
+    found = loop_rows(snapshot, NOW, NO_APPEARANCE, width)
     return {name: "".join(text for text, _ in parts) for name, parts in found}
 
 

@@ -30,7 +30,7 @@ def text(line: list[Segment]) -> str:
     return "".join(segment.text for segment in line)
 
 
-@pytest.mark.parametrize("look", [theme.NO_LOOK, theme.Look(theme.NO_LOOK.ink, theme.ASCII)])
+@pytest.mark.parametrize("look", [theme.NO_APPEARANCE, theme.Appearance(theme.NO_APPEARANCE.ink, theme.ASCII)])
 def test_a_header_without_the_agents_name_does_not_begin_with_a_mark(busy_snapshot: Snapshot, look: Any) -> None:
     snapshot = msgspec.structs.replace(busy_snapshot, demo=True, read_only="the room was opened with --read-only")
     drawn = [text(header(snapshot, NOW, width, look, here=False)) for width in range(30, 140)]
@@ -41,21 +41,21 @@ def test_a_header_without_the_agents_name_does_not_begin_with_a_mark(busy_snapsh
 def test_a_day_without_a_call_had_no_tokens(tmp_path: Any) -> None:
     layout = Layout(tmp_path / "state")
     layout.create()
-    lines = [text(line) for line in page(spend_report(layout, NOW), NOW, 78, theme.NO_LOOK)]
+    lines = [text(line) for line in page(spend_report(layout, NOW), NOW, 78, theme.NO_APPEARANCE)]
     assert next(line for line in lines if line.startswith("last 24 hours")).rstrip().endswith("  no tokens")
 
 
 def test_an_action_without_a_reason_has_the_room_of_one() -> None:
     summary = "fact noted: “The API of the shop runs on port 8080”"
     deed = AuditEntry(id="act-1", at=iso(NOW), by="ann", verb="fact.add", summary=summary)
-    rows = DeedRows(theme.NO_LOOK, NOW)
+    rows = DeedRows(theme.NO_APPEARANCE, NOW)
     assert summary in text(rows.line(deed, 76, False, False))
     assert "because" in text(rows.line(msgspec.structs.replace(deed, reason="because"), 76, False, False))
 
 
 def test_the_age_of_a_submission_is_not_cut() -> None:
     sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, Status.SENT, 1)
-    assert text(RelayRows(theme.NO_LOOK, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")
+    assert text(RelayRows(theme.NO_APPEARANCE, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")
 
 
 @pytest.mark.parametrize("title", ["short", "a title that is much longer than any window " * 4, "宽" * 60])

@@ -22,7 +22,7 @@ from lumen_tui.tools.shell.git_read import _ask
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
-from lumen_tui.tui.theme import NO_LOOK
+from lumen_tui.tui.theme import NO_APPEARANCE
 
 
 def refused_newest(desk) -> tuple[str, str]:
@@ -172,9 +172,9 @@ def test_in_a_narrow_header_the_state_stays_longer_than_what_is_said_of_it(width
     )  # fmt: skip
     engine = EngineView(life=EngineLife.ALIVE, heartbeat=beat)
     picture = Snapshot(root="/srv/state", taken=1.8e9, engine=engine, spend=SpendView(tokens_cap=2_000_000))
-    said = "".join(part.text for part in header(picture, 1.8e9, width, NO_LOOK, here=here))
+    said = "".join(part.text for part in header(picture, 1.8e9, width, NO_APPEARANCE, here=here))
     assert "IDLE" in said
-    assert not said.lstrip().startswith(NO_LOOK.shapes.sep)
+    assert not said.lstrip().startswith(NO_APPEARANCE.shapes.sep)
 
 
 def test_an_example_that_was_pasted_below_the_seed_says_where_its_lines_belong(desk, capsys, monkeypatch):

@@ -15,7 +15,7 @@ from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Problem, Snap
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.tui.kit.header import header
-from lumen_tui.tui.theme import NO_LOOK
+from lumen_tui.tui.theme import NO_APPEARANCE
 
 NOW = 1_800_000_000.0
 
@@ -99,7 +99,7 @@ def test_the_count_is_the_last_thing_that_a_narrow_header_loses(width: int) -> N
         problems=[Problem(f"file-{number}", "broken") for number in range(1204)],
     )  # fmt: skip
     snapshot = Snapshot(root="/state", taken=NOW, attention=needs, killed="killed by ann: a drill")
-    text = "".join(part.text for part in header(snapshot, NOW, width, NO_LOOK, here=False))
+    text = "".join(part.text for part in header(snapshot, NOW, width, NO_APPEARANCE, here=False))
     assert "▲ 1 204 need you" in text
 
 
@@ -107,7 +107,7 @@ def paused(note: str, width: int = 120) -> str:
     beat = Heartbeat(beat=7, phase="paused", at=iso(NOW), note=note)
     held = {"everything": one_line(note, 300)}
     snapshot = Snapshot(root="/state", taken=NOW, engine=EngineView(EngineLife.ALIVE, beat), paused=held)
-    return "".join(part.text for part in header(snapshot, NOW, width, NO_LOOK, here=False))
+    return "".join(part.text for part in header(snapshot, NOW, width, NO_APPEARANCE, here=False))
 
 
 def test_the_header_says_who_paused_until_when_and_why() -> None:

@@ -11,7 +11,7 @@ from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
 from lumen_tui.tui.screens.approvals.risk import Walls, high
 from lumen_tui.tui.screens.approvals.view import minutes, page
-from lumen_tui.tui.theme import ASCII, NO_LOOK, Look
+from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
 NOW = 1_800_000_000.0
 
@@ -24,7 +24,7 @@ def question(command: str = "make test", tool: str = "shell", **more: Any) -> Ap
     )  # fmt: skip
 
 
-def drawn(request: Approval, width: int = 80, look: Look = NO_LOOK, now: float = NOW) -> list[str]:
+def drawn(request: Approval, width: int = 80, look: Appearance = NO_APPEARANCE, now: float = NOW) -> list[str]:
     return ["".join(part.text for part in line) for line in page(request, "do it", now, width, look)]
 
 
@@ -52,7 +52,7 @@ def test_a_line_that_goes_on_is_told_from_a_line_that_begins() -> None:
     lines = drawn(question("a" * 60 + "\nb"), 40)
     start = lines.index(next(text for text in lines if text.startswith("what it would run"))) + 1
     assert [text[:2] for text in lines[start : start + 3]] == ["│ ", "│·", "│ "]
-    plain = drawn(question("a" * 60), 40, Look(NO_LOOK.ink, ASCII))
+    plain = drawn(question("a" * 60), 40, Appearance(NO_APPEARANCE.ink, ASCII))
     assert any(text.startswith("|-aa") for text in plain)
 
 
@@ -66,10 +66,10 @@ def test_the_page_stands_still_within_a_minute() -> None:
 def test_a_diff_is_told_apart_by_sign_and_weight() -> None:
     text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n same\n-old\n+new"
     request = question(tool="edit_file", arguments={"path": "x"}, diff=text)
-    lines = page(request, "", NOW, 60, NO_LOOK)
+    lines = page(request, "", NOW, 60, NO_APPEARANCE)
     styles = {"".join(part.text for part in line).strip(): [part.style for part in line] for line in lines}
-    assert NO_LOOK.ink.strong in styles["│ +new"]
-    assert NO_LOOK.ink.muted in styles["│ -old"]
+    assert NO_APPEARANCE.ink.strong in styles["│ +new"]
+    assert NO_APPEARANCE.ink.muted in styles["│ -old"]
     assert any("+1 -1" in name for name in styles)
 
 

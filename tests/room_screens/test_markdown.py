@@ -9,9 +9,9 @@ from rich.cells import cell_len
 
 from lumen_tui.model.text import is_safe
 from lumen_tui.tui.kit.markdown import markdown_lines
-from lumen_tui.tui.theme import NO_LOOK
+from lumen_tui.tui.theme import NO_APPEARANCE
 
-INK = NO_LOOK.ink
+INK = NO_APPEARANCE.ink
 SOURCE = """# Largest files
 
 Found with `find` in **0.4 s**.

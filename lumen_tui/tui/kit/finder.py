@@ -17,9 +17,9 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import Dialog, Keys
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant
 _KEY = len("shift+right")  # cells for a key
@@ -62,7 +62,7 @@ def ranked(query: str, commands: Sequence[RoomCommand], keys: Mapping[str, str] 
 class CommandRows(Rows[RoomCommand]):
     """Key, name and help of a command; a disabled one with its reason. The cursor is drawn here: the focus is above."""
 
-    def __init__(self, look: Look, keys: Mapping[str, str], why_not: WhyNot) -> None:
+    def __init__(self, look: Appearance, keys: Mapping[str, str], why_not: WhyNot) -> None:
         super().__init__(look)
         self.keys = keys
         self.why_not = why_not
@@ -118,7 +118,7 @@ class Finder(Dialog[str]):
     def body(self) -> ComposeResult:
         yield (asked := Line(placeholder=self.ASK, id="find"))
         asked.add_class("find")
-        self._view = CommandRows(look_of(self.app), self._keys, self._why_not)
+        self._view = CommandRows(appearance_of(self.app), self._keys, self._why_not)
         found: LineList[RoomCommand] = LineList(self._view, empty="No command is like that.", id="list")
         found.can_focus = False
         yield found

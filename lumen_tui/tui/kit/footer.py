@@ -13,7 +13,7 @@ from rich.style import Style
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand, shown_key
 from lumen_tui.tui.kit.cells import fit, spread
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 # What a narrow window can do without, the first one first. The pane's own commands and the help stay longest.
 _DROPPED = (
@@ -40,7 +40,7 @@ def footer_commands(scope: str, has_rows: bool) -> list[RoomCommand]:
 
 
 def footer(
-    commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Look
+    commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Appearance
 ) -> list[Segment]:
     """The footer on `width` cells: keys from the left, the notice against the right edge."""
     said = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
@@ -77,7 +77,7 @@ def _size(command: RoomCommand, keys: Mapping[str, str]) -> int:
     return len(shown_key(command, keys)) + 1 + len(command.label) + 2
 
 
-def _keys(commands: list[RoomCommand], keys: Mapping[str, str], look: Look) -> list[tuple[str, Style]]:
+def _keys(commands: list[RoomCommand], keys: Mapping[str, str], look: Appearance) -> list[tuple[str, Style]]:
     pieces: list[tuple[str, Style]] = []
     for command in commands:
         pieces.append((shown_key(command, keys), look.ink.loud))

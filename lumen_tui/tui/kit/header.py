@@ -19,7 +19,7 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import spread
-from lumen_tui.tui.theme import Ink, Look
+from lumen_tui.tui.theme import Appearance, Ink
 
 _ENGINE = 2  # up to this `drop` a part tells whether the engine lives: it is not left out while others are said shorter
 _SAID = 70  # characters at most behind the state's word
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     short: str = ""  # said instead where there is no room for all of it
 
 
-def header(snapshot: Snapshot, now: float, width: int, look: Look, *, here: bool) -> list[Segment]:
+def header(snapshot: Snapshot, now: float, width: int, look: Appearance, *, here: bool) -> list[Segment]:
     """The header on `width` cells; `here` where this room's own engine drives."""
     parts = _fitting([part for part in _parts(snapshot, now, look, here=here) if part.text], width - _GAP)
     left = [(part.text, part.style) for part in parts if not part.right]
@@ -68,7 +68,7 @@ def _size(parts: Mapping[int, Part]) -> int:
     return sum(cell_len(part.text) for part in parts.values())
 
 
-def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Part]:
+def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> list[Part]:
     ink, sep = look.ink, look.shapes.sep
     beat, status = snapshot.engine.heartbeat, agent_status(snapshot, now)
     spent = spend_words(snapshot.spend)
@@ -93,7 +93,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
     ]
 
 
-def _state(status: AgentStatus, now: float, look: Look) -> list[Part]:
+def _state(status: AgentStatus, now: float, look: Appearance) -> list[Part]:
     """Shape, word, and what stands behind the word: said shorter where there is no room for it."""
     shape, style = _drawn(status.state, look)
     said = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
@@ -109,7 +109,7 @@ def _state(status: AgentStatus, now: float, look: Look) -> list[Part]:
     ]
 
 
-def _drawn(state: AgentState, look: Look) -> tuple[str, Style]:
+def _drawn(state: AgentState, look: Appearance) -> tuple[str, Style]:
     """The state's own shape and colour; without colours the shape and the word are enough."""
     status, ink = look.shapes.status, look.ink
     return {
@@ -192,7 +192,7 @@ def _share(cap: tuple[float, str]) -> float:
     return cap[0]
 
 
-def _needs(snapshot: Snapshot, status: AgentStatus, look: Look) -> Part:
+def _needs(snapshot: Snapshot, status: AgentStatus, look: Appearance) -> Part:
     count = len(snapshot.attention)
     if not count:
         well = status.well and not snapshot.problems

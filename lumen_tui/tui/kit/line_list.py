@@ -18,7 +18,7 @@ from lumen_tui.tui.kit.cells import changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.pointed import Pointed
 from lumen_tui.tui.kit.sifter import Sifter
-from lumen_tui.tui.theme import NO_LOOK, Look, Shapes
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance, Shapes
 
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
@@ -130,7 +130,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         return strip.apply_style(self.rich_style)
 
     def _strip(self, y: int) -> Strip:
-        look = getattr(self.app, "look", NO_LOOK)
+        look = getattr(self.app, "look", NO_APPEARANCE)
         if not len(self.model):
             empty = self.empty if isinstance(self.empty, str) else self.empty()
             text = "Nothing fits the filter; esc shows all rows." if self.filter_text else empty
@@ -196,13 +196,13 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self._moved()
 
 
-def empty_strip(text: str, y: int, width: int, look: Look) -> Strip:
+def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:
     """A line of the words that stand in a list without rows."""
     lines = wrap(text, max(1, width - 2))
     return Strip([Segment(fit(" " + lines[y] if y < len(lines) else "", width), look.ink.muted)], width)
 
 
-def row_strip(lines: LineList[R], y: int, look: Look) -> Strip:
+def row_strip(lines: LineList[R], y: int, look: Appearance) -> Strip:
     """Line `y` of the window: cursor or mark, the row, and the thumb that shows how far down one is."""
     width, model = lines.size.width, lines.model
     place = model.at_line(model.top + y)

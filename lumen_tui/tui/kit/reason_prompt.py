@@ -13,7 +13,7 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 
-Look = Callable[[], tuple[str, ...]]
+Appearance = Callable[[], tuple[str, ...]]
 
 
 class ReasonPrompt(FormScreen[str]):
@@ -27,7 +27,7 @@ class ReasonPrompt(FormScreen[str]):
     hint = "why? it is kept with the record"
 
     def __init__(
-        self, title: str, recent: tuple[str, ...], lines: Sequence[str] = (), look: Look | None = None
+        self, title: str, recent: tuple[str, ...], lines: Sequence[str] = (), look: Appearance | None = None
     ) -> None:
         super().__init__(title)
         self._look = look
@@ -48,7 +48,7 @@ class ReasonPrompt(FormScreen[str]):
         if self._look is not None:
             self.run_worker(self._offer(self._look))
 
-    async def _offer(self, look: Look) -> None:
+    async def _offer(self, look: Appearance) -> None:
         """What is offered already keeps its digits."""
         recent = await looked(self, look)
         if recent and not self._recent:

@@ -17,15 +17,15 @@ from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Facts, Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
-from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 R = TypeVar("R")
 
 
-def look_of(app: App[Any]) -> Look:
+def appearance_of(app: App[Any]) -> Appearance:
     """The room's inks and shapes; the plain ones in another app."""
-    found = getattr(app, "look", NO_LOOK)
-    return found if isinstance(found, Look) else NO_LOOK
+    found = getattr(app, "look", NO_APPEARANCE)
+    return found if isinstance(found, Appearance) else NO_APPEARANCE
 
 
 def show_why(app: App[Any], name: str) -> None:
@@ -52,7 +52,7 @@ def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
 class Rows(Generic[R]):
     """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`. Ages are counted up to `now`."""
 
-    def __init__(self, look: Look = NO_LOOK, now: float = 0.0) -> None:
+    def __init__(self, look: Appearance = NO_APPEARANCE, now: float = 0.0) -> None:
         self.look = look
         self.now = now
 

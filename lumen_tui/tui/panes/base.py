@@ -19,7 +19,7 @@ from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.kit.cells import spread
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ScrolledLines
-from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
@@ -28,7 +28,7 @@ NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
 class Drawing(Protocol):
     """Something drawn below the facts of a detail. Equal drawings look the same."""
 
-    def lines(self, width: int, look: Look) -> list[list[Segment]]:
+    def lines(self, width: int, look: Appearance) -> list[list[Segment]]:
         """Lines of exactly `width` cells."""
 
 
@@ -66,9 +66,9 @@ class Pane(Vertical):
         self._captions = {"title": "", "subtitle": ""}
 
     @property
-    def look(self) -> Look:
+    def look(self) -> Appearance:
         """Colours and shapes to draw with."""
-        return getattr(self.app, "look", NO_LOOK)
+        return getattr(self.app, "look", NO_APPEARANCE)
 
     @property
     def target(self) -> Widget:

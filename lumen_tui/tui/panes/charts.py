@@ -13,7 +13,7 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.model.times import DAY
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import spread
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 Piece = tuple[str, Style]
 _LABEL = 6  # cells for the labels of the upright axis
@@ -30,7 +30,7 @@ class Charts(NamedTuple):
     view: DecayView
     known: DecayRule
 
-    def lines(self, width: int, look: Look, height: int = _STACKED) -> list[list[Segment]]:
+    def lines(self, width: int, look: Appearance, height: int = _STACKED) -> list[list[Segment]]:
         """Both charts on `height` lines of `width` cells: side by side, else stacked, else the curve alone."""
         if width < _BESIDE and height < _LOW:
             return [spread(width, row, []) for row in curve(self, width, height, look)]
@@ -46,7 +46,7 @@ class Charts(NamedTuple):
         return [spread(width, [*_padded(one, left, look), gap, *other], []) for one, other in pairs]
 
 
-def curve(charts: Charts, width: int, height: int, look: Look) -> list[list[Piece]]:
+def curve(charts: Charts, width: int, height: int, look: Appearance) -> list[list[Piece]]:
     """The score of a node that nobody touches, over days. Dots show the rule in force where it differs."""
     rule, known = charts.view.rule, charts.known
     columns, rows = max(1, width - _LABEL), max(1, height - 1)
@@ -72,7 +72,7 @@ def _row_of(value: float, rows: int) -> int:
 
 
 def _curve_cell(
-    value: float, row: int, rows: int, dot: bool, lined: bool, rule: DecayRule, look: Look
+    value: float, row: int, rows: int, dot: bool, lined: bool, rule: DecayRule, look: Appearance
 ) -> Piece:  # fmt: skip
     ink, shapes = look.ink, look.shapes
     block = _block(value, row, rows, look)
@@ -83,7 +83,7 @@ def _curve_cell(
     return (shapes.levels[0], ink.accent) if lined else (" ", ink.muted)  # the threshold, at the foot of this line
 
 
-def _block(share: float, row: int, rows: int, look: Look) -> str:
+def _block(share: float, row: int, rows: int, look: Appearance) -> str:
     """What stands in a line of a bar that fills `share` of the height."""
     levels = look.shapes.levels
     fill = round(share * rows * _EIGHTH) - (rows - 1 - row) * _EIGHTH
@@ -92,7 +92,7 @@ def _block(share: float, row: int, rows: int, look: Look) -> str:
     return levels[min(len(levels) - 1, fill - 1)]
 
 
-def _days_axis(rule: DecayRule, span: float, columns: int, look: Look) -> list[Piece]:
+def _days_axis(rule: DecayRule, span: float, columns: int, look: Appearance) -> list[Piece]:
     """`0 d`, the day on which the threshold is reached under its place, and the last day where it fits."""
     ink = look.ink
     end, last = f"{rule.life_days:.1f} d", f"{span:.0f} d"
@@ -107,7 +107,7 @@ def _days_axis(rule: DecayRule, span: float, columns: int, look: Look) -> list[P
     return [*pieces, (f"{last if left > len(last) + 1 else '':>{max(0, left)}}", ink.muted)]
 
 
-def histogram(view: DecayView, width: int, height: int, look: Look) -> list[list[Piece]]:
+def histogram(view: DecayView, width: int, height: int, look: Appearance) -> list[list[Piece]]:
     """How many nodes stand at which score, from 1 on the left to the threshold and below on the right."""
     ink, bins = look.ink, len(view.histogram)
     columns, rows, most = max(1, width - _LABEL), max(1, height - 1), max(*view.histogram, 1)
@@ -128,10 +128,10 @@ def histogram(view: DecayView, width: int, height: int, look: Look) -> list[list
     return [*drawn, [(" " * _LABEL, ink.muted), ("1.0", ink.muted), (said, ink.muted), (end, ink.accent)]]
 
 
-def _label(text: str, loud: bool, look: Look) -> Piece:
+def _label(text: str, loud: bool, look: Appearance) -> Piece:
     return f"{text:>{_LABEL - 1}} ", look.ink.accent if loud else look.ink.muted
 
 
-def _padded(pieces: list[Piece], width: int, look: Look) -> list[Piece]:
+def _padded(pieces: list[Piece], width: int, look: Appearance) -> list[Piece]:
     used = sum(len(text) for text, _ in pieces)
     return [*pieces, (" " * max(0, width - used), look.ink.muted)]

@@ -22,7 +22,7 @@ from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.panes.charts import Charts
 from lumen_tui.tui.panes.travel import Foresight, Travel
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _STALE = 60.0  # seconds after which time alone has changed what is foreseen
 _CHART = 6  # lines from which the head holds the two charts
@@ -62,7 +62,7 @@ class FadingRows:
         return {"id": row.node_id, "age": f"{self._pane.now - row.touched:.0f}"}
 
 
-def histogram(view: DecayView, width: int, look: Look) -> list[tuple[str, bool]]:
+def histogram(view: DecayView, width: int, look: Appearance) -> list[tuple[str, bool]]:
     """Bars for the bins from 1 down to the threshold, each `width // bins` cells wide; True for those near the end."""
     levels, most = look.shapes.levels, max(*view.histogram, 1)
     bins = len(view.histogram)

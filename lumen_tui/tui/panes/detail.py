@@ -12,7 +12,7 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.cells import spread, wrap
 from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail
-from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 _LIMIT = 20_000  # characters that are laid out
 _NOTHING = "Select a row: it is shown here in full."
@@ -40,7 +40,7 @@ class DetailColumn(Vertical):
         self._lines.redraw()
 
     def _build(self, width: int, height: int) -> list[list[Segment]]:
-        look: Look = getattr(self.app, "look", NO_LOOK)
+        look: Appearance = getattr(self.app, "look", NO_APPEARANCE)
         ink, detail = look.ink, self._detail
         if detail is None:
             return [spread(width, [(text, ink.muted)], []) for text in wrap(_NOTHING, width)]

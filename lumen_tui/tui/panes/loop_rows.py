@@ -12,7 +12,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _LABEL, _BAR, _SPARKS = 10, 16, 16  # cells
 _BESIDE_BAR = 33  # cells for the name and the amounts
@@ -21,7 +21,7 @@ _LOOKED_AT = 300  # tasks; what is alive or queued stands in front
 Parts = list[tuple[str, Style]]
 
 
-def loop_rows(snapshot: Snapshot, now: float, look: Look, width: int) -> list[tuple[str, Parts]]:
+def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> list[tuple[str, Parts]]:
     """The rows that have something to say, each with its name."""
     rows, loop = LoopRows(snapshot, now, look), snapshot.loop
     found = [("now", rows.session()), *([("rests", rows.rests(loop))] if loop else [])]
@@ -64,7 +64,7 @@ def _name(made: Artifact) -> str:
 class LoopRows:
     """Draws the rows of one picture."""
 
-    def __init__(self, snapshot: Snapshot, now: float, look: Look) -> None:
+    def __init__(self, snapshot: Snapshot, now: float, look: Appearance) -> None:
         self.snapshot, self.now, self.look = snapshot, now, look
 
     def session(self) -> Parts:

@@ -18,7 +18,7 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import look_of, show_why
+from lumen_tui.tui.kit.rows_sheet import appearance_of, show_why
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.screens.approvals.answers import Answers, Desk
 from lumen_tui.tui.screens.approvals.view import ages, answer_words, as_text, page, whole
@@ -51,11 +51,11 @@ class ApprovalPaper(DetailScreen[str]):
     def _page(self, width: int, _height: int) -> list[list[Segment]]:
         request = self._request
         if request is None:
-            return [line(width, (Cell(_NOBODY, look_of(self.app).ink.muted),))]
+            return [line(width, (Cell(_NOBODY, appearance_of(self.app).ink.muted),))]
         tasks = live_ones(self._snapshot.tasks)
         objective = next((view.spec.objective for view in tasks if view.id == request.task_id), "")
         walls = self._desk.walls(request)
-        return page(request, objective, self._now, width, look_of(self.app), walls=walls, answered=self._answered)
+        return page(request, objective, self._now, width, appearance_of(self.app), walls=walls, answered=self._answered)
 
     @on(ScrolledLines.Opened)
     def action_task(self) -> None:

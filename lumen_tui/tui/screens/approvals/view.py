@@ -16,7 +16,7 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.cells import Cell, line, wrap
 from lumen_tui.tui.kit.timestamps import date
 from lumen_tui.tui.screens.approvals.risk import NO_WALLS, Walls, high
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _LABEL = 10  # cells for the names of facts
 _MOST = 200_000  # characters of a diff or of JSON that are laid out; `e` shows the rest
@@ -47,7 +47,7 @@ def page(
     objective: str,
     now: float,
     width: int,
-    look: Look,
+    look: Appearance,
     *,
     walls: Walls = NO_WALLS,
     answered: str = "",
@@ -80,7 +80,7 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     return f"{said}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
 
 
-def _facts(request: Approval, objective: str, now: float, width: int, look: Look, walls: Walls) -> Iterator[Line]:
+def _facts(request: Approval, objective: str, now: float, width: int, look: Appearance, walls: Walls) -> Iterator[Line]:
     ink = look.ink
     attempt = f", attempt {request.attempt}" if request.attempt > 1 else ""
     yield from _fact("asks", f"{request.role}, task {ids.short(request.task_id)}{attempt}", ink.text, width, look)
@@ -96,7 +96,7 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Look
     yield from _fact("asked", f"{date(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
 
 
-def _ahead(request: Approval, now: float, width: int, look: Look) -> Iterator[Line]:
+def _ahead(request: Approval, now: float, width: int, look: Appearance) -> Iterator[Line]:
     """What becomes of the question by itself, and what "always" would save."""
     ink = look.ink
     yield from _fact("until", f"{date(request.expires)}, {left(request, now)}", ink.accent, width, look)
@@ -117,13 +117,13 @@ def whole(request: Approval) -> bool:
     return max(len(request.diff), len(canonical(request.tool, request.arguments))) <= _MOST
 
 
-def _fact(name: str, value: str, style: Style, width: int, look: Look) -> Iterator[Line]:
+def _fact(name: str, value: str, style: Style, width: int, look: Appearance) -> Iterator[Line]:
     """A value of the program's own; long ones go on below."""
     for number, part in enumerate(wrap(safe(value), max(1, width - _LABEL))):
         yield line(width, (Cell("" if number else name, look.ink.muted, _LABEL), Cell(part, style, gap=0)))
 
 
-def _said(name: str, value: str, width: int, look: Look) -> Iterator[Line]:
+def _said(name: str, value: str, width: int, look: Appearance) -> Iterator[Line]:
     """A value that somebody else wrote: behind the gutter."""
     if not value:
         return
@@ -136,21 +136,21 @@ def _said(name: str, value: str, width: int, look: Look) -> Iterator[Line]:
         yield line(width, cells)
 
 
-def _blank(width: int, look: Look) -> Line:
+def _blank(width: int, look: Appearance) -> Line:
     return [Segment(" " * width, look.ink.text)]
 
 
-def _heading(text: str, width: int, look: Look) -> Line:
+def _heading(text: str, width: int, look: Appearance) -> Line:
     return line(width, (Cell(text, look.ink.heading),))
 
 
-def quote(text: str, width: int, look: Look) -> Iterator[Line]:
+def quote(text: str, width: int, look: Appearance) -> Iterator[Line]:
     """The text with its own lines, long emptiness folded. What goes on from the line above has a mark of its own."""
     for part in fold(text).split("\n"):
         yield from _quoted(part, look.ink.strong, width, look)
 
 
-def _quoted(part: str, style: Style, width: int, look: Look) -> Iterator[Line]:
+def _quoted(part: str, style: Style, width: int, look: Appearance) -> Iterator[Line]:
     for number, piece in enumerate(chop_cells(part, max(2, width - 2)) or [""]):
         cells = (
             Cell(look.shapes.gutter, look.ink.faint, 1),
@@ -160,13 +160,13 @@ def _quoted(part: str, style: Style, width: int, look: Look) -> Iterator[Line]:
         yield line(width, cells)
 
 
-def diff(text: str, width: int, look: Look) -> Iterator[Line]:
+def diff(text: str, width: int, look: Appearance) -> Iterator[Line]:
     """Told apart by sign and weight: what comes is bold, what goes is grey."""
     for part in safe(_limited(text)).expandtabs(4).split("\n"):
         yield from _quoted(part, _weight(part, look), width, look)
 
 
-def _weight(part: str, look: Look) -> Style:
+def _weight(part: str, look: Appearance) -> Style:
     if part.startswith(("+++", "---", "@@", "diff ", "index ")):
         return look.ink.accent
     return {"+": look.ink.strong, "-": look.ink.muted}.get(part[:1], look.ink.text)

@@ -20,13 +20,13 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, look_of, show_why
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of, show_why
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.screens.approvals.answers import Answers, Desk
 from lumen_tui.tui.screens.approvals.risk import Walls, high, walls_of
 from lumen_tui.tui.screens.approvals.screen import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.approvals.view import left
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _BESIDE = 19  # cells of the first line around the text, but for the age
 _LONGEST = 1000
@@ -36,7 +36,7 @@ _WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
 class AttentionRows(Rows[Attention]):
     """What kind, what it is about, since when. The second line says more about a question."""
 
-    def __init__(self, look: Look, snapshot: Snapshot) -> None:
+    def __init__(self, look: Appearance, snapshot: Snapshot) -> None:
         super().__init__(look)
         self.going: set[str] = set()  # keys of the rows whose answer is on its way
         self.now = 0.0
@@ -129,7 +129,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         self._moved_under = ""  # key of a row that came under the cursor by itself
 
     def rows_view(self) -> AttentionRows:
-        return AttentionRows(look_of(self.app), self._snapshot)
+        return AttentionRows(appearance_of(self.app), self._snapshot)
 
     def on_mount(self) -> None:
         if self._desk is not None:

@@ -14,7 +14,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
 from lumen_tui.tui.kit.screen import Keys
 
 _BAD = frozenset({"failed", "drift"})
@@ -67,7 +67,7 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         self._go = go
 
     def rows_view(self) -> DigestRows:
-        return DigestRows(look_of(self.app))
+        return DigestRows(appearance_of(self.app))
 
     def keys(self) -> Keys:
         return (("enter", "go there"), *super().keys()[1:])

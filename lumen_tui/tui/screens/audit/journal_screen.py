@@ -20,7 +20,7 @@ from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 
@@ -80,7 +80,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
         self._at, self._why = at, why
 
     def rows_view(self) -> DeedRows:
-        return DeedRows(look_of(self.app), self._now)
+        return DeedRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
         return (*(() if self._refusal else (("u", "undo this one"),)), *super().keys())

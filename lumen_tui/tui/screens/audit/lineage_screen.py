@@ -17,7 +17,7 @@ from lumen_tui.model.whytrace import Hop, Row, Trace, cost, rows, words
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import Keys
 
 _DEEPEST = 8  # levels that are indented further
@@ -103,7 +103,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         self._shown = ""  # what the cursor was put on already
 
     def rows_view(self) -> WhyRows:
-        return WhyRows(look_of(self.app), self._now)
+        return WhyRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
         return (("enter", "from there"), ("backspace", "back there"), ("y", "copy"), ("/", "filter"), ("esc", "back"))

@@ -33,7 +33,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, beside, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of, beside
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.kit.timestamps import moment
@@ -206,7 +206,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         return read_page(self._layout, self._now, write=not self._refusal)
 
     def rows_view(self) -> BlockRows:
-        return BlockRows(look_of(self.app), self._now)
+        return BlockRows(appearance_of(self.app), self._now)
 
     def body(self) -> ComposeResult:
         yield from beside(list(super().body()))

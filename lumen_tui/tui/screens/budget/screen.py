@@ -24,24 +24,24 @@ from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.screens.budget.form import RaiseForm
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _LABEL, _BAR = 16, 20  # cells
 Parts = list[tuple[str, Style]]
 
 
 def page(
-    found: SpendReport, now: float, width: int, look: Look, titles: Mapping[str, str] = MappingProxyType({})
+    found: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str] = MappingProxyType({})
 ) -> list[list[Segment]]:
     """The whole page on `width` cells. `titles` says what the tasks at hand are about."""
     return list(_Page(found, now, width, look, titles).lines())
 
 
 class _Page:
-    def __init__(self, found: SpendReport, now: float, width: int, look: Look, titles: Mapping[str, str]) -> None:
+    def __init__(self, found: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str]) -> None:
         self._found, self._now, self._width, self._look, self._titles = found, now, width, look, titles
 
     def lines(self) -> Iterator[list[Segment]]:
@@ -168,7 +168,7 @@ def amount_words(amount: Amount) -> str:
 class ShareRows(Rows[Share]):
     """What a task is about, and what it cost."""
 
-    def __init__(self, look: Look, titles: Mapping[str, str]) -> None:
+    def __init__(self, look: Appearance, titles: Mapping[str, str]) -> None:
         super().__init__(look)
         self._titles = titles
 
@@ -200,7 +200,7 @@ class SpentScreen(ListSheet[None, Share]):
         self._port, self._shares, self._titles, self._refusal = port, shares, titles, refusal
 
     def rows_view(self) -> ShareRows:
-        return ShareRows(look_of(self.app), self._titles)
+        return ShareRows(appearance_of(self.app), self._titles)
 
     def keys(self) -> Keys:
         return (("enter", "open"), ("w", "what caused it"), ("/", "filter"), ("esc", "back"))
@@ -263,7 +263,7 @@ class BudgetScreen(DetailScreen[None]):
         self.retitle("Budget", found.day)
 
     def _page(self, width: int, height: int) -> list[list[Segment]]:
-        return page(self._report, self._now, width, look_of(self.app), self._titles) if self._report else []
+        return page(self._report, self._now, width, appearance_of(self.app), self._titles) if self._report else []
 
     def action_raise(self) -> None:
         if self._refusal:

@@ -17,7 +17,7 @@ from lumen_tui.model.merging import first_to_stay, merged
 from lumen_tui.model.records import Node
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.rows_sheet import look_of
+from lumen_tui.tui.kit.rows_sheet import appearance_of
 from lumen_tui.tui.kit.screen import Dialog, Keys
 
 YES = "y"  # another key than the one that asks
@@ -66,7 +66,7 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
 
     def _one(self, number: int) -> Content:
         node, here = self._found[number], number == self._stays
-        shapes = look_of(self.app).shapes
+        shapes = appearance_of(self.app).shapes
         age = words.ago(self._now - times.epoch(node.created_at)) if node.created_at else ""
         tags = " ".join(node.tags)
         facts = f"  {f' {shapes.sep} '.join(part for part in (node.wu_id, tags, node.created_by, age) if part)}"

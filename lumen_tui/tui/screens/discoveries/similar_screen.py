@@ -16,9 +16,9 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 
 class Verdict(NamedTuple):
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 class AlikeRows(Rows[Alike]):
     """Likeness, priority, title, work unit, age."""
 
-    def __init__(self, look: Look, node_id: str, now: float) -> None:
+    def __init__(self, look: Appearance, node_id: str, now: float) -> None:
         super().__init__(look, now)
         self._node_id = node_id
 
@@ -76,7 +76,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         self._loader: Loader[Sequence[Alike]] = Loader(self, lambda: port.similar(node.id), self._found)
 
     def rows_view(self) -> AlikeRows:
-        return AlikeRows(look_of(self.app), self._node.id, self._now)
+        return AlikeRows(appearance_of(self.app), self._node.id, self._now)
 
     def keys(self) -> Keys:
         verdicts = (("p", "promote"), ("a", "archive"), ("l", "later"))

@@ -17,7 +17,7 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.timestamps import date
 
 _LIMIT = 2000  # events that are read at most
@@ -54,7 +54,7 @@ class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
         super().__init__("Log", now, lambda: port.events(_LIMIT)[::-1])
 
     def rows_view(self) -> EventRows:
-        return EventRows(look_of(self.app))
+        return EventRows(appearance_of(self.app))
 
     def _loaded(self, events: Sequence[EngineEvent]) -> None:
         self.fill(events, "Log", words.plural(len(events), "event"))

@@ -9,7 +9,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
 
 
 class ProblemRows(Rows[Problem]):
@@ -42,7 +42,7 @@ class ProblemsScreen(ListSheet[None, Problem]):
         self._at = at
 
     def rows_view(self) -> ProblemRows:
-        return ProblemRows(look_of(self.app))
+        return ProblemRows(appearance_of(self.app))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -35,7 +35,7 @@ from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
-from lumen_tui.tui.kit.rows_sheet import Rows, beside, look_of, show_why
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of, beside, show_why
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 
@@ -242,7 +242,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         self.reasons: tuple[str, ...] = ()  # that were given for a rejection, newest first
 
     def rows_view(self) -> EvolutionRows:
-        return EvolutionRows(look_of(self.app), self._now)
+        return EvolutionRows(appearance_of(self.app), self._now)
 
     def body(self) -> ComposeResult:
         yield from beside(list(super().body()))

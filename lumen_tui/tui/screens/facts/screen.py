@@ -23,7 +23,7 @@ from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.timestamps import moment
 
@@ -130,7 +130,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         self._port, self._refusal, self._at, self._everything = port, refusal, at, False
 
     def rows_view(self) -> FactRows:
-        return FactRows(look_of(self.app), self._now)
+        return FactRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
         acts = (("c", "confirm"), ("p", "probe now"), ("a", "add a probe"), ("x", "retire"), ("u", "undo"))

@@ -26,11 +26,11 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _PLOTTED = 24  # loops in the sparkline
 _WIDE = 100  # cells from which a row has room for the sizes
@@ -98,14 +98,14 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
         return rows, rows[:_PLOTTED]
 
     def rows_view(self) -> PacketListRows:
-        return PacketListRows(look_of(self.app), self._now)
+        return PacketListRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
         return (("w", "why"), ("c", "capsule"), *super().keys())
 
     def _loaded(self, found: tuple[PacketRows, Sequence[Packet]]) -> None:
         rows, newest = found
-        self.fill(rows, f"Packets: {words.plural(len(rows), 'loop')}", oriented(newest, look_of(self.app)))
+        self.fill(rows, f"Packets: {words.plural(len(rows), 'loop')}", oriented(newest, appearance_of(self.app)))
         if self._at:
             place = next((at for at in range(min(len(rows), _PLOTTED)) if rows[at].loop == self._at), None)
             if place is not None:
@@ -131,7 +131,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
         return row
 
 
-def oriented(newest: Sequence[Packet], look: Look) -> str:
+def oriented(newest: Sequence[Packet], look: Appearance) -> str:
     """`orientation ▂▃▂ median 14 s`, the oldest first; empty where none was measured."""
     found = [one.orientation.seconds for one in newest if one.orientation.first]
     if not found:

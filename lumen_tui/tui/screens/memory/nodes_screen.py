@@ -19,7 +19,7 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.screens.memory.node_detail import node_text
@@ -68,7 +68,7 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         self._refusal = refusal
 
     def rows_view(self) -> NodeRows:
-        return NodeRows(look_of(self.app), self._now)
+        return NodeRows(appearance_of(self.app), self._now)
 
     def _loaded(self, rows: Sequence[NodeRow]) -> None:
         if isinstance(view := self.rows.view, NodeRows):

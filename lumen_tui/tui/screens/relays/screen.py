@@ -19,7 +19,7 @@ from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 
@@ -78,7 +78,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         self._titles: dict[str, str] = {}  # of what is held, by id
 
     def rows_view(self) -> RelayRows:
-        return RelayRows(look_of(self.app), self._now)
+        return RelayRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
         acts = (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"))

@@ -21,7 +21,7 @@ from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Facts
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
-from lumen_tui.tui.kit.rows_sheet import ListSheet, beside, look_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, appearance_of, beside
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.screens.roles.form import RoleForm
 from lumen_tui.tui.screens.roles.hire import Hiring, file_of
@@ -56,7 +56,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self._loader: jobs.Loader[Book] = jobs.Loader(self, port.role_book, self._figures)
 
     def rows_view(self) -> RoleRows:
-        return RoleRows(look_of(self.app), self._snapshot.taken)
+        return RoleRows(appearance_of(self.app), self._snapshot.taken)
 
     def body(self) -> ComposeResult:
         filter_line, roles, said = super().body()
@@ -96,7 +96,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     def _show_detail(self) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(role_facts(row, self._snapshot, look_of(self.app)) if row else ())
+        self.query_one(Facts).show(role_facts(row, self._snapshot, appearance_of(self.app)) if row else ())
         self.query_one(".detail").border_title = Content(one_line(row.name, 64) if row else " ")
         prompt = self.query_one(".prompt", Static)
         text = row.role.prompt if row and row.role else ""

@@ -21,7 +21,7 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.timestamps import limit_words
-from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 from lumen_tui.tui.words import number
 
 # Cells, and whether to the right: name, mark, tier, tasks, done, weeks, last use.
@@ -54,10 +54,10 @@ def heads() -> str:
     """What stands over the columns of `RoleRows`."""
     names = ("role", "", "tier", "tasks", "done", f"{analytics.WEEKS} weeks", "used")
     cells = [
-        Cell(name, NO_LOOK.ink.muted, width, right=right, gap=1)
+        Cell(name, NO_APPEARANCE.ink.muted, width, right=right, gap=1)
         for name, (width, right) in zip(names, _COLUMNS, strict=True)
     ]
-    segments = line(120, (*cells, Cell("what for", NO_LOOK.ink.muted)))
+    segments = line(120, (*cells, Cell("what for", NO_APPEARANCE.ink.muted)))
     return " " + "".join(segment.text for segment in segments).rstrip()
 
 
@@ -96,7 +96,7 @@ def _rate(stats: Stats) -> str:
     return "" if stats.rate is None else f"{analytics.percent(stats.rate)} %"
 
 
-def role_facts(row: RoleRow, snapshot: Snapshot, look: Look) -> list[Fact]:
+def role_facts(row: RoleRow, snapshot: Snapshot, look: Appearance) -> list[Fact]:
     """How a role did and what it may do, in full."""
     role = row.role
     if role is None:
@@ -113,7 +113,7 @@ def role_facts(row: RoleRow, snapshot: Snapshot, look: Look) -> list[Fact]:
     ]
 
 
-def _figures(stats: Stats | None, look: Look) -> Iterator[Fact]:
+def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
     """What the ended tasks say of a role."""
     if stats is None or not stats.tasks:
         yield "tasks", "no history yet"

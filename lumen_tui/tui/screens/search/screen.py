@@ -32,12 +32,12 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Said
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.screens.memory.node_detail import node_text
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import Appearance
 
 _WIDE = 100  # columns from which work unit and trust have a column
 _AROUND = 300  # characters of what was said before and after a hit
@@ -47,7 +47,7 @@ _HEAD = 22  # cells before the excerpt
 class HitRows(Rows[Hit]):
     """The cursor is drawn here: the focus is in the line above."""
 
-    def __init__(self, look: Look, now: float) -> None:
+    def __init__(self, look: Appearance, now: float) -> None:
         super().__init__(look, now)
         self.current = ""  # ref of the row under the cursor
 
@@ -229,7 +229,7 @@ class SearchScreen(DetailScreen[None]):
     def body(self) -> ComposeResult:
         yield (asked := Line(self._query, placeholder="words, tag:x, wu:WU-1, since:7d, in:conversations", id="find"))
         asked.add_class("find")
-        self._view = HitRows(look_of(self.app), self._now)
+        self._view = HitRows(appearance_of(self.app), self._now)
         found: LineList[Hit] = LineList(self._view, empty=HINT, id="list")
         found.can_focus = False
         yield found

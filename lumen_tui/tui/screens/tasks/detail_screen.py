@@ -30,11 +30,11 @@ from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.markdown import markdown_lines
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import date, limit_words
 from lumen_tui.tui.screens.tasks.retry_form import retry
-from lumen_tui.tui.theme import Look, Shapes
+from lumen_tui.tui.theme import Appearance, Shapes
 
 _WRONG = frozenset({Status.FAILED, Status.LOST})
 _WANTS = frozenset({Status.STALLED, Status.WAITING, Status.RUNNING})
@@ -61,7 +61,7 @@ def event_rows(events: Sequence[TaskEvent]) -> list[EventRow]:
 class TailRows(Rows[EventRow]):
     """What was called or said, and when: in minutes and seconds of the run."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Appearance) -> None:
         super().__init__(look)
         self.started = 0.0
 
@@ -191,7 +191,9 @@ class TaskDetailScreen(DetailScreen[None]):
         with Horizontal(classes="halves"):
             with Vertical(classes="half tail") as tail:
                 tail.border_title = Content("what it does")
-                yield LineList(TailRows(look_of(self.app)), empty="Nothing yet: its steps appear here.", id="tail")
+                yield LineList(
+                    TailRows(appearance_of(self.app)), empty="Nothing yet: its steps appear here.", id="tail"
+                )
             with Vertical(classes="half second result") as result:
                 result.border_title = Content("result")
                 yield ScrolledLines(self._result_lines, id="result")
@@ -246,7 +248,7 @@ class TaskDetailScreen(DetailScreen[None]):
             self.query_one("#result", ScrolledLines).redraw()
 
     def _show_facts(self, detail: TaskDetail) -> None:
-        shapes = look_of(self.app).shapes
+        shapes = appearance_of(self.app).shapes
         self.query_one(Facts).show(task_facts(detail.view, self._now, shapes, self._model, self._standing))
 
     def _show_tail(self, detail: TaskDetail) -> None:
@@ -262,11 +264,11 @@ class TaskDetailScreen(DetailScreen[None]):
         self.query_one(".tail").border_title = Content(f"what it does{earlier}")
 
     def _result_lines(self, width: int, _height: int) -> list[list[Segment]]:
-        ink = look_of(self.app).ink
+        ink = appearance_of(self.app).ink
         text = self._detail.result if self._detail else ""
         if not text:
             return [line(width, (Cell(no_result(self._detail.view if self._detail else None), ink.muted),))]
-        gutter = Segment(f"{look_of(self.app).shapes.gutter} ", ink.faint)
+        gutter = Segment(f"{appearance_of(self.app).shapes.gutter} ", ink.faint)
         lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], max(1, width - 2), ink)]
         if len(text) > _SHOWN:
             more = f"… {words.number(len(text) - _SHOWN)} more characters: e opens all of it, y copies it"
