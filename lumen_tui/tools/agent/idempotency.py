@@ -1,7 +1,7 @@
-"""What a main agent's session did, so that another attempt at the same loop does none of it twice.
+"""Idempotency of a main agent's acts: another attempt at the same loop does none of them twice.
 
-Every act gets its id from the loop and the call itself. It is carried out first and noted then: a kill between the two
-leads to the same id again, which is recognised where it would stand.
+The id of an act derives from the loop and the call. The act is carried out first and recorded then; after a kill
+between the two, the next attempt gets the same id and finds the record that already has it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumen_tui.tools.base import Context, ToolResult
 
 
 def acts_so_far(context: Context) -> list[Act]:
-    """Everything that was done so far, in any attempt."""
+    """Return all acts of this loop so far, in any attempt."""
     acts = []
     for line in (files.read(context.folder / ACTS_FILE) or b"").splitlines():
         try:
@@ -32,12 +32,12 @@ def acts_so_far(context: Context) -> list[Act]:
 
 
 def agent_name(context: Context) -> str:
-    """How the main agent signs."""
+    """Return the name with which the main agent signs."""
     return load_config(context.store.layout)[0].agent.name
 
 
 def call_key(context: Context, kind: str, arguments: Any) -> str:
-    """The same call in the same loop has the same key, whichever attempt makes it."""
+    """Return the key of a call: the same for the same call in the same loop, in any attempt."""
     return f"{context.spec.id}:{short_hash(kind + msgspec.json.encode(arguments).decode())}"
 
 

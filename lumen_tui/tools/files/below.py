@@ -1,4 +1,4 @@
-"""Where a path stands: all that an engine, which tests the walls at its start, needs of the tools' paths."""
+"""Tests whether a path is below a folder. Small, as every start of an engine and the launcher import it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 
 def is_below(path: str, root: str) -> bool:
-    """Whether the real path `path` is `root` or stands below it."""
+    """Return whether the real path `path` is `root` or below it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def is_below_any(path: str, roots: Iterable[str]) -> bool:
-    """Whether the real path `path` is one of `roots` or stands below one."""
+    """Return whether the real path `path` is one of `roots` or below one."""
     return any(is_below(path, root) for root in roots)

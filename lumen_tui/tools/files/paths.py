@@ -1,4 +1,4 @@
-"""From the path a model writes to one that may be read."""
+"""Resolves the paths that a model writes, and decides whether they may be read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = (
 
 
 def resolve(context: Context, text: str) -> Path:
-    """The absolute path meant by `text`, links resolved; relative ones count from the task's folder.
+    """Return the absolute path meant by `text`, links resolved; relative ones count from the task's folder.
 
     ToolError where it is not there, out of bounds, or a file the worker has no business with.
     """
@@ -55,7 +55,7 @@ def _from_here(context: Context, text: str) -> str:
 
 
 def depends_on_process(path: str) -> bool:
-    """Whether an absolute path leads through what is another for each process that opens it, such as its own folder."""
+    """Return whether a path depends on the process that opens it, as /proc/self/cwd does."""
     walked, pending, links = "/", path.split("/")[::-1], 0
     while pending and links < _MOST_LINKS:
         part = pending.pop()
@@ -70,7 +70,7 @@ def depends_on_process(path: str) -> bool:
 
 
 def folder(context: Context, text: str) -> Path:
-    """As `resolve`, for something that must be a folder."""
+    """Resolve a path that must be a folder."""
     path = resolve(context, text)
     if not path.is_dir():
         raise ToolError(f"{one_line(text)} is a file, not a folder")
@@ -78,7 +78,7 @@ def folder(context: Context, text: str) -> Path:
 
 
 def special(status: os.stat_result) -> str:
-    """`a pipe`, `a socket`, `a device`, or empty for files, folders and links."""
+    """Return `a pipe`, `a socket` or `a device`; empty for files, folders and links."""
     return next((kind for test, kind in _KINDS if test(status.st_mode)), "")
 
 
@@ -88,7 +88,7 @@ def _is_control(name: str) -> bool:
 
 
 def forbidden(context: Context, path: str) -> str:
-    """Why the real path `path` must not be read, or empty."""
+    """Return why the real path `path` must not be read, or empty."""
     if _PROCESS_SECRETS.match(path):
         return f"{one_line(path)} holds another process's secrets and is not read"
     root = os.path.realpath(context.store.root)

@@ -1,1 +1,1 @@
-"""Probes of facts: cheap looks at files, commands, ports and addresses, each with an end."""
+"""Probes of facts: cheap checks of files, commands, ports and addresses, each with a time limit."""

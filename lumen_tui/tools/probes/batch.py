@@ -1,4 +1,4 @@
-"""Many probes in a child process, which is ended when its time is over, whatever it is at then."""
+"""Runs many probes in a child process, which is killed when its time is up."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ProbeOrder(Struct, frozen=True):
 
 
 class ProbeEvent(Struct, frozen=True):
-    """A line of the child: it is ready (no number), it begins with a job, or what came of it."""
+    """A line from the child: it is ready (no number), it begins a job, or the result of one."""
 
     job: int = -1
     reading: Reading | None = None
@@ -66,7 +66,7 @@ class Batch:
         )
 
     def wait(self) -> list[tuple[ProbeJob, Reading]]:
-        """What was found, in order. Probes that were not reached are left out; the one that hung is there, failed."""
+        """Return the readings in order. Probes that were not reached are missing; one that hung is failed."""
         try:
             data = self._collect()
         finally:
@@ -74,7 +74,7 @@ class Batch:
         return self._results(data)
 
     def end(self) -> None:
-        """The child and all that it started are gone after this."""
+        """End the child and all its descendants."""
         if self._child.poll() is None:  # its number is still its own
             limits.end([self._child.pid])
         self._child.wait()

@@ -1,4 +1,4 @@
-"""One look of one probe, with an end: an alarm stops whatever does not come back by itself."""
+"""Runs one probe with a time limit: an alarm interrupts whatever does not return by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Late(BaseException):
 
 
 def run_probe(context: Context, probe: Probe, seconds: float) -> Reading:
-    """What the probe finds. Drift is looked at twice: what differs between two looks is not settled.
+    """Run a probe. Drift is checked twice: a value that differs between the two is a failure, not drift.
 
     Call it in the main thread of a process of its own: it uses the alarm clock.
     """

@@ -1,6 +1,6 @@
-"""shell_start, shell_output and shell_stop: commands that run on while the worker does something else.
+"""shell_start, shell_output and shell_stop: commands that run while the worker does something else.
 
-Each has its walls, its limits and its own end: its time is up, it is stopped, or the task ends.
+Each has its own sandbox and limits, and ends when its time is up, when it is stopped, or with the task.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class BackgroundCommand:
         self._finish(reason)
 
     def _wait(self) -> str:
-        """It closed its output and runs on."""
+        """Wait for a command that closed its output; return why it must end, or empty."""
         while not (reason := self._reason()):
             if self._pipeline.wait(_POLL):
                 return ""
@@ -82,13 +82,13 @@ class BackgroundCommand:
 
     @property
     def quarantined(self) -> list[str]:
-        """What it made where programs would run it later, under new names; known after its end, told once."""
+        """Return the quarantined paths, once, after the end."""
         moved, self._pipeline.quarantined = self._pipeline.quarantined, []
         return moved
 
     @property
     def state(self) -> str:
-        """How it is, in words. They change while it runs, so that asking again is not a call that changes nothing."""
+        """The state in words, which change while it runs, so that asking again is no repeated call."""
         if self.exit_code is None:
             return f"it runs: {self._monotonic() - self._began:.0f} s so far, {self._seen:,} bytes written"
         return f"ended: {self.why}" if self.why else f"ended, exit code {self.exit_code}"
@@ -119,7 +119,7 @@ class BackgroundCommand:
             self._new.notify_all()
 
     def take(self, seconds: float, check: Callable[[], None]) -> tuple[bytes, int]:
-        """What it wrote since the last call, and how much of that was dropped; waits that long for something."""
+        """Return the output since the last call and how many bytes of it were dropped; wait up to `seconds`."""
         ends = self._monotonic() + seconds
         while self.exit_code is None and not self._output and self._monotonic() < ends:
             check()

@@ -1,9 +1,9 @@
-"""What changed in a working tree, asked of git without running anything that the repository names.
+"""Finds what changed in a working tree, without running anything that the repository configures.
 
-Hooks, pagers, diff drivers, filters and monitors are configuration that a repository brings along; `gitread`
-says how each is kept from running. What was looked at may be another a moment later, and no walls stand here: so what
-converts files, a diff, sees the repository's objects and index and none of its configuration. What cannot be found out
-in time is left out, with the reason.
+Hooks, pagers, diff drivers, filters and monitors are configuration that a repository brings along; `git_read`
+says how each is kept from running. The repository may change between the check and its use, and there is no sandbox
+here: so a diff, which converts files, sees the repository's objects and index and none of its configuration. What
+cannot be found out in time is left out, with the reason.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Git:
 def changes(
     folder: str, *, base: str = "", without: str = "", environ: Mapping[str, str], seconds: float = SECONDS
 ) -> Changes:
-    """What is different in the repository around `folder` from `base` (a commit, else HEAD), new files included.
+    """Return the changes in the repository around `folder` since `base` (a commit, else HEAD), new files included.
 
     `without` is a folder whose changes do not count. Never raises.
     """

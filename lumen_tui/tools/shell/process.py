@@ -1,4 +1,4 @@
-"""Child processes of tools: in their walls, without input, with bounded output and time, and always an end."""
+"""Runs child processes of tools: sandboxed, without input, with bounded output and time."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class CommandResult(Struct, frozen=True):
     timed_out: bool = False
     too_much_output: bool = False  # ended because it wrote far more than is kept
     exceeded: str = ""  # ended because of this limit: a sentence
-    tier: str = ""  # the walls it ran in
+    tier: str = ""  # the sandbox tier it ran in
     writable: str = ""  # where it could write, in words
     caps: Caps = Caps()
 
 
 def environment(context: Context) -> dict[str, str]:
-    """The minimal environment of a child: nothing that holds a key, nothing that runs a program."""
+    """Return the minimal environment of a child: no keys, and nothing that runs a program."""
     passed_on = {name: context.environ[name] for name in _PASSED_ON if name in context.environ}
     path = [part for part in passed_on.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
     return {**passed_on, "PATH": os.pathsep.join(path), "TERM": "dumb", "PAGER": "cat", "NO_COLOR": "1"}
 
 
 class Pipeline:
-    """One or more commands joined by pipes, each in its walls. ToolError where one cannot be started."""
+    """One or more commands joined by pipes, each in its sandbox. ToolError where one cannot be started."""
 
     def __init__(self, admission: Admission, commands: list[list[str]], cwd: str, env: dict[str, str]) -> None:
         self.admission = admission
@@ -88,7 +88,7 @@ class Pipeline:
         self._group = self._group or started.group
 
     def wait(self, seconds: float) -> bool:
-        """Whether all of them ended within that time, each of them."""
+        """Return whether all commands ended within that time, counted for each."""
         return all(_ended(command.child, seconds) for command in self._commands)
 
     @property
@@ -105,7 +105,7 @@ class Pipeline:
         return all(command.child.poll() is not None for command in self._commands)
 
     def exceeded(self) -> str:
-        """The limit that the commands broke, in a sentence, or empty. A burst may be over between two looks."""
+        """Return the limit that the commands broke, or empty. The kernel reports bursts of processes between checks."""
         if any(command.refused() for command in self._commands):
             return f"it had more than {self.caps.processes} processes"
         if obeyed_later := next(filter(None, [command.check_quarantine() for command in self._commands]), ""):
@@ -113,16 +113,16 @@ class Pipeline:
         return self._watch.check([command.child.pid for command in self._commands if command.child.returncode is None])
 
     def limit_of_exit(self) -> str:
-        """The limit that the kernel ended one of them for, in a sentence, or empty. Asked after the end."""
+        """Return the limit for which the kernel ended a command, as a sentence, or empty. Call it after the end."""
         sentences = (limits.exceeded_by_exit(command.child.returncode or 0, self.caps) for command in self._commands)
         return next(filter(None, sentences), "")
 
     def began_sandboxed(self) -> bool:
-        """Whether all walls stood. Asked after the end; where they did not, nothing was run in them."""
+        """Return whether all commands began in their sandbox. Call it after the end; if not, nothing was run."""
         return all(command.began_sandboxed() for command in self._commands)
 
     def end(self) -> None:
-        """TERM, wait, KILL for all of them and what they started: what was left in the background ends as well."""
+        """End all commands and their descendants by TERM, wait, KILL."""
         os.close(self.output)
         if not self._group:
             return
@@ -162,10 +162,10 @@ def _ended(child: subprocess.Popen[bytes], seconds: float) -> bool:
 def started(
     context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, checked: bool = False
 ) -> Iterator[Pipeline]:
-    """A pipeline that is ended on every way out, and not interrupted while it starts or ends.
+    """Start a pipeline that is ended on every way out, and not interrupted while it starts or ends.
 
-    `checked` is for commands that were found to change nothing: where there are no walls, all others ask first, and
-    those of them that read whatever stands in a folder.
+    `checked` is for commands known to change nothing. Without a sandbox all others ask first, and so do those that
+    read whole folders.
     """
     named = checked and not any(reads_at_large(argv, cwd) for argv in commands)
     admission = admit(context, _words(commands), cwd, checked=named)
@@ -185,7 +185,7 @@ def started(
 
 
 def _words(commands: list[list[str]]) -> str:
-    """What a person reads who is asked: the text itself where a shell gets it."""
+    """Return the command as a person who is asked reads it."""
     if len(commands) == 1 and commands[0][:2] == ["/bin/sh", "-c"]:
         return commands[0][2]
     return " | ".join(map(shlex.join, commands))
@@ -220,7 +220,7 @@ def _fallen(tier: str, output: bytes) -> ToolError:
 
 
 class _Collector:
-    """Reads what a pipeline writes until it ends, or has to."""
+    """Reads the output of a pipeline until it ends or must be ended."""
 
     def __init__(self, context: Context, pipeline: Pipeline, seconds: float, keep: int) -> None:
         self._context, self._pipeline, self._keep = context, pipeline, keep

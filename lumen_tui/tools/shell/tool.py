@@ -41,17 +41,17 @@ def shell(context: Context, arguments: ShellArguments) -> ToolResult:
 
 
 def home(context: Context) -> str:
-    """Where a command starts that names no folder: in the task's files where it may write, else in its folder."""
+    """Return the default folder of a command: the task's files where it may write, else the task's folder."""
     return ready_workspace(context) if context.rules.write else str(context.folder)
 
 
 def paths_of_kernel(cwd: str) -> bool:
-    """Whether a recursive command would read the environment of processes there."""
+    """Return whether a folder is in /proc, where a recursive command would read the environment of processes."""
     return is_below(os.path.realpath(cwd), "/proc")
 
 
 def checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], str]:
-    """The pipeline after every part of it was found to be read-only."""
+    """Return the pipeline and its folder if every part is read-only. Else ToolError."""
     pipeline = lexer.split(command, cwd)
     prepared = []
     for number, argv in enumerate(pipeline):
@@ -65,7 +65,7 @@ def checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], 
 
 
 def unchecked(command: str) -> list[str]:
-    """The argument list for a command line of any kind."""
+    """Return the argument list for an arbitrary command line."""
     if "\0" in command:
         raise ToolError("the command holds a NUL character")
     return ["/bin/sh", "-c", command]
@@ -97,7 +97,7 @@ def _run(
 
 
 def notes(result: process.CommandResult, seconds: float) -> list[str]:
-    """What there is to say about the end of a command besides its output."""
+    """Return remarks on how a command ended."""
     remarks = []
     if result.exceeded:
         remarks.append(f"ended: {result.exceeded}")
@@ -121,7 +121,7 @@ def describe(arguments: ShellArguments) -> str:
 
 
 def lines_shown(command: str) -> str:
-    """Each line is a command of its own, and is seen to be one also where all stand on one line."""
+    """Return a command on one line, with its line breaks visible."""
     return command.strip(BLANKS).replace("\n", " ⏎ ")
 
 
