@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from lumen_tui.model import evolvedfiles, gatepatterns
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Status, Trust
-from lumen_tui.model.secrets.redaction import MASKED
+from lumen_tui.model.secrets.screen import MASKED
 from lumen_tui.model.text import is_safe
 
 MOST_TEXT = 400  # characters of a statement

@@ -5,7 +5,7 @@ For commands that must start fast. Texts are as they stand in the file unless it
 
 from __future__ import annotations
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.plain import Plain
 
 TYPE_CHECKING = False
@@ -154,3 +154,18 @@ def _plain_texts(name: str, values: tuple[Any, ...]) -> bool:
         isinstance(item, dict) and "question" in item and all(isinstance(text, str) for text in item.values())
         for item in values
     )
+
+
+def present_unit_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the front matter of a work unit with the fields about a discovery under their present names.
+
+    Earlier files have the node's id under `discovered_in` and the work unit under `found_during`.
+    """
+    renamed = dict(fields)
+    found_during = renamed.pop("found_during", None)
+    discovered_in = renamed.get("discovered_in")
+    if isinstance(discovered_in, str) and discovered_in and not ids.is_wu(discovered_in):
+        renamed.setdefault("discovery", renamed.pop("discovered_in"))
+    if found_during is not None:
+        renamed.setdefault("discovered_in", found_during)
+    return renamed

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from lumen_tui.model import times
 from lumen_tui.model.constitution import ConstitutionState
-from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolution import EvolutionView, Observation, Status
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved, versions
 from lumen_tui.store.evolution.constitution import read_state
@@ -50,3 +52,17 @@ def read_page(layout: Layout) -> EvolutionPage:
         len(rejections),
         newest_rejections,
     )
+
+
+def summary(layout: Layout) -> EvolutionView:
+    """Return what the attention queue needs. What cannot be read counts as nothing: the engine reports it."""
+    try:
+        proposed = evolved.waiting(evolved.observations(layout))
+    except (files.StoreError, OSError):
+        proposed = []
+    constitution = read_state(layout)
+    changed = [line[:1] for line in constitution.diff.splitlines() if not line.startswith(("+++", "---"))]
+    newest = one_line(proposed[-1].text, 200) if proposed else ""
+    since = times.epoch(proposed[0].at) if proposed else 0.0
+    diff = f"+{changed.count('+')} −{changed.count('-')} lines" if constitution.why else ""
+    return EvolutionView(len(proposed), newest, since, one_line(constitution.why), diff)

@@ -17,6 +17,7 @@ from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, S
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
+from lumen_tui.queries import evolution_page
 from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.storage import disk_space, files, lease, misplaced, process, program_version
 from lumen_tui.storage.journal import Follower
@@ -26,7 +27,6 @@ from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.approvals.approvals import ApprovalIndex
 from lumen_tui.store.approvals.expired import ExpiredIndex
 from lumen_tui.store.audit.dismissals import Dismissals
-from lumen_tui.store.evolution import evolved
 from lumen_tui.store.ledger.ledger import LedgerReader
 from lumen_tui.store.memory.archive import ArchiveDamage
 from lumen_tui.store.memory.capsules import recent_packets
@@ -144,7 +144,7 @@ class SnapshotReader:
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(
             lambda: [layout.observations, layout.constitution, layout.approved_constitution],
-            lambda: evolved.view(layout),
+            lambda: evolution_page.summary(layout),
         )
         self._proposals = Proposals(layout)
         self._relay = RelayIndex(layout)

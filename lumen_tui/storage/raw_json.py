@@ -1,12 +1,12 @@
-"""JSON lines and files for commands that must start fast: the C scanner alone, without the `json` package."""
+"""JSON lines and files for commands that must start fast, without the `json` package."""
 
 from __future__ import annotations
 
 import os
-from _json import make_scanner
 
 from lumen_tui.model.jsontext import dumps
 from lumen_tui.storage import files
+from lumen_tui.storage.json_scanner import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,51 +17,6 @@ if TYPE_CHECKING:
 
 
 _WINDOW = 1024 * 1024  # bytes of a journal's end that are searched for a text
-
-
-def _finite(number: str) -> float:
-    """Return a finite float. Raise ValueError: 1e400 would be infinity, which no other reader takes."""
-    value = float(number)
-    if value - value != 0.0:
-        raise ValueError(f"{number[:20]} is out of range")
-    return value
-
-
-class _Rules:
-    """The attributes that the C scanner reads from a decoder."""
-
-    strict = True
-    object_hook = object_pairs_hook = None
-    parse_float = parse_constant = staticmethod(_finite)
-    parse_int = int
-
-
-_scan = make_scanner(_Rules())  # type: ignore[arg-type]  # typeshed knows the class alone, C asks for its attributes
-
-
-def decode(data: bytes) -> Raw | None:
-    """Decode a JSON object; return None for what msgspec's decoders would refuse."""
-    try:
-        text = data.strip().decode()
-        record, end = _scan(text, 0)
-        if "\\ud" in text or "\\uD" in text:
-            _refuse_lone_surrogates(record)
-    except (ValueError, StopIteration, RecursionError, SystemError):  # the last: `json` itself is not loaded
-        return None
-    return record if isinstance(record, dict) and end == len(text) else None
-
-
-def _refuse_lone_surrogates(value: Any) -> None:
-    """Raise UnicodeEncodeError for half a character, which can be written nowhere: no file, database or terminal."""
-    if isinstance(value, str):
-        value.encode()
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            key.encode()
-            _refuse_lone_surrogates(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            _refuse_lone_surrogates(inner)
 
 
 def line(record: Raw) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from lumen_tui.model.jsontext import dumps
-from lumen_tui.storage import files, raw_json
+from lumen_tui.storage import files, json_scanner, raw_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def begun(record: dict[str, Any], changes: list[dict[str, Any]]) -> bytes:
 def end_of(lines: bytes, stage: str) -> bytes:
     """Return the line that says how the action on these lines ended; empty where they begin none."""
     first = lines[: lines.find(b"\n")]
-    begun = raw_json.decode(first) if BEGUN in first else None
+    begun = json_scanner.decode(first) if BEGUN in first else None
     if begun is None or begun.get("stage") != "begun":
         return b""
     fields = {name: begun.get(name, "") for name in _NAMES}

@@ -34,7 +34,8 @@ from lumen_tui.tools.net.web_fetch import WEB_FETCH
 from lumen_tui.tools.policy import calls, fence
 from lumen_tui.tools.policy.calls import RequestedCall
 from lumen_tui.tools.policy.redaction import UNSEEN, hides
-from lumen_tui.tools.policy.rules import TaskRules, check, derive
+from lumen_tui.tools.policy.rules import TaskRules, check
+from lumen_tui.tools.policy.task_rules import derive
 from lumen_tui.tools.policy.verdict import GRACE_STEPS, CallHistory, allowing, ended_by, unmet, verdict
 from lumen_tui.tools.sandbox import admission, secrets
 from lumen_tui.tools.sandbox.sandboxed_command import ASK

@@ -13,7 +13,8 @@ from evolution_desk import Mind, SessionFile
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Status, Trust
-from lumen_tui.store.evolution import constitution, evolved, version_diff, versions
+from lumen_tui.queries import evolution_page
+from lumen_tui.store.evolution import constitution, version_diff, versions
 
 SAID = (
     "Always answer in German.",
@@ -187,7 +188,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     with pytest.raises(ActionError, match="changed since it was approved"):
         mind.learn(session.path)
     assert "+- Tell a story" in constitution.read_state(mind.layout).diff
-    view = evolved.view(mind.layout)
+    view = evolution_page.summary(mind.layout)
     assert (view.constitution, view.diff) == (
         "evolved/constitution.md was changed since it was approved",
         "+1 −1 lines",

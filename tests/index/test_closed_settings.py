@@ -17,7 +17,7 @@ from lumen_tui.providers.choose import key_names, targets
 from lumen_tui.providers.vendors.endpoints import BUILT_IN
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
-from lumen_tui.tools.policy.rules import derive
+from lumen_tui.tools.policy.task_rules import derive
 from lumen_tui.tools.sandbox import selftest
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 

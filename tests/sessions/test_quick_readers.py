@@ -15,7 +15,7 @@ from lumen_tui.actions import changes
 from lumen_tui.model import jsontext, plain
 from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.session import Decision, WorkSession
-from lumen_tui.storage import frontmatter, raw_json
+from lumen_tui.storage import frontmatter, json_scanner, raw_json
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.work import lanes, open_sessions, sessions, unit_views, work_units
 
@@ -92,7 +92,7 @@ def test_the_files_of_this_program_are_the_usual_ones(desk):
 @given(VALUES)
 def test_json_by_hand_is_the_json_of_the_library(value):
     assert json.loads(jsontext.dumps(value)) == json.loads(json.dumps(value))
-    assert raw_json.decode(jsontext.dumps({"x": value}).encode()) == {"x": json.loads(json.dumps(value))}
+    assert json_scanner.decode(jsontext.dumps({"x": value}).encode()) == {"x": json.loads(json.dumps(value))}
 
 
 def test_a_line_too_long_by_its_escapes_is_written_with_its_letters():

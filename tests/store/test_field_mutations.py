@@ -19,7 +19,7 @@ from lumen_program import lumen
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage import raw_json
+from lumen_tui.storage import json_scanner
 
 SAMPLED_FILES = 16  # changed JSON files of the short form
 NOW = 1_800_000_000.0
@@ -209,4 +209,4 @@ def test_both_decoders_call_the_same_records_damaged(spoilt: Path) -> None:
                 taken = True
             except UNDECODABLE:
                 taken = False
-            assert (raw_json.decode(line) is not None) == taken, line[:200]
+            assert (json_scanner.decode(line) is not None) == taken, line[:200]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lumen_tui.model import progresswords, times
 from lumen_tui.storage import backwards
-from lumen_tui.storage.raw_json import decode
+from lumen_tui.storage.json_scanner import decode
 from lumen_tui.store.sessions import hook_journal
 
 TYPE_CHECKING = False

@@ -22,7 +22,7 @@ from lumen_tui.actions.registry import perform
 from lumen_tui.engine.hooks import outcome
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.journal import Journal
-from lumen_tui.storage.raw_json import decode
+from lumen_tui.storage.json_scanner import decode
 from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import sessions

@@ -11,8 +11,8 @@ from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower, encode
+from lumen_tui.storage.json_scanner import decode
 from lumen_tui.storage.line_access import split_lines
-from lumen_tui.storage.raw_json import decode
 from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
 

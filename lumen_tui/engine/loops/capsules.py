@@ -18,12 +18,12 @@ from lumen_tui.model.loop import LeftOut, Packet
 from lumen_tui.model.session import WorkSession
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkUnit
+from lumen_tui.queries import evolution_page
 from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.approvals import approvals
-from lumen_tui.store.evolution import evolved
 from lumen_tui.store.memory import capsules
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.work import sessions, work_units
@@ -43,7 +43,7 @@ class Capsules:
         self._facts = FactIndex(layout)
         self.constraints = Constraints(layout)
         self._units = Stamped(lambda: work_units.unit_files(layout), lambda: work_units.list_units(layout)[0])
-        self._learnt = Stamped(lambda: [layout.observations], lambda: evolved.view(layout))
+        self._learnt = Stamped(lambda: [layout.observations], lambda: evolution_page.summary(layout))
 
     def build(self, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
         """Build the capsule with which loop `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from lumen_tui.model.secrets import shapes
 from lumen_tui.model.secrets.assignments import assignments
-from lumen_tui.model.secrets.redaction import MASKED
 from lumen_tui.model.secrets.rules import Rule, compiled, token_rules
+from lumen_tui.model.secrets.screen import MASKED
 
 _DATA = 60  # characters of base64 before it
 _BASE64 = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/]*")

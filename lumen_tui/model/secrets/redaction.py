@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Redact = Callable[[str], str]
 
-MASKED = "[masked: "  # how every mask begins
-
 
 def redact(text: str, count: Callable[[str, str], None] | None = None) -> str:
     """Return `text` with each secret replaced by the name of its rule; `count` is told the rule and the secret."""

@@ -5,6 +5,7 @@ It may say yes to a text that holds none, and never no to one that does: the tes
 
 from __future__ import annotations
 
+MASKED = "[masked: "  # how every mask begins
 _STARTS = b"""
 00D 4b1d A3- AAAAAAAAA ABIA ABSK ACCA AGE-SECRE AIza AKCp AKIA AKID API- AQE AQVN ASIA ATATT3 ATBB ATCTT3 ATTA
 BBDC- CCIPAT_ CFPAT- CLOJARS_ EAA EZAK EZTK FLWSECK- FLWSECK_T FwoGZXIvY GOCSPX- GOOG GR1348941

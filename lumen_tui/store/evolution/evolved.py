@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model import times
-from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, Status
+from lumen_tui.model.evolution import TARGETS, Observation, Status
 from lumen_tui.model.sessionlog import Place
-from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.model.text import safe, safe_all
 from lumen_tui.storage import files, journal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -107,22 +106,6 @@ def encoded(text: str) -> bytes:
 def waiting(observations_by_id: dict[str, Observation]) -> list[Observation]:
     """Return the observations that wait for a person, oldest first."""
     return [observation for observation in observations_by_id.values() if observation.status is Status.PROPOSED]
-
-
-def view(layout: Layout) -> EvolutionView:
-    """Return the summary for the attention queue. What cannot be read counts as nothing: the engine reports it."""
-    from lumen_tui.store.evolution.constitution import read_state
-
-    try:
-        open_observations = waiting(observations(layout))
-    except (files.StoreError, OSError):
-        open_observations = []
-    standing = read_state(layout)
-    changed = [line[:1] for line in standing.diff.splitlines() if not line.startswith(("+++", "---"))]
-    newest = one_line(open_observations[-1].text, 200) if open_observations else ""
-    since = times.epoch(open_observations[0].at) if open_observations else 0.0
-    diff = f"+{changed.count('+')} −{changed.count('-')} lines" if standing.why else ""
-    return EvolutionView(len(open_observations), newest, since, one_line(standing.why), diff)
 
 
 def facts(observation: Observation) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from lumen_tui.model.ids import Ambiguous as Ambiguous
-from lumen_tui.storage import backwards, files, raw_json, stages
+from lumen_tui.storage import backwards, files, json_scanner, raw_json, stages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def newest(fd: int, identifiers: Iterable[str]) -> dict[str, tuple[int, Raw]]:
         if not missing:
             break
         for identifier, at in _mentions(block, missing):
-            record = raw_json.decode(_line_around(block, at)) if identifier in missing else None
+            record = json_scanner.decode(_line_around(block, at)) if identifier in missing else None
             if record and record.get("id") == identifier.decode():
                 records[record["id"]] = start + block.rfind(b"\n", 0, at) + 1, record
                 missing.discard(identifier)
@@ -87,7 +87,7 @@ def _with_prefix(fd: int, text: str, kind: str) -> set[str]:
             identifier = match.group(1).decode(errors="replace")
             if identifier in matches:
                 continue
-            record = raw_json.decode(_line_around(block, match.start()))
+            record = json_scanner.decode(_line_around(block, match.start()))
             if not record or record.get("id") != identifier:
                 continue
             if identifier in (text, f"{kind}-{text}"):

@@ -10,7 +10,7 @@ import os
 
 from lumen_tui.model import times
 from lumen_tui.storage import backwards, files, raw_json
-from lumen_tui.storage.raw_json import decode
+from lumen_tui.storage.json_scanner import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ another way, or is wrong, goes to the full reader, which says what is wrong with
 from __future__ import annotations
 
 from lumen_tui.model import ids
-from lumen_tui.model.views import UnitView, fields_of
+from lumen_tui.model.views import UnitView, fields_of, present_unit_fields
 from lumen_tui.storage import files
 
 TYPE_CHECKING = False
@@ -18,28 +18,13 @@ if TYPE_CHECKING:
 _FENCE = "+++"
 
 
-def present(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the front matter with the fields about a discovery under their present names.
-
-    Earlier files have the node's id under `discovered_in` and the work unit under `found_during`.
-    """
-    renamed = dict(fields)
-    found_during = renamed.pop("found_during", None)
-    discovered_in = renamed.get("discovered_in")
-    if isinstance(discovered_in, str) and discovered_in and not ids.is_wu(discovered_in):
-        renamed.setdefault("discovery", renamed.pop("discovered_in"))
-    if found_during is not None:
-        renamed.setdefault("discovered_in", found_during)
-    return renamed
-
-
 def read(root: files.StrPath, wu_id: str) -> UnitView | None:
     """Return one work unit; None where there is none. A ValueError (BadFile) where a person must fix it."""
     data = files.read(f"{root}/work/{ids.check_wu(wu_id)}.md")
     if data is None:
         return None
     fields_read = _usual(data.decode(errors="replace"))
-    fields = fields_of(UnitView, {**present(fields_read), "id": wu_id}) if fields_read is not None else None
+    fields = fields_of(UnitView, {**present_unit_fields(fields_read), "id": wu_id}) if fields_read is not None else None
     return UnitView(**fields) if fields else _in_full(root, wu_id)
 
 

@@ -10,19 +10,19 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.views import present_unit_fields
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.storage import directories, files, frontmatter, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import config_errors
-from lumen_tui.store.work import unit_views
 
 
 def parse_unit(wu_id: str, text: str) -> WorkUnit:
     """Return the work unit in `text`. BadFile says what is wrong and on which line."""
     fields, body = frontmatter.split(text)
     try:
-        return msgspec.convert({"title": "", **unit_views.present(fields), "id": wu_id, "body": body}, WorkUnit)
+        return msgspec.convert({"title": "", **present_unit_fields(fields), "id": wu_id, "body": body}, WorkUnit)
     except msgspec.ValidationError as error:
         line = frontmatter.line_of(text, config_errors.place(error))
         raise BadFile(config_errors.in_words(error, WorkUnit, fields), line) from error

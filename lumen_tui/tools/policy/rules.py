@@ -7,11 +7,8 @@ import re
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model import agent
 from lumen_tui.model.approvals import AllowRule
-from lumen_tui.model.config import Config
-from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
-from lumen_tui.model.tasks import Spec
+from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS
 from lumen_tui.model.toolrules import ToolRule
 
 
@@ -41,38 +38,6 @@ class TaskRules(Struct, frozen=True):
     advice: tuple[str, ...] = ()  # constraints that only the prompt carries
 
 
-def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
-    """Return the rules of one task. BadRules where they contradict each other."""
-    settings = config or Config()
-    hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
-    rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))),
-        shell=role.shell,
-        write=role.write,
-        network=role.network,
-        max_steps=max(1, role.limits.max_steps),
-        role=role.name,
-        custom=frozenset(role.custom_tools),
-        hosts=hosts,
-        private=settings.web.private,
-        tool_rules=role.rules,
-        asks=settings.approvals.ask,
-        allows=settings.allow,
-    )
-    if spec.constraints:
-        from lumen_tui.tools.policy import (
-            constraints,  # many patterns: 10 ms that a task without constraints need not wait
-        )
-
-        rules = constraints.narrow(rules, spec.constraints)
-    return check(_settle(rules))
-
-
-def _ends(role: Role) -> tuple[str, ...]:
-    """Return the tool with which every task of the role ends, whatever its `tools` list."""
-    return () if role.name == agent.ROLE else ("write_result",)
-
-
 def check(rules: TaskRules) -> TaskRules:
     """Return the rules if they are consistent: a required call must be among the tools. Else BadRules."""
     for rule in rules.tool_rules:
@@ -85,7 +50,7 @@ def check(rules: TaskRules) -> TaskRules:
     return rules
 
 
-def _settle(rules: TaskRules) -> TaskRules:
+def settle(rules: TaskRules) -> TaskRules:
     """Remove what the rules make impossible: an unchecked shell without the right to write, any shell below a root.
 
     A tool that could do nothing is removed, so that no model is offered it.
