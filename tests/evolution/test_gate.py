@@ -49,17 +49,16 @@ def test_the_table_in_the_documents_has_these_numbers() -> None:
     assert rows == [*((count, "0", count) for count in bad), (str(len(GOOD)), str(len(GOOD)), "0")]
 
 
-@pytest.mark.parametrize("text", BAD)
-def test_what_must_never_be_learnt_is_turned_away_even_from_a_person(text: str) -> None:
-    verdict = gate.judge(proposal(text), text, RULES)
-    assert verdict.status is Status.REJECTED
-    assert verdict.reasons
+def test_what_must_never_be_learnt_is_turned_away_even_from_a_person() -> None:
+    verdicts = {text: gate.judge(proposal(text), text, RULES) for text in BAD}
+    assert {text for text, verdict in verdicts.items() if verdict.status is not Status.REJECTED} == set()
+    assert {text for text, verdict in verdicts.items() if not verdict.reasons} == set()
 
 
-@pytest.mark.parametrize("text", BAD)
-def test_bad_words_in_the_evidence_are_turned_away_as_well(text: str) -> None:
+def test_bad_words_in_the_evidence_are_turned_away_as_well() -> None:
     harmless = "The report has five parts"
-    assert gate.judge(proposal(harmless, quote=text), text, RULES).status is Status.REJECTED
+    verdicts = {text: gate.judge(proposal(harmless, quote=text), text, RULES) for text in BAD}
+    assert {text for text, verdict in verdicts.items() if verdict.status is not Status.REJECTED} == set()
 
 
 def test_each_is_turned_away_for_its_own_reason() -> None:
@@ -80,11 +79,14 @@ def test_what_lacks_its_form_is_turned_away(why: str, changes: dict) -> None:
     assert why in "; ".join(verdict.reasons)
 
 
-@pytest.mark.parametrize(("kind", "text"), GOOD)
-def test_what_is_in_order_passes(kind: str, text: str) -> None:
-    sort, trust = KINDS[kind]
-    verdict = gate.judge(proposal(text, kind=sort, trust=trust), f"Said so: {text} And more.", RULES)
-    assert verdict == gate.Verdict(Status.ACCEPTED)
+def test_what_is_in_order_passes() -> None:
+    refused = []
+    for name, text in GOOD:
+        kind, trust = KINDS[name]
+        verdict = gate.judge(proposal(text, kind=kind, trust=trust), f"Said so: {text} And more.", RULES)
+        if verdict != gate.Verdict(Status.ACCEPTED):
+            refused.append((text, verdict))
+    assert refused == []
 
 
 @pytest.mark.parametrize("trust", [Trust.AGENT, Trust.WORKER, Trust.TOOL, Trust.WEB])
