@@ -230,7 +230,7 @@ def _send_number(status: socket.socket, number: int) -> None:
 
 def _load(kind: str) -> None:
     if kind == "lumen_tui":
-        paths = [path.relative_to(REPO) for path in (REPO / "lumen_tui").glob("[ces]*/**/*.py")]
+        paths = [path.relative_to(REPO) for path in (REPO / "lumen_tui").glob("[aceqs]*/**/*.py")]
         names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
     elif kind == ROOM:
         names = [ROOM]

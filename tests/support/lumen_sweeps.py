@@ -38,8 +38,7 @@ def sample(points: list[Point], most: int, name: str) -> list[Point]:
     """Return all points, or `most` of them in order: both ends, and between them others for each seed."""
     if FULL or len(points) <= most:
         return points
-    chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
-    between = sorted(chance.sample(range(1, len(points) - 1), most - 2))
+    between = sorted(_chance(name).sample(range(1, len(points) - 1), most - 2))
     return [points[at] for at in (0, *between, len(points) - 1)]
 
 
@@ -56,13 +55,17 @@ def _left_out(name: str, items: list[pytest.Item]) -> list[pytest.Item]:
     most = min((mark.kwargs["most"] for mark in items[0].iter_markers("sweep") if "most" in mark.kwargs), default=None)
     if FULL or most is None or len(items) <= most:
         return []
-    chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
-    return chance.sample(items, len(items) - most)
+    return _chance(name).sample(items, len(items) - most)
 
 
 def drawn(ways: Sequence[Point], name: str) -> Point:
     """Return one of several equivalent ways, another for each seed and name."""
-    return random.Random(f"{seed()} {name}").choice(ways)  # noqa: S311 - a sample
+    return _chance(name).choice(ways)
+
+
+def _chance(name: str) -> random.Random:
+    """Return the random numbers of one sweep in this run."""
+    return random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
 
 
 def table(rows: Iterable[tuple[str, str, float]]) -> list[str]:

@@ -21,13 +21,13 @@ from lumen_tui.model import spawning
 from lumen_tui.storage import files
 
 _PATIENCE = 2.0  # seconds for an answer; one that takes longer is stopped or starved, and is ended
-_PACKAGES = ("", "model", "storage", "store", "tools", "providers", "worker")
+PACKAGES = ("", "model", "storage", "store", "queries", "tools", "providers", "worker")  # that a worker loads
 _CODE = Path(lumen_tui.__file__).parent
 
 
 def code_stamp() -> int:
     """Return a number that changes when a module that a worker loads is changed, added or removed."""
-    stamps = [stamp for package in _PACKAGES for stamp in _stamps(os.path.join(_CODE, package))]
+    stamps = [stamp for package in PACKAGES for stamp in _stamps(os.path.join(_CODE, package))]
     return hash(tuple(sorted(stamps)))
 
 
