@@ -34,3 +34,20 @@ async def test_a_running_task_and_an_ended_one_name_each_others_key(open_room: A
         rows.select_key("tsk-7f1a0000")
         assert room.app.room.why_not(BY_ACTION["cancel_task"]).endswith("; f9 runs it again")
         assert room.app.room.why_not(BY_ACTION["edit"]).endswith("; f9 makes a new one of it")
+
+
+@pytest.mark.parametrize("pressed", [(), ("j",)])
+async def test_the_cursor_goes_to_a_row_that_arrives_unless_it_was_moved_since_it_was_asked_for(
+    open_room: Any, busy_snapshot: Snapshot, pressed: tuple[str, ...]
+) -> None:
+    async with open_room(busy_snapshot) as room:
+        rows = room.app.room.pane("workers").rows
+        await room.press("3")
+        asked_at = rows.moves
+        await room.press(*pressed)
+        before = rows.selected.id
+        rows.select_when_there("tsk-new", asked_at)
+        first = busy_snapshot.tasks[0]
+        arrived = msgspec.structs.replace(first, spec=msgspec.structs.replace(first.spec, id="tsk-new"))
+        rows.set_rows((*busy_snapshot.tasks, arrived))
+        assert rows.selected.id == ("tsk-new" if not pressed else before)

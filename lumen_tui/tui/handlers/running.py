@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import COMMANDS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.panes.workers import WorkersPane
+from lumen_tui.tui.kit.line_list import LineList
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
@@ -106,7 +107,8 @@ class EngineHandler(Handler):
         def filled(arguments: dict[str, Any] | None) -> None:
             self.draft = form.draft if arguments is None else {}
             if arguments:
-                self.room.lumen.submit("task.new", self._show_new, lambda _: self._not_made(arguments), **arguments)
+                show_new = partial(self._show_new, moves=self._rows().moves)
+                self.room.lumen.submit("task.new", show_new, lambda _: self._not_made(arguments), **arguments)
 
         self.room.lumen.push_screen(form, filled)
 
@@ -114,11 +116,12 @@ class EngineHandler(Handler):
         """It is not on the disk: the next form begins with what was typed, unless something newer was."""
         self.draft = self.draft or arguments
 
-    def _show_new(self, done: Done) -> None:
-        """Put the cursor on the new task as soon as it is in the picture."""
-        pane = self.room.pane(WORKERS)
-        if isinstance(pane, WorkersPane) and pane.rows is not None and not pane.rows.select_key(done.target):
-            pane.wanted = done.target
+    def _show_new(self, done: Done, moves: int) -> None:
+        """Put the cursor on the new task as soon as it is in the picture, unless it was moved since enter."""
+        self._rows().select_when_there(done.target, moves)
+
+    def _rows(self) -> LineList[TaskView]:
+        return self.room.pane(WORKERS).query_one(LineList)
 
 
 def _scopes(snapshot: Snapshot, task: TaskView | None) -> list[tuple[str, str]]:

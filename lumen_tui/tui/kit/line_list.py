@@ -80,6 +80,8 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.marks: Marks[R] = Marks(self.model)
         self._focused_at = 0.0
         self._painted: dict[int, Strip] = {}
+        self.moves = 0  # how often a person moved the cursor
+        self._awaited = ("", 0)  # a row to go to once it is there, and the number of moves when it was asked for
         self.sifter: Sifter[R] = Sifter(view, self._show)
 
     @property
@@ -116,6 +118,16 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self._moved()
         return True
 
+    def select_when_there(self, key: str, moves: int) -> None:
+        """Put the cursor on a row now or when it arrives, unless a person moves it before. `moves`: as it was asked."""
+        self._awaited = (key, moves)
+        self._select_awaited()
+
+    def _select_awaited(self) -> None:
+        key, moves = self._awaited
+        if key and (self.moves != moves or self.select_key(key)):
+            self._awaited = ("", 0)
+
     def refresh_changed(self, first: int = 0, last: int = 1_000_000) -> None:
         """Repaint the cells that would look different now, and nothing else. Looks at lines first to last."""
         width = self.size.width
@@ -144,6 +156,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
                 self.post_message(self.Selected(self))
             return
         before = (self.model.top, self.model.cursor)
+        self.moves += 1
         if name in _MARKING:
             _MARKING[name](self.marks)
         self.model.move(_MOVES.get(name, _stay)(self.model))
@@ -165,6 +178,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
             line += 1  # pressed before the focus, which the press gave, opened the second line
         place = self.model.at_line(line)
         if place is not None:
+            self.moves += 1
             self.model.move(place[0])
             self.marks.stretch()
             self._moved()
@@ -194,6 +208,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
     def _show(self, rows: Sequence[R], order: Sequence[int] | None) -> None:
         self.model.replace(rows, order, follow=self.has_focus or self.model.cursor > 0)
         self._moved()
+        self._select_awaited()
 
 
 def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:

@@ -154,7 +154,6 @@ class WorkersPane(Pane):
         self._tail = Lines(self._tail_lines, id="tail")
         self._counts: Counter[str] = Counter()
         self._tiers: dict[str, str] = {}  # by role
-        self.wanted = ""  # a task to go to once it is there
 
     def compose(self) -> ComposeResult:
         yield self._list
@@ -171,8 +170,6 @@ class WorkersPane(Pane):
         self._counts = tally(tasks)
         self._tiers = {role.name: role.tier for role in self.snapshot.roles}
         self._list.set_rows(tasks)
-        if self.wanted and self._list.select_key(self.wanted):
-            self.wanted = ""
 
     def model_of(self, row: TaskView) -> str:
         """The model or tier a task asks for, else its role's tier."""
