@@ -11,8 +11,8 @@ from textual.widgets import Static
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.screens.search.screen import SearchScreen
-from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
+from lumen_tui.tui.screens.search import SearchScreen
+from lumen_tui.tui.screens.task_detail import TaskDetailScreen
 
 
 def on_stage(library: Any, query: str = "", refusal: str = "") -> Stage:

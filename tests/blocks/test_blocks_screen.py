@@ -12,7 +12,7 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.parts import Facts
-from lumen_tui.tui.screens.blocks.screen import BlocksScreen
+from lumen_tui.tui.screens.blocks import BlocksScreen
 
 
 def on_stage(memory: Memory, refusal: str = "") -> Stage:

@@ -14,8 +14,7 @@ from lumen_tui.model import ids
 from lumen_tui.model.spendbook import SPENT
 from lumen_tui.model.times import iso
 from lumen_tui.tui.app import LumenApp
-from lumen_tui.tui.screens.budget.form import KillForm, UnkillForm
-from lumen_tui.tui.screens.budget.screen import BudgetScreen
+from lumen_tui.tui.screens.budget import BudgetScreen, KillForm, UnkillForm
 
 HOSTILE = "[/] [@click=app.quit]x[/] \x1b]52;c;QUJD\x07"
 

@@ -11,7 +11,7 @@ from lumen_stage import Stage, until
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.text import is_safe
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
+from lumen_tui.tui.screens.evolution import EvolutionScreen
 
 
 def on_stage(mind: Mind, refusal: str = "") -> Stage:

@@ -31,7 +31,7 @@ from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.ledger.ledger import Ledger
-from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
+from lumen_tui.tui.screens.evolution import EvolutionScreen
 from lumen_tui.worker import judging, reading
 from lumen_tui.worker.judging import objections
 

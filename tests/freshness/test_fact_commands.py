@@ -11,7 +11,7 @@ from lumen_clock import HandClock
 from lumen_tui.cli.main import main
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.tui.app import LumenApp
-from lumen_tui.tui.screens.facts.screen import FreshnessScreen, ProbeForm
+from lumen_tui.tui.screens.facts import FreshnessScreen, ProbeForm
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.store.approvals import approvals
 from lumen_tui.tui.app import LumenApp
 from lumen_tui.tui.kit.confirm import ConfirmKey
-from lumen_tui.tui.screens.approvals.screen import ApprovalScreen
+from lumen_tui.tui.screens.approvals import ApprovalScreen
 
 CAREFUL = """+++
 purpose = "Asks before it looks."

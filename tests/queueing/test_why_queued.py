@@ -22,7 +22,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.kill_file import Kill, throw
 from lumen_tui.tui.panes.workers import outcome, shape_of
-from lumen_tui.tui.screens.tasks.detail_screen import task_facts
+from lumen_tui.tui.screens.task_detail import task_facts
 from lumen_tui.tui.theme import NO_APPEARANCE, SHAPES
 
 NOW = 1_800_000_000.0

@@ -8,7 +8,7 @@ from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.store.memory.relays import RelayIndex
-from lumen_tui.tui.screens.relays.screen import RelayScreen
+from lumen_tui.tui.screens.relays import RelayScreen
 
 
 def on_stage(desk: Any, refusal: str = "") -> Stage:

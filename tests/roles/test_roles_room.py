@@ -15,9 +15,8 @@ from lumen_tui.storage import files
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.roles.hire import difference
-from lumen_tui.tui.screens.roles.screen import RolesScreen
+from lumen_tui.tui.screens.hire import RoleForm, difference
+from lumen_tui.tui.screens.roles import RolesScreen
 
 
 def stage(house: Any, at: str = "") -> Stage:

@@ -21,7 +21,7 @@ from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers import running
 from lumen_tui.tui.kit.query import indices, parse
 from lumen_tui.tui.kit.rows_sheet import Rows
-from lumen_tui.tui.screens.attention.screen import AttentionScreen
+from lumen_tui.tui.screens.attention import AttentionScreen
 
 NOW = 1_800_000_000.0
 

@@ -15,7 +15,7 @@ WHY = "the program was replaced while it ran; start it again"
 
 
 def _gone(_: object) -> None:
-    raise ModuleNotFoundError("No module named 'lumen_tui.tui.screens.help.screen'")
+    raise ModuleNotFoundError("No module named 'lumen_tui.tui.screens.help'")
 
 
 async def test_a_key_whose_screen_is_gone_ends_the_room_with_the_reason(

@@ -19,9 +19,9 @@ from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui import theme
 from lumen_tui.tui.kit.footer import squeezed
 from lumen_tui.tui.kit.header import header
-from lumen_tui.tui.screens.audit.journal_screen import DeedRows
-from lumen_tui.tui.screens.budget.screen import page
-from lumen_tui.tui.screens.relays.screen import RelayRows
+from lumen_tui.tui.screens.budget import page
+from lumen_tui.tui.screens.journal import DeedRows
+from lumen_tui.tui.screens.relays import RelayRows
 
 NOW = 1_800_000_000.0
 

@@ -10,7 +10,7 @@ import pytest
 from lumen_tui.model.times import iso
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tui.screens.approvals import answers
+from lumen_tui.tui.screens import approval_answer
 
 NOW = 1_800_000_000.0
 LONG = "make deploy " + "with=a-long-argument " * 12 + "&& make hidden-tail"
@@ -32,7 +32,7 @@ async def test_a_plain_call_in_sight_is_allowed_at_once_and_the_next_one_comes(d
 
 
 async def test_a_key_that_is_held_down_answers_once(desk: Any, open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_REST", 60.0)
+    monkeypatch.setattr(approval_answer, "_REST", 60.0)
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")

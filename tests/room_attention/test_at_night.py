@@ -21,7 +21,7 @@ from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.shell.git_read import _ask
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
+from lumen_tui.tui.screens.journal import JournalScreen
 from lumen_tui.tui.theme import NO_APPEARANCE
 
 

@@ -15,9 +15,8 @@ from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.model.times import iso
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tui.screens.approvals.risk import Walls, high, walls_of
-from lumen_tui.tui.screens.approvals.screen import ApprovalScreen
-from lumen_tui.tui.screens.approvals.view import answer_words
+from lumen_tui.tui.screens.approval_answer import Walls, high, walls_of
+from lumen_tui.tui.screens.approvals import ApprovalScreen, answer_words
 
 NOW = 1_800_000_000.0
 

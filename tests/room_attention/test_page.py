@@ -9,8 +9,8 @@ import pytest
 from lumen_tui.model.approvals import Approval, call_hash, whole_call
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
-from lumen_tui.tui.screens.approvals.risk import Walls, high
-from lumen_tui.tui.screens.approvals.view import minutes, page
+from lumen_tui.tui.screens.approval_answer import Walls, high
+from lumen_tui.tui.screens.approvals import minutes, page
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
 NOW = 1_800_000_000.0
@@ -111,7 +111,7 @@ def test_other_tools_by_what_they_reach() -> None:
 
 
 async def test_the_next_need_opens_the_page_that_answers_it(desk, open_room):
-    from lumen_tui.tui.screens.relays.screen import RelayScreen
+    from lumen_tui.tui.screens.relays import RelayScreen
 
     desk.do("relay.submit", relay_name="outbox", text="one", base=0)
     desk.do("relay.submit", relay_name="outbox", text="two", base=0)

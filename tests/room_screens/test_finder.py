@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.tui.commands import COMMANDS, RoomCommand
 from lumen_tui.tui.kit.finder import ranked
-from lumen_tui.tui.screens.help.screen import HelpScreen, Palette
+from lumen_tui.tui.screens.help import HelpScreen, Palette
 
 
 def refuse_tasks(command: RoomCommand) -> str:

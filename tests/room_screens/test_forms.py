@@ -15,13 +15,12 @@ from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.budget.caps import caps_of, caps_typed
-from lumen_tui.tui.screens.budget.form import RaiseForm
-from lumen_tui.tui.screens.discoveries.promote_form import PromoteForm
-from lumen_tui.tui.screens.engine.forms import QuitAsk
-from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.signals.screen import SignalForm
-from lumen_tui.tui.screens.tasks.form import TaskForm
+from lumen_tui.tui.screens.budget import RaiseForm, caps_of, caps_typed
+from lumen_tui.tui.screens.discoveries import PromoteForm
+from lumen_tui.tui.screens.engine import QuitAsk
+from lumen_tui.tui.screens.hire import RoleForm
+from lumen_tui.tui.screens.signals import SignalForm
+from lumen_tui.tui.screens.task_form import TaskForm
 
 ROLES = (
     Role("builder", "Implements a change completely.", tier="sonnet", tools=ALL_TOOLS, shell="any", write=True),  # noqa: S604

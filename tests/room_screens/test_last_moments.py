@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widgets import Static
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.screens.attention.screen import AttentionScreen
+from lumen_tui.tui.screens.attention import AttentionScreen
 
 
 class LastWords(Static):

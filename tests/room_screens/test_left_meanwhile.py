@@ -14,7 +14,7 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.screens.relays.screen import RelayScreen
+from lumen_tui.tui.screens.relays import RelayScreen
 
 _PASSES = 24  # of the event loop, in which a screen that was left takes its widgets away
 

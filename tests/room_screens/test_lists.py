@@ -10,11 +10,10 @@ from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.snapshot import Attention, Need, Problem, SignalRow, Snapshot
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui.screens.attention.screen import AttentionScreen
-from lumen_tui.tui.screens.engine.log_screen import LogScreen
-from lumen_tui.tui.screens.engine.problems_screen import ProblemsScreen
-from lumen_tui.tui.screens.memory.node_detail import NodeDetail
-from lumen_tui.tui.screens.signals.screen import SignalDetail
+from lumen_tui.tui.screens.attention import AttentionScreen
+from lumen_tui.tui.screens.engine import LogScreen, ProblemsScreen
+from lumen_tui.tui.screens.memory import NodeDetail
+from lumen_tui.tui.screens.signals import SignalDetail
 
 NOW = 1_790_000_000.0
 NEEDS = (

@@ -6,9 +6,9 @@ from lumen_tui.model.listings import AuditEntry, NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.times import iso
 from lumen_tui.storage.store import Store
-from lumen_tui.tui.screens.audit.journal_screen import DeedRows, JournalScreen
-from lumen_tui.tui.screens.discoveries.similar_screen import SimilarScreen, Verdict
-from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen, NodeRows, ProtectedScreen
+from lumen_tui.tui.screens.discoveries import SimilarScreen, Verdict
+from lumen_tui.tui.screens.journal import DeedRows, JournalScreen
+from lumen_tui.tui.screens.memory import ArchivedScreen, NodeRows, ProtectedScreen
 
 NOW = 1_790_000_000.0
 

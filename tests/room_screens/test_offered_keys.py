@@ -13,15 +13,15 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.kit.screen import DetailScreen
-from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
-from lumen_tui.tui.screens.blocks.screen import BlocksScreen
-from lumen_tui.tui.screens.budget.screen import BudgetScreen
-from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
-from lumen_tui.tui.screens.facts.screen import FreshnessScreen
-from lumen_tui.tui.screens.help.screen import HelpScreen, Palette
-from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen, ProtectedScreen
-from lumen_tui.tui.screens.relays.screen import RelayScreen
-from lumen_tui.tui.screens.search.screen import SearchScreen
+from lumen_tui.tui.screens.blocks import BlocksScreen
+from lumen_tui.tui.screens.budget import BudgetScreen
+from lumen_tui.tui.screens.evolution import EvolutionScreen
+from lumen_tui.tui.screens.facts import FreshnessScreen
+from lumen_tui.tui.screens.help import HelpScreen, Palette
+from lumen_tui.tui.screens.journal import JournalScreen
+from lumen_tui.tui.screens.memory import ArchivedScreen, ProtectedScreen
+from lumen_tui.tui.screens.relays import RelayScreen
+from lumen_tui.tui.screens.search import SearchScreen
 
 _NOW = 1_790_000_000.0
 _LOOKS = {"j k", "h", "t", "w", "A", "/", "esc", "enter", "↑↓", "F3"}

@@ -12,8 +12,8 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage import files
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.roles.screen import RolesScreen
+from lumen_tui.tui.screens.hire import RoleForm
+from lumen_tui.tui.screens.roles import RolesScreen
 
 HIRED = '+++\npurpose = "Looks ahead."\n# a remark of the operator\ntier = "haiku"\n+++\n\nLook ahead.\n'
 

@@ -18,15 +18,14 @@ from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.screen import DetailScreen
-from lumen_tui.tui.screens.blocks.screen import BlocksScreen
-from lumen_tui.tui.screens.budget.form import RaiseForm, UnkillForm
-from lumen_tui.tui.screens.engine.forms import PauseForm, QuitAsk
-from lumen_tui.tui.screens.facts.screen import FactRows
-from lumen_tui.tui.screens.roles.form import RoleForm
-from lumen_tui.tui.screens.search.screen import NoteForm
-from lumen_tui.tui.screens.signals.screen import SignalForm
-from lumen_tui.tui.screens.tasks.form import TaskForm
-from lumen_tui.tui.screens.tasks.retry_form import RetryForm
+from lumen_tui.tui.screens.blocks import BlocksScreen
+from lumen_tui.tui.screens.budget import RaiseForm, UnkillForm
+from lumen_tui.tui.screens.engine import PauseForm, QuitAsk
+from lumen_tui.tui.screens.facts import FactRows
+from lumen_tui.tui.screens.hire import RoleForm
+from lumen_tui.tui.screens.search import NoteForm
+from lumen_tui.tui.screens.signals import SignalForm
+from lumen_tui.tui.screens.task_form import RetryForm, TaskForm
 
 SMALL = ((20, 6), (40, 10))
 PURPOSE = "Implements a change completely, with its tests and its documentation, and says what it left out and why"

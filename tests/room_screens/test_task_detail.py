@@ -13,7 +13,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen, event_rows
+from lumen_tui.tui.screens.task_detail import TaskDetailScreen, event_rows
 
 NOW = 1_790_000_000.0
 

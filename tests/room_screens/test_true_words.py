@@ -24,11 +24,11 @@ from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.finder import ranked
-from lumen_tui.tui.screens.budget.screen import BudgetScreen
-from lumen_tui.tui.screens.help.screen import HelpScreen
-from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen
-from lumen_tui.tui.screens.relays.screen import RelayScreen
-from lumen_tui.tui.screens.search.screen import SearchScreen
+from lumen_tui.tui.screens.budget import BudgetScreen
+from lumen_tui.tui.screens.help import HelpScreen
+from lumen_tui.tui.screens.memory import ArchivedScreen
+from lumen_tui.tui.screens.relays import RelayScreen
+from lumen_tui.tui.screens.search import SearchScreen
 
 _NOW = 1_790_000_000.0
 

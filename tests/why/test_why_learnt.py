@@ -22,8 +22,8 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.tasks import task_files
-from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
-from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
+from lumen_tui.tui.screens.evolution import EvolutionScreen
+from lumen_tui.tui.screens.lineage import WhyScreen
 
 NOW = 1_800_000_000.0
 AT = "2027-01-15T07:00:00Z"

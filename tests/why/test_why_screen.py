@@ -21,7 +21,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.tasks import task_files
-from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+from lumen_tui.tui.screens.lineage import WhyScreen
 
 AT = "2027-01-15T07:00:00Z"
 NOW = times.epoch(AT) + 3600

@@ -114,7 +114,7 @@ class Handler:
 
     def show_task(self, task_id: str, model: str = "") -> None:
         """Open a task in full; `model` is the one or the tier that its role gives it."""
-        from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
+        from lumen_tui.tui.screens.task_detail import TaskDetailScreen
 
         lumen, standing = self.room.lumen, self.snapshot.standing
         lumen.push_screen(TaskDetailScreen(lumen.port, task_id, model=model, refusal=self.refusal, standing=standing))
@@ -125,7 +125,7 @@ class Handler:
 
     async def _show_node(self, node_id: str) -> None:
         from lumen_tui.tui.kit.jobs import looked
-        from lumen_tui.tui.screens.memory.node_detail import NodeDetail
+        from lumen_tui.tui.screens.memory import NodeDetail
 
         port = self.room.lumen.port
         try:

@@ -51,7 +51,7 @@ class DecayHandler(Handler):
         return "" if self.snapshot.decay.archived else "nothing is archived"
 
     def do_archived_nodes(self) -> None:
-        from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen
+        from lumen_tui.tui.screens.memory import ArchivedScreen
 
         self._list_nodes(ArchivedScreen)
 
@@ -59,7 +59,7 @@ class DecayHandler(Handler):
         return "" if self.snapshot.decay.protected else "nothing is protected"
 
     def do_protected_nodes(self) -> None:
-        from lumen_tui.tui.screens.memory.nodes_screen import ProtectedScreen
+        from lumen_tui.tui.screens.memory import ProtectedScreen
 
         self._list_nodes(ProtectedScreen)
 

@@ -15,7 +15,7 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.discoveries.similar_screen import Verdict
+    from lumen_tui.tui.screens.discoveries import Verdict
 
 _NONE = "there is nothing to judge"
 _BUSY = "it is being decided"
@@ -49,7 +49,7 @@ class DiscoveriesHandler(Handler):
         self._later(self.rows.targets())
 
     def _promote(self, targets: Sequence[str]) -> None:
-        from lumen_tui.tui.screens.discoveries.promote_form import PromoteForm
+        from lumen_tui.tui.screens.discoveries import PromoteForm
 
         def filled(answer: dict[str, str] | None) -> None:
             if answer is not None:
@@ -105,7 +105,7 @@ class DiscoveriesHandler(Handler):
     async def _ask_merge(self, node_ids: Sequence[str]) -> None:
         """Show all of them, read anew; nothing is merged unseen."""
         from lumen_tui.tui.kit.jobs import looked
-        from lumen_tui.tui.screens.discoveries.merge_confirm import MergeConfirm
+        from lumen_tui.tui.screens.discoveries import MergeConfirm
 
         lumen, here = self.room.lumen, self.selected.node.id
         try:
@@ -121,7 +121,7 @@ class DiscoveriesHandler(Handler):
             self._decide("triage.merge", others, into=stays)
 
     def do_similar(self) -> None:
-        from lumen_tui.tui.screens.discoveries.similar_screen import SimilarScreen
+        from lumen_tui.tui.screens.discoveries import SimilarScreen
 
         lumen = self.room.lumen
         lumen.push_screen(SimilarScreen(lumen.port, self.selected.node, lumen.clock()), self._for_all)

@@ -14,7 +14,7 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.openers import OpenersHandler
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.approvals.answers import Desk
+    from lumen_tui.tui.screens.approval_answer import Desk
 
 _WHERE = {
     Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS, Need.EXPIRED: WORKERS,
@@ -47,7 +47,7 @@ class NeedsHandler(Handler):
         self._step(-1)
 
     def do_needs(self) -> None:
-        from lumen_tui.tui.screens.attention.screen import AttentionScreen
+        from lumen_tui.tui.screens.attention import AttentionScreen
 
         screen = AttentionScreen(self.snapshot, self._why_stays, self._desk(), self.at)
         self.room.lumen.push_screen(screen, self._chosen)
@@ -55,8 +55,7 @@ class NeedsHandler(Handler):
     def _desk(self) -> Desk:
         from lumen_tui.storage.layout import Layout
         from lumen_tui.store.approvals import approvals
-        from lumen_tui.tui.screens.approvals.answers import Desk
-        from lumen_tui.tui.screens.approvals.risk import walls_of
+        from lumen_tui.tui.screens.approval_answer import Desk, walls_of
 
         return Desk(
             self._send,
@@ -110,12 +109,12 @@ class NeedsHandler(Handler):
         self._show_problems("")
 
     def _show_problems(self, at: str) -> None:
-        from lumen_tui.tui.screens.engine.problems_screen import ProblemsScreen
+        from lumen_tui.tui.screens.engine import ProblemsScreen
 
         self.room.lumen.push_screen(ProblemsScreen(self.snapshot, at))
 
     def _show_role(self, name: str) -> None:
-        from lumen_tui.tui.screens.roles.screen import RolesScreen
+        from lumen_tui.tui.screens.roles import RolesScreen
 
         self.room.lumen.push_screen(RolesScreen(self.room.lumen.port, self.snapshot, at=name))
 
@@ -157,7 +156,7 @@ class NeedsHandler(Handler):
             pane.rows.select_key(need.target)
 
     def _open_approval(self, approval_id: str) -> None:
-        from lumen_tui.tui.screens.approvals.screen import ApprovalScreen
+        from lumen_tui.tui.screens.approvals import ApprovalScreen
 
         def left(where: str | None) -> None:
             if where:

@@ -14,7 +14,7 @@ from lumen_tui.tui.handlers.base import Handler
 if TYPE_CHECKING:
     from lumen_tui.model.relay import Box
     from lumen_tui.tui.kit.rows_sheet import ListSheet
-    from lumen_tui.tui.screens.audit.digest_screen import DigestRow
+    from lumen_tui.tui.screens.digest import DigestRow
 
 
 _TALK_BYTES = 16 * 1024 * 1024  # of new conversations between two answers
@@ -34,13 +34,13 @@ class OpenersHandler(Handler):
     """Opens the screens over the room. A screen is imported when it opens."""
 
     def do_blocks(self) -> None:
-        from lumen_tui.tui.screens.blocks.screen import BlocksScreen
+        from lumen_tui.tui.screens.blocks import BlocksScreen
 
         lumen = self.room.lumen
         lumen.push_screen(BlocksScreen(lumen.port, self.snapshot, self.refusal))
 
     def do_evolution(self) -> None:
-        from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
+        from lumen_tui.tui.screens.evolution import EvolutionScreen
 
         lumen = self.room.lumen
         lumen.push_screen(EvolutionScreen(lumen.port, self.snapshot, self.refusal))
@@ -52,7 +52,7 @@ class OpenersHandler(Handler):
         """Open the facts, with the cursor on the fact `at` if it is not empty."""
         from lumen_tui.storage.layout import Layout
         from lumen_tui.store.memory.facts import FactIndex
-        from lumen_tui.tui.screens.facts.screen import FreshnessScreen
+        from lumen_tui.tui.screens.facts import FreshnessScreen
 
         lumen, index = self.room.lumen, FactIndex(Layout(Path(self.snapshot.root)))
 
@@ -69,7 +69,7 @@ class OpenersHandler(Handler):
         """Open the relays, with the cursor on the submission `at` if it is not empty."""
         from lumen_tui.storage.layout import Layout
         from lumen_tui.store.memory.relays import RelayIndex
-        from lumen_tui.tui.screens.relays.screen import RelayScreen
+        from lumen_tui.tui.screens.relays import RelayScreen
 
         lumen, index = self.room.lumen, RelayIndex(Layout(Path(self.snapshot.root)))
 
@@ -82,7 +82,7 @@ class OpenersHandler(Handler):
     def do_search(self) -> None:
         from lumen_tui.queries.search.search import Searcher
         from lumen_tui.storage.layout import Layout
-        from lumen_tui.tui.screens.search.screen import SearchScreen
+        from lumen_tui.tui.screens.search import SearchScreen
 
         lumen = self.room.lumen
         searcher = Searcher(Layout(Path(self.snapshot.root)), conversation_bytes=_TALK_BYTES)
@@ -94,7 +94,7 @@ class OpenersHandler(Handler):
         return "there is no row" if self.room.current.rows is not None else "no loop has ended yet"
 
     def do_why(self) -> None:
-        from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+        from lumen_tui.tui.screens.lineage import WhyScreen
 
         self.room.lumen.push_screen(WhyScreen(self.room.lumen.port, self._subject(), self.room.lumen.clock()))
 
@@ -117,7 +117,7 @@ class LoopHandler(Handler):
 
     def open(self) -> None:
         """Open the packet of the last loop."""
-        from lumen_tui.tui.screens.loops.packets_screen import PacketSheet
+        from lumen_tui.tui.screens.loops import PacketSheet
 
         if why := self.why_open():
             self.room.say(why)
@@ -134,7 +134,7 @@ class ContinuityHandler(Handler):
 
     def show_packets(self, at: int) -> None:
         """Open the packets, with the cursor on the packet of loop `at` if it is not 0."""
-        from lumen_tui.tui.screens.loops.packets_screen import PacketsScreen
+        from lumen_tui.tui.screens.loops import PacketsScreen
 
         self.room.lumen.push_screen(PacketsScreen(self.room.lumen.port, self.snapshot, at))
 
@@ -142,7 +142,7 @@ class ContinuityHandler(Handler):
         return "" if self.room.lumen.presence.ready else "the state folder is not read yet"
 
     def do_since(self) -> None:
-        from lumen_tui.tui.screens.audit.digest_screen import DigestScreen
+        from lumen_tui.tui.screens.digest import DigestScreen
 
         self.room.lumen.push_screen(DigestScreen(self.room.lumen.presence.digest, self._go))
 

@@ -44,7 +44,7 @@ class EngineHandler(Handler):
 
     def do_pause(self) -> None:
         """Ask what to pause; what is paused as a whole goes on at once."""
-        from lumen_tui.tui.screens.engine.forms import PauseForm
+        from lumen_tui.tui.screens.engine import PauseForm
 
         beat = self.snapshot.engine.heartbeat
         if beat is not None and beat.phase == "paused":
@@ -83,7 +83,7 @@ class EngineHandler(Handler):
 
     async def _offer_older(self, why: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
-        from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
+        from lumen_tui.tui.screens.journal import JournalScreen
 
         lumen = self.room.lumen
         try:
@@ -99,7 +99,7 @@ class EngineHandler(Handler):
         self.submit("redo")
 
     def do_new_task(self) -> None:
-        from lumen_tui.tui.screens.tasks.form import TaskForm
+        from lumen_tui.tui.screens.task_form import TaskForm
 
         workers = [role for role in self.snapshot.roles if role.name != agent.ROLE]
         form = TaskForm(workers, self.draft)
@@ -135,29 +135,29 @@ class ScreensHandler(Handler):
     """Roles, log, help, palette, the editor, the clipboard."""
 
     def do_roles(self) -> None:
-        from lumen_tui.tui.screens.roles.screen import RolesScreen
+        from lumen_tui.tui.screens.roles import RolesScreen
 
         self.room.lumen.push_screen(RolesScreen(self.room.lumen.port, self.snapshot))
 
     def do_log(self) -> None:
-        from lumen_tui.tui.screens.engine.log_screen import LogScreen
+        from lumen_tui.tui.screens.engine import LogScreen
 
         self.room.lumen.push_screen(LogScreen(self.room.lumen.port, self.room.snapshot.taken))
 
     def do_journal(self) -> None:
-        from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
+        from lumen_tui.tui.screens.journal import JournalScreen
 
         lumen = self.room.lumen
         lumen.push_screen(JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal))
 
     def do_help(self) -> None:
-        from lumen_tui.tui.screens.help.screen import HelpScreen
+        from lumen_tui.tui.screens.help import HelpScreen
 
         keys, front = dict(self.snapshot.config.keys), self.room.current.scope
         self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
-        from lumen_tui.tui.screens.help.screen import Palette
+        from lumen_tui.tui.screens.help import Palette
 
         keys, front = self.snapshot.config.keys, self.room.current.scope
         self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
@@ -237,7 +237,7 @@ class QuitHandler(Handler):
         if how != "ask":
             self._leave(how)
             return
-        from lumen_tui.tui.screens.engine.forms import QuitAsk
+        from lumen_tui.tui.screens.engine import QuitAsk
 
         self.room.lumen.push_screen(QuitAsk(engine_started_here=True), self._leave)
 

@@ -49,7 +49,7 @@ class SignalsHandler(Handler):
         self._write(None)
 
     def _write(self, reply_to: Signal | None) -> None:
-        from lumen_tui.tui.screens.signals.screen import SignalForm
+        from lumen_tui.tui.screens.signals import SignalForm
 
         form = SignalForm(reply_to, self.snapshot.lanes, self.draft)
 
@@ -66,7 +66,7 @@ class SignalsHandler(Handler):
 
     def open(self) -> None:
         """The signal in full; to open it is to read it."""
-        from lumen_tui.tui.screens.signals.screen import SignalDetail
+        from lumen_tui.tui.screens.signals import SignalDetail
 
         row = self.selected
         if row.unread and not self.refusal:

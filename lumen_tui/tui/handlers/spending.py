@@ -16,7 +16,7 @@ class SpendingHandler(Handler):
     def do_budget(self) -> None:
         from lumen_tui.storage.layout import Layout
         from lumen_tui.store.ledger.spending import spend_report
-        from lumen_tui.tui.screens.budget.screen import BudgetScreen
+        from lumen_tui.tui.screens.budget import BudgetScreen
 
         lumen, layout = self.room.lumen, Layout(Path(self.snapshot.root))
         read = partial(spend_report, layout)
@@ -26,13 +26,13 @@ class SpendingHandler(Handler):
         if self.snapshot.killed:
             self._ask_to_go_on()
             return
-        from lumen_tui.tui.screens.budget.form import KillForm
+        from lumen_tui.tui.screens.budget import KillForm
 
         form = KillForm(self.snapshot.config.agent.name, self._consequences())
         self.room.lumen.push_screen(form, lambda sure: self._kill(form.reason) if sure else None)
 
     def _ask_to_go_on(self) -> None:
-        from lumen_tui.tui.screens.budget.form import UnkillForm
+        from lumen_tui.tui.screens.budget import UnkillForm
 
         queued = tally(self.snapshot.tasks)[Status.QUEUED]
         lines = [

@@ -40,7 +40,7 @@ class WorkersHandler(Handler):
         return f"the task is still running; {self.key('cancel_task')} cancels it"
 
     def do_retry_task(self) -> None:
-        from lumen_tui.tui.screens.tasks.retry_form import retry
+        from lumen_tui.tui.screens.task_form import retry
 
         task_ids = self.rows.targets()
         alone = self.selected if task_ids == [self.selected.id] else None

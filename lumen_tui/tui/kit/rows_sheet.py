@@ -30,7 +30,7 @@ def appearance_of(app: App[Any]) -> Appearance:
 
 def show_why(app: App[Any], name: str) -> None:
     """What caused the thing of that id, and what came of it; nothing in an app without a state folder."""
-    from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen  # is such a list itself
+    from lumen_tui.tui.screens.lineage import WhyScreen  # is such a list itself
 
     port, clock = getattr(app, "port", None), getattr(app, "clock", None)
     if port is not None and clock is not None:

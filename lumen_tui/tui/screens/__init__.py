@@ -1,1 +1,1 @@
-"""The screens that open over the room, one folder for each area; a screen is imported when it opens."""
+"""The screens that open over the room, a module each; a screen is imported when it opens."""

@@ -1,4 +1,4 @@
-"""One row for each loop, its packet whole behind enter, and the capsule it woke with behind c."""
+"""The list of loops, the packet of each, and the capsule it woke with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import moment
-from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+from lumen_tui.tui.screens.lineage import WhyScreen
 from lumen_tui.tui.theme import Appearance
 
 _PLOTTED = 24  # loops in the sparkline

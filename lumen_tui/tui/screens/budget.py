@@ -1,8 +1,9 @@
-"""The budget: today's caps, the pace and where it leads, who spent what, and more room where it is needed."""
+"""The budget: today's caps, pace and forecast, who spent what, and the dialogs that raise a cap or stop all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -10,9 +11,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import ids, times
+from lumen_tui.model import budget, ids, times
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.spendbook import Amount
@@ -21,13 +24,89 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
+from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
+from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
-from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.screens.budget.form import RaiseForm
+from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.theme import Appearance
+
+_NUMBERS = {"tokens": int, "usd": float, "minutes": float}
+
+
+class RaiseForm(FormScreen[dict[str, Any]]):
+    """Answers with the arguments of `budget.raise`, without those that were left alone.
+
+    `full` says which cap is reached: where that is a role's, its name stands in the form.
+    """
+
+    SEND = "raise"
+
+    def __init__(self, roles: Sequence[str], full: str = "") -> None:
+        super().__init__("More room for today")
+        self._roles = roles
+        self._role = next((role for role in roles if full.startswith(f"today's budget of role {role} ")), "")
+
+    def rows(self) -> Iterable[Widget]:
+        yield row("dollars", Line(placeholder="such as 5", id="usd"))
+        yield row("tokens", Line(placeholder="such as 100000", id="tokens"))
+        yield row("minutes", Line(placeholder="such as 60", id="minutes"))
+        if self._roles:
+            yield row("role", Offers(self._roles, value=self._role, id="role", placeholder="none: the whole day"))
+        yield row("reason", Line(placeholder="why", id="reason"))
+
+    def preview(self) -> Content:
+        return Content("For today only: tomorrow the settings hold again. u takes it back.")
+
+    def read(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, kind in _NUMBERS.items():
+            text = self.query_one(f"#{name}", Line).text.lstrip("$").replace(",", "")
+            try:
+                found[name] = kind(text) if text else 0
+            except ValueError:
+                raise Invalid(f"{text!r} is not a number: write how much more, such as 5.", name) from None
+            if why := budget.out_of_range(**{name: found[name]}):
+                raise Invalid(why, name)
+        if not any(found.values()):
+            raise Invalid("Name how much more there shall be today.", "usd")
+        found |= {"role": self.query_one("#role", Line).text} if self._roles else {}
+        found["reason"] = self.query_one("#reason", Line).text
+        return {name: value for name, value in found.items() if value}
+
+
+class KillForm(ConfirmName):
+    """As `ConfirmName`, with a reason, which is kept in `reason`."""
+
+    SEND = "kill"
+
+    def __init__(self, name: str, lines: Sequence[str]) -> None:
+        super().__init__("Kill everything", name, lines)
+        self.reason = ""
+
+    def rows(self) -> Iterable[Widget]:
+        yield from super().rows()
+        yield row("reason", Line(placeholder="why", id="reason"))
+
+    def action_kill(self) -> None:
+        """It is being asked already."""
+
+    def read(self) -> bool:
+        self.reason = self.query_one("#reason", Line).text
+        return super().read()
+
+
+class UnkillForm(ConfirmKey):
+    """Asks with a key that no way here uses: neither ctrl+k nor enter lifts the switch."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("Let the agent go on", lines, "y", "let it go on")
+
+    def action_kill(self) -> None:
+        """It is being asked already."""
+
 
 _LABEL, _BAR = 16, 20  # cells
 Parts = list[tuple[str, Style]]
@@ -210,7 +289,7 @@ class SpentScreen(ListSheet[None, Share]):
         self.fill(self._shares, "Who spent today", words.plural(len(self._shares), "task"))
 
     def opened(self, row: Share) -> None:
-        from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen  # only when one is opened
+        from lumen_tui.tui.screens.task_detail import TaskDetailScreen  # only when one is opened
 
         self.app.push_screen(TaskDetailScreen(self._port, row.name, refusal=self._refusal))
 
@@ -294,3 +373,42 @@ class BudgetScreen(DetailScreen[None]):
 def _titles(snapshot: Snapshot) -> dict[str, str]:
     """What the newest tasks are about, by id."""
     return {view.id: one_line(view.spec.objective, 100) for view in snapshot.tasks[:_TITLES]}
+
+
+_ONE = re.compile(
+    r"\s*(?:\$\s*(?P<usd>\d*\.?\d+)|(?P<tokens>\d{1,3}(?:,\d{3})+|\d*\.?\d+)\s*(?P<unit>[km]?)\s*(?P<said>tokens?)?)"
+    r"\s*(?:,|and\b|$|(?=\$))",
+    re.I,
+)
+_TIMES = {"": 1, "k": 1000, "m": 1_000_000}
+_FEW = 1000  # tokens: a bare number below that was meant as dollars
+
+
+def caps_of(text: str) -> dict[str, float]:
+    """`tokens` and `usd` as far as they are named; empty for no budget. ValueError says what is understood."""
+    found: dict[str, float] = {}
+    at = 0
+    while at < len(text.strip()):
+        part = _ONE.match(text.strip(), at)
+        if part is None:
+            raise ValueError(f"{text!r} is not understood: write $0.50, 100k tokens, or both")
+        at = part.end()
+        found |= _amount(part)
+    if why := budget.out_of_range(**found):
+        raise ValueError(why)
+    return {name: value for name, value in found.items() if value}
+
+
+def _amount(part: re.Match[str]) -> dict[str, float]:
+    if part["usd"]:
+        return {"usd": float(part["usd"])}
+    tokens = int(float(part["tokens"].replace(",", "")) * _TIMES[part["unit"].lower()])
+    if 0 < tokens < _FEW and not (part["unit"] or part["said"]):
+        raise ValueError(f"{tokens} tokens are too few for a call: write ${tokens} for dollars, 100k for tokens")
+    return {"tokens": tokens}
+
+
+def caps_typed(caps: Mapping[str, Any]) -> str:
+    """The same as it is typed into a form; empty for no budget."""
+    said = [f"{int(caps['tokens']):,} tokens"] if caps.get("tokens") else []
+    return ", ".join([*said, budget.dollars(float(caps["usd"]))] if caps.get("usd") else said)

@@ -33,7 +33,7 @@ from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import date, limit_words
-from lumen_tui.tui.screens.tasks.retry_form import retry
+from lumen_tui.tui.screens.task_form import retry
 from lumen_tui.tui.theme import Appearance, Shapes
 
 _WRONG = frozenset({Status.FAILED, Status.LOST})
@@ -304,7 +304,7 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def action_why(self) -> None:
         """What caused the task, and what came of it."""
-        from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+        from lumen_tui.tui.screens.lineage import WhyScreen
 
         self.app.push_screen(WhyScreen(self._port, self._task_id, self._now))
 

@@ -22,10 +22,8 @@ from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of, show_why
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.screens.approvals.answers import Answers, Desk
-from lumen_tui.tui.screens.approvals.risk import Walls, high, walls_of
-from lumen_tui.tui.screens.approvals.screen import NEXT, PREVIOUS, ApprovalScreen
-from lumen_tui.tui.screens.approvals.view import left
+from lumen_tui.tui.screens.approval_answer import Answers, Desk, Walls, high, walls_of
+from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen, left
 from lumen_tui.tui.theme import Appearance
 
 _BESIDE = 19  # cells of the first line around the text, but for the age
@@ -193,7 +191,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self.say("retry: only a task that failed or was lost can be run again", bad=True)
         if not tasks or self._answers is None or self._refused("retry"):
             return
-        from lumen_tui.tui.screens.tasks.retry_form import retry  # only where it is asked for
+        from lumen_tui.tui.screens.task_form import retry  # only where it is asked for
 
         alone = next((one for one in live_ones(self._snapshot.tasks) if [one.id] == tasks), None)
         for task in tasks:
@@ -204,7 +202,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         if not any(row.need is Need.BUDGET for row in self._meant()):
             self.say("raise: this is not about the budget; $ shows it", bad=True)
         elif not self._refused("raise"):
-            from lumen_tui.tui.screens.budget.form import RaiseForm  # only where it is asked for
+            from lumen_tui.tui.screens.budget import RaiseForm  # only where it is asked for
 
             def raised(arguments: dict[str, Any] | None) -> None:
                 if arguments and self._desk is not None:

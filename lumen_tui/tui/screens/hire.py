@@ -1,4 +1,4 @@
-"""Hiring and editing a role: a copy, a shipped one, a form or the editor, with what it means shown before."""
+"""Create or edit a role: as a copy, from a template, in a form or in the editor, with what the change means."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
-from lumen_tui.model import agent
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.analytics import Book
-from lumen_tui.model.roles import Role
+from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
@@ -29,12 +30,156 @@ from lumen_tui.store.settings import role_files
 from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.diffs import coloured
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.menu import Menu, Option
-from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Keys, row
-from lumen_tui.tui.screens.roles.form import RoleForm, check_new_name
-from lumen_tui.tui.screens.roles.view import NEW, role_rows
+from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.kit.timestamps import limit_typed
+from lumen_tui.tui.screens.task_form import will_run
+
+_HIGH = 46  # lines of a window from which all consequences are shown
+_BOX = 92  # columns of a form at most
+_WEIGHTY = ("asks for", "may change", "a task costs", "in force", "meets", "wrong")
+_SHELLS = (("none", "none"), ("read", "commands that only read"), ("any", "any command"))
+_POWERS = (("write", "write files"), ("network", "use the network"))
+_TOOLS = tuple((tool, tool) for tool in ALL_TOOLS if tool != "shell")
+_EMPTY_ROLE = Role(
+    name="",
+    purpose="",
+    prompt="You are a worker with one task. Say what you found, where, and how sure you are.",
+    source="hired",
+)
+
+
+class RoleForm(FormScreen[Role]):
+    """Answers with the role as it should be. With `taken` (names in use) it is a new one, and asks for a name too."""
+
+    DEFAULT_CLASSES = "long tall"
+
+    def __init__(self, role: Role, taken: Sequence[str] | None = None, around: PreviewContext | None = None) -> None:
+        super().__init__("Hire a role" if taken is not None else f"Adjust {one_line(role.name, 64)}")
+        self._role = role
+        self._taken = taken
+        self._around = around  # what the consequences follow from
+        self.SEND = "hire" if taken is not None else "adjust"
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), ("space", "on/off"), ("esc", "cancel"))
+
+    def rows(self) -> Iterable[Widget]:
+        role = self._role
+        if self._taken is not None:
+            yield row("name", Line(role.name, placeholder="a-z, 0-9 and -", id="name"))
+            yield row("purpose", Line(role.purpose, placeholder="one sentence: what it is for", id="purpose"))
+        yield row("tier", Choice([(tier, tier) for tier in TIERS], role.tier, id="tier"))
+        yield row("tools", Toggles(_TOOLS, role.tools, id="tools"))
+        yield row("shell", Choice(_SHELLS, role.shell, id="shell"))
+        yield row("may", Toggles(_POWERS, [name for name, _ in _POWERS if getattr(role, name)], id="powers"))
+        yield row("time limit", Line(limit_typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout"))
+        yield row("steps", Line(str(role.limits.max_steps), id="max_steps"))
+        yield row("at once", Line(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
+        if self._taken is not None:
+            yield row("for", Line("", placeholder="such as 7d, and it is fired then; empty: it stays", id="stays"))
+            yield row("prompt", Prose(role.prompt, placeholder="how it should work, and how it reports", id="prompt"))
+
+    def preview(self) -> Content:
+        try:
+            role = self._drawn()
+        except Invalid:
+            return Content()
+        named = msgspec.structs.replace(role, name=role.name or "it")
+        return Content("\n").join([will_run(named, "", 0), *self._consequences(named)])
+
+    def _consequences(self, role: Role) -> list[Content]:
+        """What it would mean; in a low window only as much as leaves room for the form."""
+        if self._around is None:
+            return []
+        around = self._around
+        found = consequences(role, around) if self._taken is not None else changed(self._role, role, around)
+        high = self.app.size.height >= _HIGH
+        kept = [one for one in found if one[0] in _WEIGHTY or (high and one[0] != "tools")]
+        width = max(20, min(self.app.size.width, _BOX) - 20)
+        return [Content.assemble((f"{name:<13}", "$room-muted"), one_line(text, width)) for name, text in kept]
+
+    def read(self) -> Role:
+        role = self._drawn()
+        if self._taken is None:
+            return role
+        check_new_name(role.name, self._taken)
+        if not role.purpose:
+            raise Invalid("Give a purpose: one sentence by which it is chosen for a task.", "purpose")
+        if not role.prompt:
+            raise Invalid("Write a prompt: it is all that the worker knows of its role.", "prompt")
+        return role
+
+    def _drawn(self) -> Role:
+        """The role as the form stands."""
+        shell = self._choice("shell")
+        tools = set(self._toggled("tools")) | ({"shell"} if shell != "none" else set())
+        powers = self._toggled("powers")
+        changes = {
+            "tier": self._choice("tier"),
+            "tools": tuple(tool for tool in ALL_TOOLS if tool in tools),
+            "shell": shell,
+            "write": "write" in powers,
+            "network": "network" in powers,
+            "limits": self._limits(),
+        }
+        return msgspec.structs.replace(self._role, **changes, **self._written())
+
+    def _written(self) -> dict[str, str]:
+        if self._taken is None:
+            return {}
+        words = {name: self.query_one(f"#{name}", Line).text for name in ("name", "purpose")}
+        words["until"] = self._until()
+        return words | {"prompt": self.query_one("#prompt", Prose).typed}
+
+    def _until(self) -> str:
+        """When a temporary hire ends."""
+        typed = self.query_one("#stays", Line).text.replace(" ", "")
+        if not typed:
+            return ""
+        try:
+            seconds = times.parse_duration(typed)
+        except ValueError as error:
+            raise Invalid(f"For how long: {error}.", "stays") from error
+        if seconds < 60:
+            raise Invalid("For how long: a minute or more, such as 7d.", "stays")
+        return times.iso((self._around.now if self._around else 0.0) + seconds)
+
+    def _choice(self, field: str) -> str:
+        return self.query_one(f"#{field}", Choice).value
+
+    def _toggled(self, field: str) -> tuple[str, ...]:
+        return self.query_one(f"#{field}", Toggles).values
+
+    def _limits(self) -> Limits:
+        seconds = self.query_one("#timeout", Line).text.replace(" ", "")
+        try:
+            timeout = times.parse_duration(seconds)
+        except ValueError as error:
+            raise Invalid(f"Time limit: {error}.", "timeout") from error
+        if not 1 <= timeout <= times.DAY:
+            raise Invalid("The time limit is between 1s and 1d.", "timeout")
+        steps, at_once = self._whole("max_steps", 1), self._whole("at_once", 0)
+        return msgspec.structs.replace(self._role.limits, timeout_seconds=timeout, max_steps=steps, at_once=at_once)
+
+    def _whole(self, field: str, least: int) -> int:
+        text = self.query_one(f"#{field}", Line).text
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= 10_000):
+            raise Invalid(f"{field.replace('max_', '').replace('_', ' ').capitalize()}: {least} to 10000.", field)
+        return int(text)
+
+
+def check_new_name(name: str, taken: Sequence[str]) -> None:
+    """Raise Invalid (field `name`) where a new role cannot have this name."""
+    try:
+        ids.check_name(name, "role")
+    except ids.BadId as error:
+        raise Invalid(f"The {error}.", "name") from error
+    if name in taken:
+        raise Invalid(f"{name} exists already: adjust or rehire it, or take another name.", "name")
 
 
 class DiffScreen(DetailScreen[bool]):
@@ -217,16 +362,20 @@ class Hiring:
         if like is None:
             return
         base = msgspec.structs.replace(like, name="", source="hired", until="")
-        names = [row.name for row in role_rows(self._snapshot())]
+        names = self._names_in_use()
         role = await self._screen.app.push_screen_wait(RoleForm(base, names, self.around(like.name)))
         if role is not None:
             await self._submit("role.hire", name=role.name, text=render_role(role))
 
     async def _hire_in_editor(self) -> None:
-        name = await self.drafts.ask_name([row.name for row in role_rows(self._snapshot())])
-        text = await self.drafts.edit(name, render_role(NEW), new=True) if name else None
+        name = await self.drafts.ask_name(self._names_in_use())
+        text = await self.drafts.edit(name, render_role(_EMPTY_ROLE), new=True) if name else None
         if text is not None:
             await self._submit("role.hire", name=name, text=text)
+
+    def _names_in_use(self) -> list[str]:
+        snapshot = self._snapshot()
+        return [*(role.name for role in snapshot.roles), *snapshot.retired]
 
     def around(self, name: str) -> PreviewContext:
         book = self._book()
@@ -242,7 +391,7 @@ class Hiring:
 
 
 def _begin(answer: str, model: Role | None) -> Role | None:
-    return model if answer == "copy" else NEW
+    return model if answer == "copy" else _EMPTY_ROLE
 
 
 def _ways(model: Role | None) -> list[Option]:

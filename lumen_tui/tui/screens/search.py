@@ -36,7 +36,7 @@ from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.kit.timestamps import moment
-from lumen_tui.tui.screens.memory.node_detail import node_text
+from lumen_tui.tui.screens.memory import node_text
 from lumen_tui.tui.theme import Appearance
 
 _WIDE = 100  # columns from which work unit and trust have a column
@@ -130,7 +130,7 @@ async def show_hit(
 ) -> None:
     """Open the task's own screen, or the text of what was found with all that is known of it."""
     if hit.type == "task":
-        from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
+        from lumen_tui.tui.screens.task_detail import TaskDetailScreen
 
         screen.app.push_screen(TaskDetailScreen(port, hit.ref, now, refusal=refusal))
         return
@@ -318,7 +318,7 @@ class SearchScreen(DetailScreen[None]):
 
     def action_why(self) -> None:
         """The chain around the selected one."""
-        from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+        from lumen_tui.tui.screens.lineage import WhyScreen
 
         chosen = self._list.selected
         if chosen is None or chosen.type == "conversation":

@@ -1,1 +1,0 @@
-"""A worker's question: the page about it, its risk, and how it is answered."""

@@ -1,1 +1,0 @@
-"""The memory blocks: the list with their texts, the history of each, and the form for a new one."""

@@ -1,0 +1,246 @@
+"""What is asked about discoveries before they are promoted or merged, and the list of similar ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model import ids, times
+from lumen_tui.model.listings import Alike
+from lumen_tui.model.merging import first_to_stay, merged
+from lumen_tui.model.records import Node
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.fields import Line, Offers
+from lumen_tui.tui.kit.jobs import Loader
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
+from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.theme import Appearance
+
+
+class PromoteForm(FormScreen[dict[str, str]]):
+    """Answers with `lane` and `title`. A lane may be taken from the known ones or typed; `lane` stands there at first.
+
+    With a `count` above 1 the form is for several discoveries, and each keeps its title.
+    """
+
+    SEND = "promote"
+
+    def __init__(self, node: Node, lanes: tuple[str, ...], lane: str = "", count: int = 1) -> None:
+        super().__init__("Promote to a work unit" if count == 1 else f"Promote {count} discoveries to work units")
+        self._node = node
+        self._lanes = lanes
+        self._lane = lane or (lanes[0] if len(lanes) == 1 else "")
+        self._count = count
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("↑↓", "a known lane"), ("tab", "next field"), ("esc", "cancel"))
+
+    def rows(self) -> Iterable[Widget]:
+        offers = Offers(self._lanes, id="lane", value=self._lane, placeholder="a stream of work, such as Core")
+        yield row("lane", offers)
+        if self._count == 1:
+            yield row("title", Line(one_line(self._node.title, 200), id="title"))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#lane", Line).select_all()  # to type another lane is to replace this one
+
+    def preview(self) -> Content:
+        node = self._node
+        lane = self.query_one("#lane", Line).text
+        new = " · a new lane" if lane and lane not in self._lanes else ""
+        if self._count > 1:
+            return Content(
+                f"{self._count} work units{new} · the discoveries are closed and linked; undo takes all back"
+            )
+        noticed = f" · noticed on {one_line(node.wu_id, 20)}" if node.wu_id else ""
+        return Content(
+            f"{node.priority or 'P2'}{noticed}{new} · the discovery is closed and linked; undo takes it back"
+        )
+
+    def read(self) -> dict[str, str]:
+        lane = self.query_one("#lane", Line).text
+        title = self.query_one("#title", Line).text if self._count == 1 else self._node.title
+        if not lane:
+            raise Invalid("Give a lane: take a known one with ↑↓ or type a new one.", "lane")
+        if not title:
+            raise Invalid("Give a title: the work unit is found by it.", "title")
+        try:
+            return {"lane": ids.check_label(lane, "lane"), "title": title}
+        except ids.BadId as error:
+            raise Invalid(f"The {error}.", "lane") from error
+
+
+YES = "y"  # another key than the one that asks
+_TEXT = 300  # characters of a body
+
+
+class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
+    """Answers the id of the one that stays and those of the others."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "leave", show=False),
+        Binding("down,j,tab", "step(1)", show=False),
+        Binding("up,k,shift+tab", "step(-1)", show=False),
+    ]
+
+    def __init__(self, found: Sequence[Node], stays: str, now: float) -> None:
+        """`stays` is the id of the one that is offered to stay; empty for the most urgent one."""
+        super().__init__(f"Merge {words.plural(len(found), 'discovery', 'discoveries')} into one")
+        self._found = tuple(found)
+        self._now = now
+        ids = [node.id for node in self._found]
+        self._stays = ids.index(stays) if stays in ids else self._found.index(first_to_stay(self._found))
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="rows", can_focus=False):
+            for number in range(len(self._found)):
+                yield Static(self._one(number), classes="lines")
+        yield Static(self._after(), classes="preview")
+
+    def keys(self) -> Keys:
+        return ((YES, "merge"), ("↑↓", "which one stays"), ("esc", "cancel"))
+
+    def action_step(self, step: int) -> None:
+        self._stays = (self._stays + step) % len(self._found)
+        lines = list(self.query(".lines").results(Static))
+        for number, static in enumerate(lines):
+            static.update(self._one(number))
+        lines[self._stays].scroll_visible(animate=False)
+        self.query_one(".preview", Static).update(self._after())
+
+    def on_key(self, event: events.Key) -> None:
+        if event.character == YES:
+            event.stop()
+            others = tuple(node.id for node in self._found if node.id != self._found[self._stays].id)
+            self.dismiss((self._found[self._stays].id, others))
+
+    def _one(self, number: int) -> Content:
+        node, here = self._found[number], number == self._stays
+        shapes = appearance_of(self.app).shapes
+        age = words.ago(self._now - times.epoch(node.created_at)) if node.created_at else ""
+        tags = " ".join(node.tags)
+        facts = f"  {f' {shapes.sep} '.join(part for part in (node.wu_id, tags, node.created_by, age) if part)}"
+        rest = one_line(node.content.partition("\n")[2], _TEXT)
+        return Content.assemble(
+            (f"{shapes.cursor if here else ' '} ", "$room-accent"),
+            ("stays   " if here else "closed  ", "bold $room-accent" if here else "$room-muted"),
+            (f"{node.priority or shapes.dash}  ", "bold" if here else ""),
+            (one_line(node.title, 200), "bold" if here else ""),
+            (f"\n          {one_line(facts, 200)}", "$room-muted"),
+            (f"\n          {rest}" if rest else "", ""),
+        )
+
+    def _after(self) -> Content:
+        return Content.assemble(("Then it is ", "$room-muted"), "; ".join(self._parts()), ". u takes it back.")
+
+    def _parts(self) -> Iterator[str]:
+        others = [node for node in self._found if node is not self._found[self._stays]]
+        after = merged(self._found[self._stays], others)
+        yield after.priority or "without a priority"
+        if after.wu_id:
+            also = f", related to {', '.join(after.units)}" if after.units else ""
+            yield f"of {after.wu_id}{also}"
+        if after.tags:
+            yield f"tagged {one_line(' '.join(after.tags), 120)}"
+        yield "with all relationships of the closed"
+
+
+class Verdict(NamedTuple):
+    """What is to be done with which discoveries; `action` is promote, archive or later."""
+
+    action: str
+    node_ids: tuple[str, ...]
+
+
+class AlikeRows(Rows[Alike]):
+    """Likeness, priority, title, work unit, age."""
+
+    def __init__(self, look: Appearance, node_id: str, now: float) -> None:
+        super().__init__(look, now)
+        self._node_id = node_id
+
+    def key(self, row: Alike) -> str:
+        return row.node_id
+
+    def line(self, row: Alike, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, dash = self.look.ink, self.look.shapes.dash
+        itself = row.node_id == self._node_id
+        text = ink.strong if selected else ink.text if marked else ink.muted
+        cells = (
+            Cell("this" if itself else f"{row.score} %", ink.accent if row.sure else ink.muted, 5, right=True),
+            Cell(row.priority or dash, text, 2),
+            Cell(row.title, text),
+            *((Cell(" ".join(row.tags) or dash, ink.muted, 22),) if width >= 90 else ()),
+            Cell(row.wu_id or dash, ink.muted, 7),
+            Cell(words.age(self.now - row.created) if row.created else "", ink.muted, 6, right=True, gap=1),
+        )
+        return line(width, cells)
+
+    def words(self, row: Alike) -> str:
+        return f"{row.title} {' '.join(row.tags)} {row.wu_id} {row.node_id}"
+
+    def fields(self, row: Alike) -> dict[str, str]:
+        return {"tag": " ".join(row.tags), "wu": row.wu_id, "p": row.priority, "priority": row.priority}
+
+
+class SimilarScreen(ListSheet[Verdict, Alike]):
+    """Answers what is to be done with the marked ones. Those that are surely alike are marked at first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "decide('promote')", show=False),
+        Binding("a", "decide('archive')", show=False),
+        Binding("l", "decide('later')", show=False),
+    ]
+    EMPTY = "Looking for discoveries like this one."
+
+    def __init__(self, port: Port, node: Node, now: float) -> None:
+        super().__init__(f"Like {one_line(node.title, 80)}")
+        self._node = node
+        self._now = now
+        self._loader: Loader[Sequence[Alike]] = Loader(self, lambda: port.similar(node.id), self._found)
+
+    def rows_view(self) -> AlikeRows:
+        return AlikeRows(appearance_of(self.app), self._node.id, self._now)
+
+    def keys(self) -> Keys:
+        verdicts = (("p", "promote"), ("a", "archive"), ("l", "later"))
+        return (*verdicts, ("space", "in or out"), ("*", "all or none"), ("/", "filter"), ("esc", "back"))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def _found(self, rows: Sequence[Alike]) -> None:
+        if not rows:
+            self.rows.empty = "This one is judged already, or stands behind the 5 000 that are compared."
+            self.rows.refresh_changed()
+            return
+        self.rows.marks.keys = {row.node_id: None for row in rows if row.sure}
+        self.fill(rows, self.heading)
+        if len(rows) == 1:
+            self.say("No other open discovery is like this one.")
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
+        count = len(self.rows.model)
+        self.retitle(self.heading, f"{len(self.rows.marks.keys)} of {count} marked" if count else "")
+
+    def action_decide(self, action: str) -> None:
+        marked = tuple(self.rows.marks.keys)
+        if marked:
+            self.dismiss(Verdict(action, marked))
+        else:
+            self.say("Nothing is marked: space takes a row in, * takes all.", bad=True)

@@ -1,1 +1,0 @@
-"""Judging discoveries: promote one, merge several, decide on those that are alike."""

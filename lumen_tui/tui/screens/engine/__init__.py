@@ -1,1 +1,0 @@
-"""The engine: its log, problems of the state folder, and what is asked about pausing and leaving."""

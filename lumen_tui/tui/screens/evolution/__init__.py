@@ -1,1 +1,0 @@
-"""What was learnt: observations, versions and rejections."""

@@ -1,1 +1,0 @@
-"""The packets of the main agent's loops, and the capsules that they woke with."""

@@ -1,1 +1,0 @@
-"""Relays: what is held back, and what went in."""

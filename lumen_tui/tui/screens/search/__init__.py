@@ -1,1 +1,0 @@
-"""Search over everything that the agent knows, did and said; the note for the archive."""

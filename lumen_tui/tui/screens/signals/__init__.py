@@ -1,1 +1,0 @@
-"""Signals: one in full, and the form that sends one."""
