@@ -46,7 +46,7 @@ async def test_the_cursor_goes_to_a_row_that_arrives_unless_it_was_moved_since_i
         asked_at = rows.moves
         await room.press(*pressed)
         before = rows.selected.id
-        rows.select_when_there("tsk-new", asked_at)
+        rows.awaited.expect("tsk-new", asked_at)
         first = busy_snapshot.tasks[0]
         arrived = msgspec.structs.replace(first, spec=msgspec.structs.replace(first.spec, id="tsk-new"))
         rows.set_rows((*busy_snapshot.tasks, arrived))

@@ -118,7 +118,7 @@ class EngineHandler(Handler):
 
     def _show_new(self, done: Done, moves: int) -> None:
         """Put the cursor on the new task as soon as it is in the picture, unless it was moved since enter."""
-        self._rows().select_when_there(done.target, moves)
+        self._rows().awaited.expect(done.target, moves)
 
     def _rows(self) -> LineList[TaskView]:
         return self.room.pane(WORKERS).query_one(LineList)

@@ -81,7 +81,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self._focused_at = 0.0
         self._painted: dict[int, Strip] = {}
         self.moves = 0  # how often a person moved the cursor
-        self._awaited = ("", 0)  # a row to go to once it is there, and the number of moves when it was asked for
+        self.awaited = AwaitedRow(self)
         self.sifter: Sifter[R] = Sifter(view, self._show)
 
     @property
@@ -117,16 +117,6 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.model.move(found)
         self._moved()
         return True
-
-    def select_when_there(self, key: str, moves: int) -> None:
-        """Put the cursor on a row now or when it arrives, unless a person moves it before. `moves`: as it was asked."""
-        self._awaited = (key, moves)
-        self._select_awaited()
-
-    def _select_awaited(self) -> None:
-        key, moves = self._awaited
-        if key and (self.moves != moves or self.select_key(key)):
-            self._awaited = ("", 0)
 
     def refresh_changed(self, first: int = 0, last: int = 1_000_000) -> None:
         """Repaint the cells that would look different now, and nothing else. Looks at lines first to last."""
@@ -208,7 +198,26 @@ class LineList(Pointed, Generic[R], can_focus=True):
     def _show(self, rows: Sequence[R], order: Sequence[int] | None) -> None:
         self.model.replace(rows, order, follow=self.has_focus or self.model.cursor > 0)
         self._moved()
-        self._select_awaited()
+        self.awaited.select()
+
+
+class AwaitedRow:
+    """A row that the cursor goes to when it arrives, unless a person moves the cursor before."""
+
+    def __init__(self, lines: LineList[Any]) -> None:
+        self._lines = lines
+        self._key = ""
+        self._moves = 0
+
+    def expect(self, key: str, moves: int) -> None:
+        """Select the row now or when it arrives; `moves` of the list as it was when the row was asked for."""
+        self._key, self._moves = key, moves
+        self.select()
+
+    def select(self) -> None:
+        """Select the row if it is there."""
+        if self._key and (self._lines.moves != self._moves or self._lines.select_key(self._key)):
+            self._key = ""
 
 
 def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:
