@@ -23,7 +23,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import edges, node_bulk, nodes
 from lumen_tui.store.memory.edges import Edge
-from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.work import work_units
 

@@ -30,7 +30,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.storage.watch import wait_for_changes
 from lumen_tui.store.audit import entries
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.tasks.task_records import tail_events
 
 if TYPE_CHECKING:

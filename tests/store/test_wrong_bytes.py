@@ -12,7 +12,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.store import Store
-from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.signals.signal_index import decode_signal
 
 NOW = 1_800_000_000.0

@@ -19,7 +19,7 @@ from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, encode
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.storage.line_access import split_lines
-from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.settings.config import load_config
 
 _MARK = b'"fact"'

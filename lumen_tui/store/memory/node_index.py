@@ -20,9 +20,16 @@ from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import OpenFile, SortedRows, split_lines
-from lumen_tui.store.memory.node_views import DecayList, DiscoveryList, NodeList, decode_node
-from lumen_tui.store.memory.open_discoveries import OpenDiscoveries
-from lumen_tui.store.memory.row_table import IdNumbers, Row, RowTable
+from lumen_tui.store.memory.node_rows import (
+    DecayList,
+    DiscoveryList,
+    IdNumbers,
+    NodeList,
+    OpenDiscoveries,
+    Row,
+    RowTable,
+    decode_node,
+)
 
 _MANY = 2000  # changed rows from which sorting all is cheaper than moving each
 _OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away

@@ -1,0 +1,328 @@
+"""The rows of the node index, in columns, and the lists made of them: each node is read from disk when it is shown.
+
+A node takes 26 bytes here, where an object for each would take ten times that.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from lumen_tui.model import decay
+from lumen_tui.model.attention import Untriaged
+from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
+from lumen_tui.model.decoding import UNDECODABLE, readable
+from lumen_tui.model.listings import NodeRow
+from lumen_tui.model.records import PRIORITIES, Node
+from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.model.text import safe, safe_all
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import OpenFile, SortedRows
+
+_SLOTS = 1024  # at the beginning; a power of two
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One node in the index. Times are in seconds since 1970; age counts from `touched`."""
+
+    offset: int
+    created: float
+    touched: float
+    status: int  # 0 open, 1 archived, 2 gone
+    discovery: bool
+    rank: int  # of the priority, 4 for none
+    pinned: bool
+    kept: int = 0  # 1 + the place in PROTECTIONS of what keeps it from decay; 0 where nothing does
+    snoozed_until: float = 0.0
+
+    @property
+    def protected(self) -> bool:
+        """Whether decay leaves it alone."""
+        return self.kept > 0
+
+
+class RowTable:
+    """A list of Row, stored in columns; only the snooze date, which few nodes have, is kept beside them."""
+
+    def __init__(self) -> None:
+        self._offset = array("Q")
+        self._bits = array("H")
+        self._created = array("d")
+        self._touched = array("d")
+        self._snoozed: dict[int, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._bits)
+
+    def __getitem__(self, number: int) -> Row:
+        bits = self._bits[number]
+        return Row(
+            offset=self._offset[number],
+            created=self._created[number],
+            touched=self._touched[number],
+            status=bits & 3,
+            discovery=bool(bits & 4),
+            rank=bits >> 3 & 7,
+            pinned=bool(bits & 64),
+            kept=bits >> 7 & 7,
+            snoozed_until=self._snoozed.get(number, 0.0),
+        )
+
+    def __setitem__(self, number: int, row: Row) -> None:
+        self._offset[number] = row.offset
+        self._bits[number] = _bits(row)
+        self._created[number] = row.created
+        self._touched[number] = row.touched
+        self._set_snooze(number, row)
+
+    def append(self, row: Row) -> None:
+        self._set_snooze(len(self), row)
+        self._offset.append(row.offset)
+        self._bits.append(_bits(row))
+        self._created.append(row.created)
+        self._touched.append(row.touched)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self[number] for number in range(len(self)))
+
+    def offset(self, number: int) -> int:
+        """Return the offset of a row's newest line in the journal."""
+        return self._offset[number]
+
+    def created(self, number: int) -> float:
+        """Return when a node was created."""
+        return self._created[number]
+
+    def touched(self, number: int) -> float:
+        """Return when a node was last touched."""
+        return self._touched[number]
+
+    def rank(self, number: int) -> int:
+        """Return the rank of a node's priority."""
+        return self._bits[number] >> 3 & 7
+
+    def select(self, status: int, **fields: int) -> list[int]:
+        """Return the numbers of the rows with a status and these values of `discovery`, `pinned` and `kept`."""
+        mask = 3
+        pattern = status
+        for name, value in fields.items():
+            shift, largest = _PLACES[name]
+            mask |= largest << shift
+            pattern |= value << shift
+        return [number for number, bits in enumerate(self._bits) if bits & mask == pattern]
+
+    def protected(self, status: int) -> list[int]:
+        """Return the numbers of the rows with a status that are protected from decay, in order."""
+        return [number for number, bits in enumerate(self._bits) if bits & 3 == status and bits >> 7]
+
+    def snoozed(self) -> list[int]:
+        """Return the numbers of the rows that were snoozed, until whenever."""
+        return list(self._snoozed)
+
+    def _set_snooze(self, number: int, row: Row) -> None:
+        self._snoozed.pop(number, None)
+        if row.snoozed_until:
+            self._snoozed[number] = row.snoozed_until
+
+
+_PLACES = {"discovery": (2, 1), "pinned": (6, 1), "kept": (7, 7)}  # in the bits: from where, how much
+
+
+def _bits(row: Row) -> int:
+    return row.status | row.discovery << 2 | row.rank << 3 | row.pinned << 6 | row.kept << 7
+
+
+class IdNumbers:
+    """Maps an id to its row number, by the id's hash: about 20 bytes an id, where a dict takes a hundred.
+
+    A table of slots, at most half of them taken; an id is in the slot of its hash or in the next free one.
+    Rows are numbered in the order in which their ids came.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+        self._slots = array("I", bytes(4 * _SLOTS))  # 1 + the row, 0 for none
+
+    def get(self, identifier: str) -> int | None:
+        """Return the row number of an id; None where there is none."""
+        number = self._slots[self._slot(hash(identifier))]
+        return number - 1 if number else None
+
+    def give(self, identifier: str) -> int:
+        """Return the row number of an id; a new id gets the next."""
+        name = hash(identifier)
+        slot = self._slot(name)
+        if self._slots[slot]:
+            return self._slots[slot] - 1
+        self._hashes.append(name)
+        self._slots[slot] = len(self._hashes)
+        if 2 * len(self._hashes) > len(self._slots):
+            self._grow()
+        return len(self._hashes) - 1
+
+    def _slot(self, name: int) -> int:
+        """Return the slot in which the id with this hash is or would be."""
+        slots = self._slots
+        hashes = self._hashes
+        last = len(slots) - 1
+        slot = name & last
+        while (number := slots[slot]) and hashes[number - 1] != name:
+            slot = (slot + 1) & last
+        return slot
+
+    def _grow(self) -> None:
+        self._slots = array("I", bytes(4 * 4 * len(self._slots)))
+        for number, name in enumerate(self._hashes, start=1):
+            self._slots[self._slot(name)] = number
+
+
+_RANK = 1e11  # seconds: a discovery's priority outweighs every date
+
+
+class OpenDiscoveries:
+    """Row numbers of the table, in the order of triage."""
+
+    def __init__(self) -> None:
+        self._order = SortedRows()
+        self._snoozed: dict[int, Row] = {}  # those that were snoozed, until whenever
+
+    def add(self, number: int, row: Row) -> None:
+        self._order.add(_place(row.rank, row.created), number)
+        if row.snoozed_until:
+            self._snoozed[number] = row
+
+    def remove(self, number: int, row: Row) -> None:
+        self._order.remove(_place(row.rank, row.created), number)
+        self._snoozed.pop(number, None)
+
+    def fill(self, rows: RowTable, numbers: list[int]) -> None:
+        """Replace everything at once; `numbers` is sorted in place."""
+        self._order.fill(numbers, lambda number: _place(rows.rank(number), rows.created(number)))
+        known = set(numbers)
+        self._snoozed = {number: rows[number] for number in rows.snoozed() if number in known}
+
+    def listed(self, now: float) -> Sequence[int]:
+        """Return those that are not snoozed, the most urgent first."""
+        hidden = self._snoozed_at(now)
+        rows = self._order.rows
+        return [number for number in rows if number not in hidden] if hidden else rows[:]
+
+    def counts(self, now: float) -> dict[str, int]:
+        """Count those that are not snoozed, by priority (`-` for none)."""
+        hidden = [row.rank for row in self._snoozed_at(now).values()]
+        counts = {}
+        for rank, name in enumerate((*PRIORITIES, "-")):
+            known = self._order.below(_place(rank + 1, 0)) - self._order.below(_place(rank, 0)) - hidden.count(rank)
+            if known:
+                counts[name] = known
+        return counts
+
+    def untriaged(self, before: float, now: float) -> Untriaged:
+        """Return the number and the oldest of those created before a moment and not snoozed."""
+        hidden = self._snoozed_at(now)
+        count = 0
+        oldest = []
+        for rank in range(len(PRIORITIES) + 1):
+            first = self._order.below(_place(rank, 0))
+            end = self._order.below(_place(rank, before))
+            places: Sequence[int] = range(first, end)
+            if hidden:
+                places = [place for place in places if self._order.rows[place] not in hidden]
+            count += len(places)
+            oldest += [self._order.keys[place] - _place(rank, 0) for place in places[:1]]
+        return Untriaged(count, min(oldest, default=0.0))
+
+    def _snoozed_at(self, now: float) -> dict[int, Row]:
+        return {number: row for number, row in self._snoozed.items() if row.snoozed_until > now}
+
+
+def _place(rank: int, created: float) -> float:
+    return rank * _RANK + created
+
+
+R = TypeVar("R")
+_node = msgspec.json.Decoder(Node)
+
+
+def decode_node(line: bytes) -> Node:
+    """Return a node with every text made safe. A field of a wrong type has its default, an id is empty."""
+    try:
+        node = _node.decode(line)
+    except UNDECODABLE:
+        node = readable(line, Node, id="", type="note", content="", created_at="")
+    return Node(
+        id=safe(node.id),
+        type=safe(node.type),
+        content=safe(node.content),
+        created_at=safe(node.created_at),
+        lifecycle=safe(node.lifecycle),
+        updated_at=safe(node.updated_at),
+        wu_id=safe(node.wu_id),
+        session_id=safe(node.session_id),
+        tags=tuple(safe(tag) for tag in node.tags),
+        metadata=safe_all(node.metadata),
+        created_by=safe(node.created_by),
+    )
+
+
+class _IndexedRows(LazyRows[R]):
+    """Some rows of the node index, in a given order."""
+
+    def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
+        self._file = file
+        self._rows = rows
+        self._order = order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def at(self, place: int) -> R:
+        row = self._rows[self._order[place]]
+        return self.row_of(row, decode_node(self._file.line(row.offset)))
+
+    def row_of(self, row: Row, node: Node) -> R:
+        """Return what is shown of a node."""
+        raise NotImplementedError
+
+
+class DiscoveryList(_IndexedRows[DiscoveryRow]):
+    """Open discoveries of one moment, by priority, then oldest first."""
+
+    def row_of(self, row: Row, node: Node) -> DiscoveryRow:
+        return DiscoveryRow(node=node, created=row.created)
+
+
+class DecayList(_IndexedRows[DecayForecast]):
+    """Active, unprotected nodes of one moment, the next to be archived first."""
+
+    def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
+        super().__init__(file, rows, order)
+        self._rule = rule
+        self._now = now
+
+    def row_of(self, row: Row, node: Node) -> DecayForecast:
+        return DecayForecast(
+            node_id=node.id,
+            title=node.title,
+            score=decay.score(self._now - row.touched, self._rule),
+            fades_at=decay.fades_at(row.touched, self._rule),
+            touched=row.touched,
+        )
+
+
+class NodeList(_IndexedRows[NodeRow]):
+    """Nodes that do not decay, each with the reason."""
+
+    def row_of(self, row: Row, node: Node) -> NodeRow:
+        protection = row.kept and not row.status  # a status other than 0 is not active
+        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if protection else archive_reason(node))
+
+
+def archive_reason(node: Node) -> str:
+    """Return why a node was archived, as its record says; empty where it does not."""
+    score = node.metadata.get("decay")
+    reason = node.metadata.get("archive_reason") or (score.get("reason") if isinstance(score, dict) else "")
+    return reason if isinstance(reason, str) else ""
