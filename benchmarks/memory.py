@@ -20,7 +20,7 @@ from lumen_tui.queries.lineage.provenance import NodeLinks
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.memory.age_index import AgeIndex
+from lumen_tui.store.memory.node_index import AgeIndex
 
 NODES = 100_000
 _fork = multiprocessing.get_context("fork")

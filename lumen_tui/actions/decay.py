@@ -20,7 +20,7 @@ from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import node_bulk
-from lumen_tui.store.memory.age_index import AgeIndex
+from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.settings.config import load_config
 

@@ -21,7 +21,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.model import times
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.age_index import AgeIndex
+from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals import inbox
 
 NOW = 1_800_000_000.0

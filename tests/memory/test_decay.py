@@ -14,7 +14,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import decay, forecast, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.forecast import Aging
-from lumen_tui.store.memory.age_index import AgeIndex
+from lumen_tui.store.memory.node_index import AgeIndex
 
 DAY = 86400.0
 LIFE = 30 * math.log2(10) * DAY  # 99.66 days

@@ -15,7 +15,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
-from lumen_tui.store.memory.age_index import AgeIndex
+from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals.retention import CleanupCounts
 
 if TYPE_CHECKING:
