@@ -19,8 +19,8 @@ from lumen_tui.model.retention import Retention, is_pending_decision
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import AgeIndex
-from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Ambiguous, Raw
 from lumen_tui.store.signals import cleanups, compaction, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder

@@ -18,7 +18,7 @@ from lumen_tui.model.records import Action, Change, Touch
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 
 DOCUMENTS = (

@@ -17,8 +17,8 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.edges import Edge
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import AgeIndex
-from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Raw, get_field
 
 BACK_TO_OPEN: Fields = {

@@ -14,7 +14,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.work import work_units
 

@@ -7,7 +7,7 @@ import random
 import time
 from collections import Counter
 
-from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.signals import receipts
 
 UPKEEP = ("sweep", "decay", "cleanup", "summarize")

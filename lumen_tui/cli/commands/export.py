@@ -11,7 +11,7 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model.records import LIFECYCLES, NODE_TYPES
 from lumen_tui.model.summary import meta
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.node_rows import decode_node
-from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:

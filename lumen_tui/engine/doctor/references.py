@@ -19,7 +19,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.audit.journal import JournalEntry
-from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 
 _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode

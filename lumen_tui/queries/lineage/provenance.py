@@ -15,7 +15,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import edges, nodes
-from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work import work_units

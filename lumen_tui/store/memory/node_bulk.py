@@ -1,4 +1,4 @@
-"""Changes of many nodes at once, prepared without the lock: the journal is locked for the append alone.
+"""All nodes read in one pass, and changes of many at once, prepared without the lock.
 
 Finding, changing and encoding 45,000 nodes takes seconds, in which nobody else could append. So all of it is done on
 the journal as of one moment. Under the lock only what was appended since is read: where it concerns none of these
@@ -8,13 +8,17 @@ nodes, the prepared lines are appended; otherwise everything is done again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE, decoded
 from lumen_tui.storage import directories, files
-from lumen_tui.storage.journal import encode
+from lumen_tui.storage.journal import encode, whole_lines
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
     from lumen_tui.store.memory.nodes import Edit
@@ -84,3 +88,35 @@ def _append(layout: Layout, prepared: _Prepared, identifiers: set[str], holds: C
             return False
         nodes.append_both(layout, fd, prepared.lines, prepared.actions, durable=False)
         return True
+
+
+def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
+    """Yield the newest record of each node, oldest node first; only where its line contains `mention`."""
+    newest: dict[str, bytes] = {}
+    for identifier, line in _identified_lines(layout):
+        newest[identifier] = line
+    mention_bytes = mention.encode()
+    for line in newest.values():
+        if mention_bytes in line:
+            yield decoded(line)
+
+
+_record = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def _identified_lines(layout: Layout) -> Iterator[tuple[str, bytes]]:
+    """Yield (id, line) of each record; a line that cannot be decoded hides no earlier line of its node."""
+    try:
+        fd = files.open_plain(layout.memory)
+    except FileNotFoundError:
+        return
+    try:
+        for line in whole_lines(fd):
+            try:
+                identifier = _record(line).get("id")
+            except UNDECODABLE:
+                continue
+            if isinstance(identifier, str):
+                yield identifier, line
+    finally:
+        os.close(fd)
