@@ -22,7 +22,7 @@ from lumen_tui.storage import backwards, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import whole_blocks
 from lumen_tui.store.approvals import approvals
-from lumen_tui.store.memory.capsules import packet_in
+from lumen_tui.store.memory.loop_records import packet_in
 from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.signals.signal_index import decode_signal
 from lumen_tui.store.tasks.task_records import decode_safe

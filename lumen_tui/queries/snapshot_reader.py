@@ -29,8 +29,8 @@ from lumen_tui.store.approvals.expired import ExpiredIndex
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.ledger.ledger import LedgerReader
 from lumen_tui.store.memory.archive import ArchiveDamage
-from lumen_tui.store.memory.capsules import recent_packets
 from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.loop_records import recent_packets
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.relays import RelayIndex
 from lumen_tui.store.sessions.hook_events import ProgressMonitor

@@ -14,7 +14,7 @@ from lumen_tui.model.capsule import CUTS, LEAST, TITLES, Claims, Part, assemble,
 from lumen_tui.model.config import CapsuleConfig, Config
 from lumen_tui.model.loop import LeftOut
 from lumen_tui.storage import files
-from lumen_tui.store.memory import capsules
+from lumen_tui.store.memory import loop_records
 
 NOW = 1_790_000_000.0
 CONFIG = Config()
@@ -132,13 +132,13 @@ def test_a_capsule_goes_only_after_its_successor_is_durable(home, monkeypatch):
         patch.setattr(files, "replace", lambda *_: (_ for _ in ()).throw(files.NotWritten("the disk is full")))
         with pytest.raises(files.NotWritten):
             wake.wake(3, config, NOW)
-    assert capsules.listed(home.layout) == [1, 2]
+    assert loop_records.kept_loops(home.layout) == [1, 2]
     wake.wake(3, config, NOW)
-    assert capsules.listed(home.layout) == [2, 3]
-    kept = capsules.read(home.layout, 3)
+    assert loop_records.kept_loops(home.layout) == [2, 3]
+    kept = loop_records.read_capsule(home.layout, 3)
     assert kept is not None and kept.loop == 3 and render(kept).startswith("# Capsule for loop 3")
-    capsules.path(home.layout, 2).write_text("{")
-    assert capsules.read(home.layout, 2) is None and capsules.read(home.layout, 99) is None
+    loop_records.capsule_path(home.layout, 2).write_text("{")
+    assert loop_records.read_capsule(home.layout, 2) is None and loop_records.read_capsule(home.layout, 99) is None
 
 
 def test_damaged_packets_are_passed_over_and_only_the_end_is_read(home, monkeypatch):
@@ -154,7 +154,7 @@ def test_damaged_packets_are_passed_over_and_only_the_end_is_read(home, monkeypa
         return data
 
     monkeypatch.setattr(os, "pread", counted)
-    found = capsules.recent_packets(home.layout, 12)
+    found = loop_records.recent_packets(home.layout, 12)
     assert [one.loop for one in found] == list(range(2989, 3001))
     assert read < 200_000 < home.layout.packets.stat().st_size
 

@@ -60,12 +60,12 @@ def _next(session: Session, budget: int) -> Capsule:
 
 def _stored(session: Session, name: str) -> Capsule:
     from lumen_tui.engine.loops.capsules import loop_named
-    from lumen_tui.store.memory import capsules
+    from lumen_tui.store.memory import loop_records
 
     loop = loop_named(name)
-    capsule = capsules.read(session.layout, loop)
+    capsule = loop_records.read_capsule(session.layout, loop)
     if capsule is None:
-        loops = capsules.listed(session.layout)
+        loops = loop_records.kept_loops(session.layout)
         hint = f": there are those of loops {loops[0]} to {loops[-1]}" if loops else ": none was written yet"
         raise ActionError(f"no capsule of loop {one_line(name, 40)} is kept{hint}", missing=True)
     return capsule

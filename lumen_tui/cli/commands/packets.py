@@ -28,7 +28,7 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_packets(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.memory.capsules import recent_packets
+    from lumen_tui.store.memory.loop_records import recent_packets
 
     if args.loop:
         return _show_loop(session, args)
@@ -67,7 +67,7 @@ def _row(packet: Packet, now: float) -> tuple[str, ...]:
 
 def _show_loop(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.loops.capsules import loop_named
-    from lumen_tui.store.memory.packet_rows import PacketIndex
+    from lumen_tui.store.memory.loop_records import PacketIndex
 
     index = PacketIndex(session.layout)
     index.refresh()

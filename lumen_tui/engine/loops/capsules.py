@@ -24,7 +24,7 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.approvals import approvals
-from lumen_tui.store.memory import capsules
+from lumen_tui.store.memory import loop_records
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.work import sessions, work_units
 
@@ -49,7 +49,7 @@ class Capsules:
         """Build the capsule with which loop `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""
         for slice_ in (self._units, self._learnt):
             slice_.refresh()
-        packets = _or_empty(lambda: capsules.recent_packets(self._layout, config.capsule.loops))
+        packets = _or_empty(lambda: loop_records.recent_packets(self._layout, config.capsule.loops))
         parts = [
             Part("left_out", tuple(_left_out(packets))),
             Part("asked", tuple(self._asked(now))),
@@ -85,7 +85,7 @@ class Capsules:
     def wake(self, loop: int, config: Config, now: float) -> Capsule:
         """Build the capsule of a loop that begins and keep it; the one before goes only once this one is durable."""
         built = self.build(loop, config, now)
-        capsules.write(self._layout, built, config.capsule.keep)
+        loop_records.write_capsule(self._layout, built, config.capsule.keep)
         return built
 
     def _threads(self, packets: Sequence[Packet], now: float) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _drifted(state: FactState, now: float) -> bool:
 
 def next_loop(layout: Layout) -> int:
     """Return the number of the next loop, from the newest packet."""
-    return max((packet.loop for packet in capsules.recent_packets(layout, 1)), default=0) + 1
+    return max((packet.loop for packet in loop_records.recent_packets(layout, 1)), default=0) + 1
 
 
 def loop_named(name: str) -> int:

@@ -18,8 +18,8 @@ from lumen_tui.model.humanize import humanize
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.memory import capsules
-from lumen_tui.store.memory.packet_rows import PacketIndex, PacketRows
+from lumen_tui.store.memory import loop_records
+from lumen_tui.store.memory.loop_records import PacketIndex, PacketRows
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import looked
@@ -142,7 +142,7 @@ def oriented(newest: Sequence[Packet], look: Appearance) -> str:
 
 async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) -> None:
     """Open what a loop woke with."""
-    found = await looked(screen, capsules.read, layout, loop)
+    found = await looked(screen, loop_records.read_capsule, layout, loop)
     if found is None:
         text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
         screen.note(text)
