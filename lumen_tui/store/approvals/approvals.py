@@ -1,10 +1,12 @@
 """Approvals as files: `<id>.json` asks, `<id>.decision.json` answers once, `<id>.acted.json` says it was taken.
 
-Every write happens under one lock, so exactly one answer wins, and an answer is either taken back or acted on.
+Every write happens under one lock, so exactly one answer wins, and an answer is either taken back or acted on. Which
+ones expired unanswered is read from the engine's events.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,12 +14,16 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision
+from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision, Overdue
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.storage import directories, files, locks
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import backwards, directories, files, locks
+from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines
 from lumen_tui.store.tasks.task_records import decode_safe
 
 _LOCK = "approvals"
@@ -274,3 +280,58 @@ class ApprovalIndex:
             return ()
         live = {view.id for view in tasks if not view.finished}
         return tuple(request for request in self._open if now < request.expires and request.task_id in live)
+
+
+_MARK = b'"approval_expired"'
+_EARLIER = 8 * 1024 * 1024  # bytes of the events before the present file
+_MOST = 100  # the newest ones
+_event = msgspec.json.Decoder(EngineEvent).decode
+
+
+class ExpiredIndex:
+    """Follows the events. Those that a rotation removes meanwhile are kept."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._follower = Follower(layout.events)
+        self._found: dict[str, Overdue] = {}
+        self._begun = False
+        self.revision = 0
+
+    @property
+    def found(self) -> tuple[Overdue, ...]:
+        """The expired approvals, the oldest first."""
+        return tuple(self._found.values())
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._follower.close()
+
+    def refresh(self) -> None:
+        """Read what is new."""
+        if not self._begun:
+            self._begun = True
+            with contextlib.suppress(files.Refused):  # misplaced.py names it
+                self._take(backwards.read_tail(self._layout.earlier_events, _EARLIER))
+        for _, data in self._follower.pieces():
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if _MARK not in data:
+            return
+        self.revision += 1
+        for _, line in split_lines(data, 0):
+            if _MARK in line and (overdue := _overdue(line)):
+                self._found[overdue.id] = overdue
+        self._found = dict(list(self._found.items())[-_MOST:])
+
+
+def _overdue(line: bytes) -> Overdue | None:
+    try:
+        event = _event(line)
+    except UNDECODABLE:
+        return None
+    name = event.data.get("approval")
+    if event.kind != "approval_expired" or not isinstance(name, str):
+        return None
+    return Overdue(one_line(name, 64), one_line(event.text), times.epoch(event.at))
