@@ -28,7 +28,7 @@ from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.store import Store
 from lumen_tui.storage.watch import wait_for_changes
-from lumen_tui.store.audit import entries
+from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.tasks.task_records import tail_events
@@ -197,7 +197,7 @@ class RemotePort:
         return self._titles, rows, revision
 
     def audit_entries(self, limit: int) -> list[AuditEntry]:
-        return entries.recent(self._store.layout, limit)
+        return journal.recent(self._store.layout, limit)
 
     def undoable(self) -> str:
         from lumen_tui.actions.undo import newest_possible
@@ -205,7 +205,7 @@ class RemotePort:
         return newest_possible(self._store, by=self.operator, client=self.client, now=self._clock.now())
 
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
-        return entries.recent_reasons(self._store.layout, verb, _REASONS)
+        return journal.recent_reasons(self._store.layout, verb, _REASONS)
 
     def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[DecayForecast]]:
         with self._turn:

@@ -14,7 +14,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.engine.evolution.learning import Learning
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.evolution import Status
-from lumen_tui.store.audit import entries, journal
+from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions
 
 
@@ -83,7 +83,7 @@ def test_what_the_engine_learnt_is_nobodys_newest_and_is_undone_by_its_id(mind):
     asyncio.run(one_pass())
     (entry,) = entries_of(mind, acting.LEARNING)
     assert {action.client for action in entry.actions} == {acting.ENGINE}
-    seen = [deed for deed in entries.recent(mind.layout, 50) if deed.verb == "evolve"]
+    seen = [deed for deed in journal.recent(mind.layout, 50) if deed.verb == "evolve"]
     assert seen
     room = RemotePort(mind.store.root, "ana")
     learnt = [one.id for one in mind.known if one.status in (Status.ACCEPTED, Status.PROPOSED)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.store.audit import entries
+from lumen_tui.store.audit import journal
 
 
 def told(desk) -> list[tuple[str, str, str, int]]:
-    return [(deed.verb, deed.by, deed.summary, deed.changes) for deed in entries.recent(desk.layout, 100)]
+    return [(deed.verb, deed.by, deed.summary, deed.changes) for deed in journal.recent(desk.layout, 100)]
 
 
 def begin(desk) -> None:
