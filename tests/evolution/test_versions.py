@@ -14,7 +14,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Status, Trust
 from lumen_tui.queries import evolution_page
-from lumen_tui.store.evolution import constitution, version_diff, versions
+from lumen_tui.store.evolution import constitution, versions
 
 SAID = (
     "Always answer in German.",
@@ -93,12 +93,12 @@ def test_a_damaged_version_is_refused(kept: Mind) -> None:
 
 
 def test_the_difference_of_two_versions(kept: Mind) -> None:
-    text = version_diff.between(kept.layout, 1, 2)
+    text = versions.diff_between(kept.layout, 1, 2)
     assert "+- Never use tabs in Python." in text
     assert "German" not in text
-    assert version_diff.between(kept.layout, 4) == ""
+    assert versions.diff_between(kept.layout, 4) == ""
     with pytest.raises(LookupError):
-        version_diff.between(kept.layout, 9)
+        versions.diff_between(kept.layout, 9)
 
 
 def test_a_hand_edit_stays_through_learning(kept: Mind, tmp_path: Path) -> None:

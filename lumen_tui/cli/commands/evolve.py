@@ -418,12 +418,12 @@ def _versions(session: Session, args: Namespace) -> int:
 
 
 def _version_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution import version_diff
+    from lumen_tui.store.evolution import versions
 
     if len(args.diff) > 2:
         raise ActionError("--diff takes one or two versions")
     try:
-        text = version_diff.between(session.layout, *args.diff)
+        text = versions.diff_between(session.layout, *args.diff)
     except LookupError as error:
         raise ActionError(
             f"there is no version {error.args[0]}: `evolve --versions` lists them", missing=True

@@ -21,7 +21,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.queries.evolution_page import EvolutionPage, read_page
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.evolution import version_diff
+from lumen_tui.store.evolution import versions
 from lumen_tui.store.evolution.evolved import Rejection
 from lumen_tui.store.evolution.versions import Version
 from lumen_tui.tui import words
@@ -284,7 +284,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         """What a version changed against the one before it."""
         number = row.version.version if row.version else 0
         try:
-            text = await looked(self, version_diff.between, self._layout, number - 1, number)
+            text = await looked(self, versions.diff_between, self._layout, number - 1, number)
         except (LookupError, OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:
