@@ -12,7 +12,7 @@ from lumen_tui.model.text import is_safe
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.evolution import constitution, evolved
+from lumen_tui.store.evolution import evolved
 
 KIND = "constitution"  # of a change
 FILE_KIND = "constitution file"
@@ -25,7 +25,7 @@ def approve(store: Store, *, by: str, now: float) -> Done:
     """Approve evolved/constitution.md as it is now; the shipped constitution where there is no file."""
     layout = store.layout
     text = evolved.read_text(layout.constitution)
-    _check(text, constitution.approved_text(layout))
+    _check(text, evolved.approved_constitution(layout))
     at = times.iso(now)
     approval = Change(KIND, KIND, _side(store), {"text": text or DEFAULT, "by": by, "at": at})
     file = [Change(FILE_KIND, "evolved/constitution.md", None, _SHIPPED)] if text is None else []
@@ -34,7 +34,7 @@ def approve(store: Store, *, by: str, now: float) -> Done:
     with journal.carrying_out(layout, action):
         if text is None:
             files.replace(layout.constitution, DEFAULT.encode())
-        constitution.approve(layout, text or DEFAULT, by=by, at=at)
+        evolved.approve_constitution(layout, text or DEFAULT, by=by, at=at)
     return Done(summary=summary, target=KIND, action_id=action.id)
 
 
@@ -48,7 +48,7 @@ def _check(text: str | None, before: str | None) -> None:
 
 
 def _side(store: Store) -> Side | None:
-    approval = constitution.approval(store.layout)
+    approval = evolved.read_approval(store.layout)
     return {"text": approval.text, "by": approval.by, "at": approval.at} if approval else None
 
 
@@ -80,4 +80,4 @@ def put_approved(store: Store, change: Change) -> None:
         directories.remove(store.layout.constitution)
     elif change.key == _SHIPPED_KEY and text is not None and not store.layout.constitution.exists():
         files.replace(store.layout.constitution, DEFAULT.encode())
-    constitution.approve(store.layout, text, by=side.get("by", "undo"), at=side.get("at", ""))
+    evolved.approve_constitution(store.layout, text, by=side.get("by", "undo"), at=side.get("at", ""))

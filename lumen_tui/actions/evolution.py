@@ -22,7 +22,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions, writing
-from lumen_tui.store.evolution.constitution import read_state
+from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.policy.redaction import redactor
 
@@ -284,4 +284,4 @@ def put_files(store: Store, change: Change) -> None:
 
 def gate_rules(layout: Layout) -> Rules:
     """Return the rules of the learning gate: the approved constitution's, and patterns of this process's secrets."""
-    return Rules(constitution.never_learn(read_state(layout).approved), redactor(os.environ))
+    return Rules(constitution.never_learn(read_constitution(layout).approved), redactor(os.environ))

@@ -11,8 +11,7 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved, versions
-from lumen_tui.store.evolution.constitution import read_state
-from lumen_tui.store.evolution.evolved import Rejection
+from lumen_tui.store.evolution.evolved import Rejection, read_constitution
 from lumen_tui.store.evolution.versions import Version
 
 _MOST = 2000  # observations that are shown, and rejections
@@ -39,7 +38,7 @@ def read_page(layout: Layout) -> EvolutionPage:
         )
         for item in reversed(versions.listed(layout))
     ]
-    standing = read_state(layout)
+    standing = read_constitution(layout)
     shown = ConstitutionState(
         safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at
     )
@@ -60,7 +59,7 @@ def summary(layout: Layout) -> EvolutionView:
         proposed = evolved.waiting(evolved.observations(layout))
     except (files.StoreError, OSError):
         proposed = []
-    constitution = read_state(layout)
+    constitution = read_constitution(layout)
     changed = [line[:1] for line in constitution.diff.splitlines() if not line.startswith(("+++", "---"))]
     newest = one_line(proposed[-1].text, 200) if proposed else ""
     since = times.epoch(proposed[0].at) if proposed else 0.0

@@ -14,7 +14,7 @@ from lumen_tui.model.claudemd import BEGIN, END, assemble, placed
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Source, Status, Trust
 from lumen_tui.model.times import iso
 from lumen_tui.storage.files import StoreError
-from lumen_tui.store.evolution import claude_md, evolved
+from lumen_tui.store.evolution import evolved, writing
 
 OURS = f"{BEGIN}\nnew\n{END}\n"
 
@@ -98,7 +98,7 @@ def test_the_surest_and_newest_stay_in_the_file_itself(mind: Mind) -> None:
     path = evolved.path_of(mind.layout, "persona.md")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(evolvedfiles.render("persona.md", "", made))
-    text = claude_md.assembled(mind.layout, msgspec.structs.replace(mind.config, claude_md_kb=4), mind.now)
+    text = writing.claude_md_section(mind.layout, msgspec.structs.replace(mind.config, claude_md_kb=4), mind.now)
     kept = [int(found) for found in re.findall(r"Rule (\d+) ", text.text)]
     unsure = [number for number in kept if number % 2]
     assert [number for number in kept if not number % 2] == list(range(2, 41, 2))
@@ -124,7 +124,7 @@ def test_a_place_where_nothing_can_be_written_says_what_to_do(mind: Mind, tmp_pa
     wrong = {str(tmp_path / "no" / "C.md"): "make it", str(tmp_path / "link.md"): "real.md", "C.md": "absolute path"}
     for place, told in wrong.items():
         with pytest.raises(StoreError, match=told):
-            claude_md.write(mind.layout, msgspec.structs.replace(mind.config, claude_md=place), mind.now)
+            writing.write_claude_md(mind.layout, msgspec.structs.replace(mind.config, claude_md=place), mind.now)
     assert (tmp_path / "real.md").read_text() == "mine"
 
 

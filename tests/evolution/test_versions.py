@@ -14,7 +14,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Status, Trust
 from lumen_tui.queries import evolution_page
-from lumen_tui.store.evolution import constitution, versions
+from lumen_tui.store.evolution import evolved, versions
 
 SAID = (
     "Always answer in German.",
@@ -187,7 +187,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     session.person("Always answer in German.")
     with pytest.raises(ActionError, match="changed since it was approved"):
         mind.learn(session.path)
-    assert "+- Tell a story" in constitution.read_state(mind.layout).diff
+    assert "+- Tell a story" in evolved.read_constitution(mind.layout).diff
     view = evolution_page.summary(mind.layout)
     assert (view.constitution, view.diff) == (
         "evolved/constitution.md was changed since it was approved",
@@ -197,7 +197,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     mind.learn(session.path)
     assert "Tell a story" in mind.claude_md
     mind.do("undo")
-    assert constitution.read_state(mind.layout).why
+    assert evolved.read_constitution(mind.layout).why
 
 
 @pytest.mark.parametrize("change", ["gone", "empty", "link", "record", "unreadable"])
@@ -215,13 +215,13 @@ def test_every_way_to_change_the_constitution_is_seen(mind: Mind, tmp_path: Path
         record.write_bytes(record.read_bytes().replace(b"Tell the truth", b"Tell a story"))
     if change == "unreadable":
         record.write_bytes(b"{")
-    assert constitution.read_state(mind.layout).why
+    assert evolved.read_constitution(mind.layout).why
 
 
 def test_without_an_approval_the_shipped_constitution_holds(mind: Mind) -> None:
-    assert constitution.read_state(mind.layout).why == ""
+    assert evolved.read_constitution(mind.layout).why == ""
     mind.layout.constitution.write_text("# Mine\n", encoding="utf-8")
-    assert "never approved" in constitution.read_state(mind.layout).why
+    assert "never approved" in evolved.read_constitution(mind.layout).why
 
 
 def test_a_persons_own_claude_md_keeps_its_words_and_its_mode(mind: Mind, session: SessionFile, tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution.constitution import read_state
+    from lumen_tui.store.evolution.evolved import read_constitution
 
-    constitution = read_state(session.layout)
+    constitution = read_constitution(session.layout)
     if args.json:
         document(
             {"text": constitution.approved, "by": constitution.by, "at": constitution.at, "problem": constitution.why}
@@ -46,9 +46,9 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def run_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution.constitution import read_state
+    from lumen_tui.store.evolution.evolved import read_constitution
 
-    constitution = read_state(session.layout)
+    constitution = read_constitution(session.layout)
     if args.json:
         document({"diff": constitution.diff, "problem": constitution.why})
     elif constitution.diff:

@@ -233,15 +233,15 @@ def _report_refusals(done: EvolutionOutcome) -> None:
 
 
 def run_claude_md(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution import claude_md
+    from lumen_tui.store.evolution import writing
 
     config = _config(session)
     if args.print:
-        assembled = claude_md.assembled(session.layout, config, session.now)
+        assembled = writing.claude_md_section(session.layout, config, session.now)
         changed = False
     else:
-        assembled, changed = claude_md.write(session.layout, config, session.now)
-    place = claude_md.place_of(session.layout, config)
+        assembled, changed = writing.write_claude_md(session.layout, config, session.now)
+    place = writing.claude_md_path(session.layout, config)
     if args.json:
         document(
             {

@@ -17,8 +17,8 @@ from lumen_tui.model.sessionlog import Report
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.evolution import claude_md, evolved, writing
-from lumen_tui.store.evolution.constitution import read_state
+from lumen_tui.store.evolution import evolved, writing
+from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.evolution.writing import Written
 from lumen_tui.store.settings.config import load_config
 
@@ -53,7 +53,7 @@ _COUNTS = (
 
 def check_constitution(layout: Layout) -> None:
     """Raise ActionError if nothing may be learnt."""
-    if fault := read_state(layout).why:
+    if fault := read_constitution(layout).why:
         raise ActionError(
             f"{fault}: nothing is learnt until `lumen-tui constitution approve` (see `constitution diff`)"
         )
@@ -97,7 +97,7 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
     )
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         if evolved.observations(store.layout):
-            claude_md.write(store.layout, config.evolution, now)
+            writing.write_claude_md(store.layout, config.evolution, now)
     return linked
 
 

@@ -17,7 +17,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped, stamp
 from lumen_tui.storage.store import Store
-from lumen_tui.store.evolution.constitution import read_state
+from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.sessions.transcript_lines import own_sessions
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.kill_file import is_thrown
@@ -61,7 +61,7 @@ class Learning:
         self._reported_fault = ""  # the fault of the constitution that was reported
         self._reported_models: dict[str, str] = {}  # the last word about each
         paths = [layout.constitution, layout.approved_constitution]
-        self._standing = Stamped(lambda: paths, lambda: read_state(layout))
+        self._standing = Stamped(lambda: paths, lambda: read_constitution(layout))
 
     def note_ended(self, ended: object) -> None:
         """Note that sessions ended: there may be something new in their files."""

@@ -22,7 +22,7 @@ from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.evolution.constitution import read_state
+from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.settings.config import load_config
 
 MODEL = "model"  # [evolution] judge
@@ -85,7 +85,7 @@ class ModelJudge:
             if self._over():
                 return None
             self._ask(passed[begin : begin + MOST_CASES], config, against)
-            if self._over() or read_state(self._store.layout).why:
+            if self._over() or read_constitution(self._store.layout).why:
                 return None
         return Opinion(against, self.done.brain)
 
@@ -122,7 +122,7 @@ class ModelJudge:
             str(self._store.root),
             tuple(Case(str(case.kind), case.text, case.quote, str(case.trust), case.target) for case in cases),
             standing,
-            redact(read_state(layout).approved)[: opinions.MOST_CONSTITUTION],
+            redact(read_constitution(layout).approved)[: opinions.MOST_CONSTITUTION],
         )
 
 

@@ -1,4 +1,7 @@
-"""The folder evolved/: observations, rejections, how far sessions were read, and the files made from them."""
+"""The folder evolved/: observations, rejections, how far sessions were read, the files made of them, the constitution.
+
+The constitution's approval is recorded where no worker can write.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from typing import Any
 
 import msgspec
 
+from lumen_tui.model.constitution import Approval, ConstitutionState, digest, standing
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS, Observation, Status
 from lumen_tui.model.sessionlog import Place
 from lumen_tui.model.text import safe, safe_all
-from lumen_tui.storage import files, journal
+from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 
@@ -123,3 +128,40 @@ def rejection_facts(rejection: Rejection) -> dict[str, Any]:
 def shown(text: str) -> str:
     """Return a text of evolved/ for the screen."""
     return safe(text)
+
+
+def read_constitution(layout: Layout) -> ConstitutionState:
+    """Return the state of the constitution. A file that cannot be read stops evolution as a changed one does."""
+    try:
+        text = read_text(layout.constitution)
+        return standing(text, _approval(layout))
+    except (files.StoreError, OSError, *UNDECODABLE) as error:
+        return ConstitutionState("", "", f"the constitution or its approval cannot be read: {error}")
+
+
+def _approval(layout: Layout) -> Approval | None:
+    data = files.read(layout.approved_constitution)
+    return None if data is None else msgspec.json.decode(data, type=Approval)
+
+
+def read_approval(layout: Layout) -> Approval | None:
+    """Return the record of the approval; None where there is none or it cannot be read."""
+    try:
+        return _approval(layout)
+    except UNDECODABLE:
+        return None
+
+
+def approved_constitution(layout: Layout) -> str | None:
+    """Return the approved text; None where there is none or it cannot be read."""
+    record = read_approval(layout)
+    return record.text if record else None
+
+
+def approve_constitution(layout: Layout, text: str | None, *, by: str, at: str) -> None:
+    """Record the approval of this text; None removes the record."""
+    if text is None:
+        directories.remove(layout.approved_constitution)
+        return
+    record = Approval(digest(text), text, at, by)
+    files.replace(layout.approved_constitution, msgspec.json.format(msgspec.json.encode(record), indent=1))
