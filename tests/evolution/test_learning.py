@@ -17,7 +17,7 @@ from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.evolution import DOMAIN, PERSONA, RECOVERY, TOOLS, Kind, Status, Trust
 from lumen_tui.store.evolution import evolved, versions
-from lumen_tui.store.sessions import transcript_lines
+from lumen_tui.store.sessions import transcripts
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_failure_and_its_fix_find_each_other_across_two_reads(mind: Mind, sess
 
 
 def test_bad_lines_are_passed_over_and_reported(mind: Mind, session: SessionFile, monkeypatch) -> None:
-    monkeypatch.setattr(transcript_lines, "MOST_LINE", 50_000)
+    monkeypatch.setattr(transcripts, "MOST_LINE", 50_000)
     session.person("Always answer in German.").raw(b"\0\0\0\n").raw(b'{"type":"user","mess\n').raw(b"[1,2]\n")
     session.raw(b'{"type":"hologram","v":9}\n').raw(b'{"type":"user","message":{"content":7}}\n')
     session.raw(b'{"type":"user","message":{"content":"' + b"x" * 60_000 + b'"}}\n')

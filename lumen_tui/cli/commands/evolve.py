@@ -170,7 +170,7 @@ def _is_person() -> bool:
 
 def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterable[Path]:
     from lumen_tui.storage.layout import from_home
-    from lumen_tui.store.sessions.transcript_lines import foreign_sessions, own_sessions
+    from lumen_tui.store.sessions.transcripts import foreign_sessions, own_sessions
 
     if args.session:
         paths = [from_home(name) for name in args.session]

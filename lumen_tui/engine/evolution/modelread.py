@@ -28,7 +28,7 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.stamped import stamp
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.sessions import transcript_lines
+from lumen_tui.store.sessions import transcripts
 from lumen_tui.store.sessions.transcripts import SessionParser
 from lumen_tui.store.settings.config import load_config
 
@@ -107,7 +107,7 @@ class _Stretch(msgspec.Struct):
 
 def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) -> Iterator[_Stretch]:
     try:
-        fd = transcript_lines.open_session(path)
+        fd = transcripts.open_session(path)
     except (OSError, files.StoreError):
         return  # the extractor has reported it
     try:
@@ -117,14 +117,14 @@ def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) 
 
 
 def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -> Iterator[_Stretch]:
-    key = f"{MODEL_PLACE}{parser.session}:{transcript_lines.head_hash(fd)}"
+    key = f"{MODEL_PLACE}{parser.session}:{transcripts.head_hash(fd)}"
     known = places.get(key)
-    fits = known and known.offset <= os.fstat(fd).st_size and transcript_lines.tail_hash(fd, known.offset) == known.tail
+    fits = known and known.offset <= os.fstat(fd).st_size and transcripts.tail_hash(fd, known.offset) == known.tail
     offset, line = (known.offset, known.line) if known and fits else (0, 0)
     begun = offset
     entries = list[Entry]()
     size = 0
-    for behind, data in transcript_lines.lines_from(fd, offset):
+    for behind, data in transcripts.lines_from(fd, offset):
         line, offset = line + 1, behind
         messages = [entry for entry in parser.entries(line, data) if entry.kind == "said"]
         entries += messages
@@ -140,7 +140,7 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
 
 def _place(key: str, path: Path, fd: int, offset: int, line: int) -> Place:
     status = os.fstat(fd)
-    tail = transcript_lines.tail_hash(fd, offset)
+    tail = transcripts.tail_hash(fd, offset)
     return Place(key, str(path), offset, line, status.st_size, status.st_mtime_ns, tail, "")
 
 

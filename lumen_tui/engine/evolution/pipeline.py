@@ -28,7 +28,7 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.sessions import transcript_lines
+from lumen_tui.store.sessions import transcripts
 from lumen_tui.store.sessions.transcripts import SessionParser
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class EvolutionPipeline:
         report = Report(one_line(str(path), 300))
         began = time.perf_counter()
         try:
-            fd = transcript_lines.open_session(path)
+            fd = transcripts.open_session(path)
         except (OSError, files.StoreError) as error:
             report.problem = f"cannot be read: {error}"
             return report
@@ -86,7 +86,7 @@ class EvolutionPipeline:
 
     def _read(self, fd: int, path: Path, report: Report, now: float, own: bool) -> None:
         report.session = one_line(path.stem, 80)
-        key = f"{report.session}:{transcript_lines.head_hash(fd)}"
+        key = f"{report.session}:{transcripts.head_hash(fd)}"
         if any(run.key == key for run in self._waiting):
             self.settle(now)
         place = self._place(key, fd)
@@ -100,7 +100,7 @@ class EvolutionPipeline:
         place = self.place_on_disk(key)
         if place is None or os.fstat(fd).st_size < place.offset:
             return None
-        return place if transcript_lines.tail_hash(fd, place.offset) == place.tail else None
+        return place if transcripts.tail_hash(fd, place.offset) == place.tail else None
 
     def place_on_disk(self, key: str) -> Place | None:
         """Return the place that any process wrote last."""
@@ -167,7 +167,7 @@ class _Run:
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
         self.held = extractor.held
-        for offset, line in transcript_lines.lines_from(self._fd, self._offset):
+        for offset, line in transcripts.lines_from(self._fd, self._offset):
             self._line += 1
             for entry in parser.entries(self._line, line):
                 self.buffer.extend(extractor.take(entry))
@@ -239,7 +239,7 @@ class _Run:
             self._line,
             status.st_size,
             status.st_mtime_ns,
-            transcript_lines.tail_hash(self._fd, self._offset),
+            transcripts.tail_hash(self._fd, self._offset),
             iso(now),
             self.held,
         )

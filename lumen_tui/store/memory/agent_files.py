@@ -24,7 +24,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import blocks
 from lumen_tui.store.memory.archive import passages
-from lumen_tui.store.sessions.transcript_lines import lines_from
+from lumen_tui.store.sessions.transcripts import lines_from
 
 Clean = Callable[[str], str]
 ENTRY = "sdk-agent-file"  # entrypoint of imported lines: the person in them is not this room's operator

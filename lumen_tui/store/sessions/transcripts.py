@@ -1,4 +1,4 @@
-"""Session files, of this program and of Claude Code, line by line: who said what, and how far that may be trusted.
+"""Session files, of this program and of Claude Code: which there are, their lines, and who said what in them.
 
 The format, learnt from the files themselves: one JSON object for each line; `type` user, assistant, or something that
 holds no conversation; `message.content` a string or a list of blocks. What a person typed is a `user` line that is not
@@ -7,8 +7,12 @@ marked as a side chain, as added by the program (`isMeta`, `isCompactSummary`) o
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +21,11 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.sessionlog import Entry, Report
 from lumen_tui.model.text import one_line
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout, from_home
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import EvolutionConfig
 
 _SILENT = frozenset({
     "system", "summary", "file-history-snapshot", "attachment", "queue-operation", "progress", "custom-title",
@@ -214,3 +223,65 @@ def _shorter(text: str) -> str:
 def is_question(tool: str) -> bool:
     """Return whether a tool asks the person, so that its result holds their answer."""
     return tool == _ASKS
+
+
+MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
+_CHUNK = 1024 * 1024
+_TAIL = 256
+
+
+def own_sessions(layout: Layout) -> list[Path]:
+    """Return the transcripts of the agent and its workers."""
+    return sorted(_named(layout.transcripts.glob("*.jsonl")))
+
+
+def foreign_sessions(config: EvolutionConfig) -> Iterator[Path]:
+    """Yield the session files below the folders of [evolution] sessions."""
+    for name in config.sessions:
+        yield from sorted(_named(from_home(name).glob("**/*.jsonl")))
+
+
+def _named(paths: Iterator[Path]) -> Iterator[Path]:
+    """Return the paths without those whose name is not text: no index and no record can name them."""
+    return (path for path in paths if not any("\ud800" <= letter <= "\udfff" for letter in str(path)))
+
+
+def head_hash(fd: int) -> str:
+    """Return a short hash of the first line, or of its first 64 KiB: it tells two sessions of the same id apart."""
+    data = os.pread(fd, 64 * 1024, 0)
+    return hashlib.sha256(data.partition(b"\n")[0]).hexdigest()[:16]
+
+
+def tail_hash(fd: int, offset: int) -> str:
+    """Return a short hash of the bytes right before `offset`."""
+    start = max(0, offset - _TAIL)
+    return hashlib.sha256(os.pread(fd, offset - start, start)).hexdigest()[:16]
+
+
+def lines_from(fd: int, offset: int) -> Iterator[tuple[int, bytes | None]]:
+    """Yield whole lines from `offset` on, each with the offset after it; None for one beyond MOST_LINE.
+
+    A torn last line is left for the next time.
+    """
+    parts: list[bytes] = []
+    held = 0
+    while chunk := os.pread(fd, _CHUNK, offset):
+        begin = 0
+        while (end := chunk.find(b"\n", begin)) >= 0:
+            piece = chunk[begin:end]
+            too_long = held + len(piece) > MOST_LINE
+            yield offset + end + 1, None if too_long else b"".join([*parts, piece])
+            parts = []
+            held = 0
+            begin = end + 1
+        tail = chunk[begin:]
+        held += len(tail)
+        parts = [*parts, tail] if held <= MOST_LINE else []
+        offset += len(chunk)
+
+
+def open_session(path: files.StrPath) -> int:
+    """Open a session file for reading. FileNotFoundError; Refused for links, devices and files of other users."""
+    if os.path.islink(path):
+        raise files.Refused(f"it is a link; read {os.path.realpath(path)} instead")
+    return files.open_plain(path)
