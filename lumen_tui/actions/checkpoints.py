@@ -10,7 +10,7 @@ from lumen_tui.model.worktree import Changes
 from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
 from lumen_tui.storage import files, raw_json, stages
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.sessions import hook_settings
+from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import open_sessions
 
 TYPE_CHECKING = False
@@ -188,7 +188,7 @@ def _follow_up(
 def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: float, client: str) -> None:
     """Archive all but the newest `max_checkpoints`; `node.unarchive` brings them back."""
     with Trail(store.layout, (NODES,)) as trail:
-        old = trail.ids(wu_id, CHECKPOINT, after=max(1, hook_settings.rule(str(store.root))["max_checkpoints"]))
+        old = trail.ids(wu_id, CHECKPOINT, after=max(1, hook_journal.rule(str(store.root))["max_checkpoints"]))
     marks = fields.archived(_WHY, by=by, now=now)
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:

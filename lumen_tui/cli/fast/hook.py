@@ -14,7 +14,7 @@ from lumen_tui.cli.fast import light
 from lumen_tui.model import ids, times
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.json_scanner import decode
-from lumen_tui.store.sessions import hook_journal, hook_settings
+from lumen_tui.store.sessions import hook_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _receive(argv: list[str], state: dict[str, str]) -> None:
         _note_failure(root, problem, now)
         raise NoEvent(problem)
     record = _record(root, event or str(payload.get("hook_event_name") or ""), payload, now)
-    rule = hook_settings.rule(root)
+    rule = hook_journal.rule(root)
     requested = _note(root, record, rule)
     if requested:
         _start_job(root)

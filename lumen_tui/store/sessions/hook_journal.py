@@ -1,13 +1,15 @@
 """The hook journal, sessions/hook-events.jsonl: one line for each hook of an agent's program, and one for its outcome.
 
 A hook's line may carry `ask`, a request for a checkpoint; a later line with the event `outcome` names the requests
-that it answers. On the path of the hot verbs: it imports nothing that they would not load anyway.
+that it answers. The settings for hooks are in a small file beside the index, so that hooks read no TOML. On the path of
+the hot verbs: it imports nothing that they would not load anyway.
 """
 
 from __future__ import annotations
 
 import os
 
+from lumen_tui import __version__
 from lumen_tui.model import times
 from lumen_tui.storage import backwards, files, raw_json
 from lumen_tui.storage.json_scanner import decode
@@ -36,6 +38,47 @@ OUTCOME, EARLIER = "outcome", "earlier"  # ours; names of hooks begin with a cap
 _FAR = 256 * 1024  # bytes searched for the calls of one session
 _SESSIONS = 20  # open work sessions searched, those written last
 GIVEN_UP = times.HOUR  # a request older than that is no longer carried out
+_NUMBERS = ("every", "max_checkpoints", "frequency", "on_tests_pass", "on_milestone")
+
+
+def rule(root: str) -> Raw:
+    """Return the settings in force for hooks and checkpoints; they are read in full only after a change."""
+    expected_stamp = f"{__version__} {stamp(root)}"
+    remembered = raw_json.read(f"{root}/{RULE}") or {}
+    if remembered.get("stamp") == expected_stamp and all(isinstance(remembered.get(name), int) for name in _NUMBERS):
+        return remembered
+    return _read_rule(root, expected_stamp)
+
+
+def _read_rule(root: str, stamp: str) -> Raw:
+    """Read the settings and cache what hooks need under this stamp; a failure to write is ignored."""
+    from pathlib import Path
+
+    import msgspec
+
+    from lumen_tui.storage import directories
+    from lumen_tui.storage.layout import Layout
+    from lumen_tui.store.settings.config import load_config
+
+    memory = load_config(Layout(Path(root)))[0].memory
+    checkpoints = memory.enforcement.auto_checkpoint
+    signals = memory.progress_signals
+    fields = {
+        "stamp": stamp,
+        "enabled": checkpoints.enabled,
+        "every": checkpoints.interval_tool_calls,
+        "frequency": signals.frequency if signals.enabled else 0,
+        "on_tests_pass": signals.enabled and signals.on_tests_pass,
+        "on_milestone": signals.enabled and signals.on_milestone,
+        "on_signals": signals.enabled and signals.auto_checkpoint,
+        "max_checkpoints": memory.max_checkpoints,
+    }
+    try:
+        directories.make_folder(Path(root) / "index")
+        files.replace(f"{root}/{RULE}", msgspec.json.encode(fields))
+    except files.StoreError:
+        pass  # the next hook tries again
+    return fields
 
 
 def stamp(root: str) -> str:
