@@ -14,7 +14,7 @@ from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 
 _WHEN = ("step", "task", "now")
 PAUSE_KIND = "pause"  # of a change

@@ -18,7 +18,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.ledger.ledger import Ledger
-from lumen_tui.store.tasks.kill_file import Kill, lift, read_kill, throw
+from lumen_tui.store.tasks.pauses import Kill, read_kill, remove_kill, write_kill
 from lumen_tui.store.tasks.task_end import ask_to_stop, identity, write_exit
 from lumen_tui.store.tasks.task_records import has_worker, read_json, task_names
 
@@ -41,7 +41,7 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
     failed: files.StoreError | None = None
     try:
         if earlier is None:
-            throw(store.layout, kill_record)
+            write_kill(store.layout, kill_record)
     except files.StoreError as error:
         failed = error  # on a full disk, too, the workers end
     running = SystemClock().running
@@ -61,7 +61,7 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
     was = read_kill(store.layout)
     if was is None:
         raise ActionError("nothing is killed here", missing=True)
-    lift(store.layout)
+    remove_kill(store.layout)
     when = f" ({times.said(was.at)})" if was.at else ""
     final = "`lumen-tui kill` ends every worker again"
     return _record(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)

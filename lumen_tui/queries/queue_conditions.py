@@ -19,7 +19,7 @@ from lumen_tui.store.ledger.ledger import LedgerReader
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.task_records import read_json
 
 _NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-only` does"

@@ -37,7 +37,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
 from lumen_tui.store.tasks.task_archive import TaskList
 from lumen_tui.store.tasks.task_index import TaskIndex

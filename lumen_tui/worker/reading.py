@@ -31,7 +31,7 @@ from lumen_tui.storage import process
 from lumen_tui.storage.store import Store
 from lumen_tui.store.ledger.ledger import Ledger, new_call
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.tools.policy.fence import fence, new_mark
 from lumen_tui.tools.policy.redaction import redactor
 

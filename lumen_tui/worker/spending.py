@@ -18,7 +18,7 @@ from lumen_tui.storage import files, lease, process
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.ledger.ledger import Ledger, new_call, unreserved
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import TaskTally, World

@@ -12,7 +12,7 @@ from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.storage import lease
 from lumen_tui.storage.journal import Journal
-from lumen_tui.store.tasks.kill_file import Kill, throw
+from lumen_tui.store.tasks.pauses import Kill, write_kill
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
@@ -63,13 +63,13 @@ def test_a_kill_ends_the_wait(purse):
     purse.settings("[budget]\nday_tokens = 500\nday_usd = 0\n")
     child = purse.race("tsk-a", 1, 12)
     waits(purse)
-    throw(purse.layout, Kill(by="ann", reason="enough"))
+    write_kill(purse.layout, Kill(by="ann", reason="enough"))
     child.wait(3)
     assert child.returncode != 0
 
 
 def test_no_call_is_made_once_killed(purse):
-    throw(purse.layout, Kill(by="ann"))
+    write_kill(purse.layout, Kill(by="ann"))
     child = purse.race("tsk-a", 1, 12)
     child.wait(10)
     assert "held" not in child.communicate()[0]

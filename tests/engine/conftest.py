@@ -15,7 +15,7 @@ from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.tasks.kill_file import Kill
+from lumen_tui.store.tasks.pauses import Kill
 
 START = 1_790_000_000.0
 

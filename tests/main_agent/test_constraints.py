@@ -19,7 +19,7 @@ from lumen_tui.model.times import iso
 from lumen_tui.storage import files
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks import kill_file, pauses
+from lumen_tui.store.tasks import pauses
 from lumen_tui.tui.app import LumenApp
 
 
@@ -29,7 +29,7 @@ def section(text: str) -> list[str]:
 
 
 def kill(office) -> None:
-    kill_file.throw(office.layout, kill_file.Kill(by="ann", reason="it ran wild"))
+    pauses.write_kill(office.layout, pauses.Kill(by="ann", reason="it ran wild"))
 
 
 def pause_all(office) -> None:

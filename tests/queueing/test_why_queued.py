@@ -20,7 +20,7 @@ from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, locks, process
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import Kill, throw
+from lumen_tui.store.tasks.pauses import Kill, write_kill
 from lumen_tui.tui.panes.workers import outcome, shape_of
 from lumen_tui.tui.screens.task_detail import task_facts
 from lumen_tui.tui.theme import NO_APPEARANCE, SHAPES
@@ -132,7 +132,7 @@ def test_the_picture_of_a_real_folder_gives_the_reasons(here: Folder) -> None:
     assert "no engine is running" in here.words(first)
     assert f"it begins after {first} is done" in here.words(second)
     pauses.change(here.store.layout, "role:researcher", Pause(at=iso(NOW), by="ann", reason="a drill"))
-    throw(here.store.layout, Kill(by="bob", reason="wild"))
+    write_kill(here.store.layout, Kill(by="bob", reason="wild"))
     words = here.words(first)
     assert words.index("killed by bob") < words.index("role researcher is paused by ann: a drill")
 

@@ -69,13 +69,13 @@ def _target(args: Namespace) -> str:
 
 def run_resume(session: Session, args: Namespace) -> int:
     from lumen_tui.actions.outcome import ActionError
-    from lumen_tui.store.tasks.kill_file import is_thrown
+    from lumen_tui.store.tasks.pauses import is_killed
 
     target = _target(args)
     try:
         say(session.perform("engine.resume", target=target).summary)
     except ActionError as error:
-        if not is_thrown(session.layout):
+        if not is_killed(session.layout):
             raise
         talk(f"lumen-tui: {error}")
         return 1  # the words were right; what they ask for is not to be had

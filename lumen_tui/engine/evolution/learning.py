@@ -20,7 +20,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.sessions.transcripts import own_sessions
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import is_thrown
+from lumen_tui.store.tasks.pauses import is_killed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Learning:
 
     def _held_back(self) -> bool:
         """Return whether a person holds everything back, or may do so in a file that cannot be read."""
-        return is_thrown(self._layout) or pauses.paused(self._layout) is not None
+        return is_killed(self._layout) or pauses.paused(self._layout) is not None
 
     def _go_on(self, ended: _Pass, config: EvolutionConfig, judge: ModelJudge | None, now: float) -> None:
         """Do what follows the extractor: a model that reads along, and facts."""

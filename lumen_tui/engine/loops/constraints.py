@@ -20,7 +20,7 @@ from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work import work_units
 

@@ -13,7 +13,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import Kill, is_thrown, read_kill
+from lumen_tui.store.tasks.pauses import Kill, is_killed, read_kill
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_worker
 
@@ -147,7 +147,7 @@ class KillSwitch:
 
     def changed(self) -> bool:
         """Return whether the switch was thrown or lifted since the last poll: one `stat`."""
-        return is_thrown(self._layout) != (self.kill is not None)
+        return is_killed(self._layout) != (self.kill is not None)
 
     def poll(self, now: float) -> Kill | None:
         """Return the kill in force, with no worker left alive; None if there is none."""

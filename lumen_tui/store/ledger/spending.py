@@ -7,7 +7,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.pauses import read_kill
 
 
 def spend_report(layout: Layout, now: float) -> SpendReport:

@@ -1,6 +1,8 @@
-"""Who paused what, and until when: pause.json for all, pauses.json for the loop and single roles, hold.json for a task.
+"""What holds work back: the kill switch, and who paused what, and until when.
 
-A pause ends when a person resumes or at its own time. Readers treat a pause whose time is over as none.
+While kill.json exists, every worker is ended and nothing starts; it may be put there by hand. pause.json pauses all,
+pauses.json the loop and single roles, hold.json a task. A pause ends when a person resumes or at its own time. Readers
+treat a pause whose time is over as none.
 """
 
 from __future__ import annotations
@@ -132,3 +134,47 @@ def stopped_roles(paused_parts: Pauses) -> list[Problem]:
         for name, role_pause in paused_parts.roles.items()
         if role_pause.by == ENGINE
     ]
+
+
+class Kill(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who threw the switch, and why."""
+
+    at: str = ""
+    by: str = ""
+    reason: str = ""
+    schema: int = 1
+
+    @property
+    def words(self) -> str:
+        """The sentence for people: `killed by ann: it ran wild`."""
+        who = f" by {one_line(self.by, 60)}" if self.by else ""
+        return f"killed{who}" + (f": {one_line(self.reason, 200)}" if self.reason else "")
+
+
+def is_killed(layout: Layout) -> bool:
+    """Return whether the file exists, whatever it holds."""
+    try:
+        layout.kill.lstat()
+    except OSError:
+        return False
+    return True
+
+
+def read_kill(layout: Layout) -> Kill | None:
+    """Return who killed the agent; None where nobody did. A file that cannot be read kills as well."""
+    if not is_killed(layout):
+        return None
+    try:
+        return msgspec.json.decode(files.read(layout.kill) or b"{}", type=Kill)
+    except (*UNDECODABLE, files.StoreError, OSError):
+        return Kill(reason="kill.json is there but cannot be read")
+
+
+def write_kill(layout: Layout, kill: Kill) -> None:
+    """Throw the switch, durably."""
+    files.replace(layout.kill, msgspec.json.encode(kill))
+
+
+def remove_kill(layout: Layout) -> None:
+    """Remove the switch."""
+    directories.remove(layout.kill)
