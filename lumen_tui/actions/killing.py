@@ -19,8 +19,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.tasks.pauses import Kill, read_kill, remove_kill, write_kill
-from lumen_tui.store.tasks.task_end import ask_to_stop, identity, write_exit
-from lumen_tui.store.tasks.task_records import has_worker, read_json, task_names
+from lumen_tui.store.tasks.task_records import ask_to_stop, has_worker, identity, read_json, task_names, write_exit
 
 TERM_SECONDS = 0.3  # between TERM and KILL: enough to write exit.json and to end what left the session
 _KILL_SECONDS = 0.3

@@ -18,7 +18,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.store import Store
-from lumen_tui.store.tasks import task_end
+from lumen_tui.store.tasks import task_records
 
 _STALE = 60.0  # seconds: "beat" and "stop" are meant for the engine that runs when they are given
 _REMEMBERED = 1000  # ids of answered commands held: what is twice in the file is close together
@@ -163,7 +163,7 @@ class CommandInbox:
             return False, f"it has ended already ({view.status})"
         reason = f"cancelled by {command.by}" + (f": {command.reason}" if command.reason else "")
         if command.after == "step" and view.status.alive:
-            task_end.ask_to_stop(self._store.layout.task(view.id), "cancelled", reason, after="step")
+            task_records.ask_to_stop(self._store.layout.task(view.id), "cancelled", reason, after="step")
             return True, "it ends after the step it is at"
         self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return True, "cancelled" if not view.status.alive else "ending it: ask, terminate, kill"

@@ -22,7 +22,7 @@ from lumen_tui.model.times import iso
 from lumen_tui.storage import process
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks.begun import nothing_begun
+from lumen_tui.store.tasks.task_records import nothing_begun
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, ToolError
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.sandbox.policy import FILES

@@ -38,7 +38,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.tasks import begun
+from lumen_tui.store.tasks import task_records
 from lumen_tui.tools.agent import deposit
 from lumen_tui.tools.agent.idempotency import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
@@ -138,7 +138,7 @@ class Task:
     def _begins(self, tool: str) -> None:
         """Note a call that must not be made twice: if this worker dies, the task is not retried by itself."""
         with self._world.stopper.guard():
-            begun.note(self._world.folder, self._tally.attempt, tool, self._world.now())
+            task_records.note_unrepeatable_call(self._world.folder, self._tally.attempt, tool, self._world.now())
 
     @property
     def seconds(self) -> float:

@@ -31,8 +31,7 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.redaction import clean, clean_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
-from lumen_tui.store.tasks.task_end import write_exit
-from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.tasks.task_records import read_json, write_exit
 from lumen_tui.tools.policy.fence import new_mark
 
 _OBJECTIVE = "Loop {}: see what came in, decide what is worth doing, give it to workers, and deposit."

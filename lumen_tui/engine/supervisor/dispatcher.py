@@ -24,7 +24,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.tasks import task_end
+from lumen_tui.store.tasks import task_records
 from lumen_tui.store.tasks.task_index import TaskIndex
 
 
@@ -104,7 +104,7 @@ class Dispatcher:
         """Be woken when one of these workers ends, whoever started it."""
         self.wakeups.keep_processes(set(alive))
         for task_id, run in alive.items():
-            self.wakeups.watch_process(task_id, task_end.identity(run))
+            self.wakeups.watch_process(task_id, task_records.identity(run))
 
     def close(self) -> None:
         """Let the zygote go and every descriptor with it; workers go on."""
@@ -186,7 +186,7 @@ class Dispatcher:
     def give_up(self, view: TaskView, status: str, reason: str, now: float) -> None:
         """End a task that never had a worker."""
         folder = self._store.layout.task(view.id)
-        task_end.write_exit(folder, view.id, status, reason, attempt=view.attempt, now=now)
+        task_records.write_exit(folder, view.id, status, reason, attempt=view.attempt, now=now)
         self._index.expect(view.id)
 
     def _dead_dependency(self, view: TaskView) -> str:

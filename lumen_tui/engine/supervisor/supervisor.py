@@ -21,11 +21,10 @@ from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.store import Store
 from lumen_tui.storage.sweeping import sweep
 from lumen_tui.store.audit.dismissals import Dismissals
-from lumen_tui.store.tasks import pauses, task_end, task_files
-from lumen_tui.store.tasks.begun import nothing_begun
+from lumen_tui.store.tasks import pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
-from lumen_tui.store.tasks.task_records import has_worker, read_json
+from lumen_tui.store.tasks.task_records import has_worker, nothing_begun, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ class TaskSupervisor:
         supervised.lost.append(view.id)
         self.index.expect(view.id)
         if stop := read_json(folder / "stop.json", Stop):
-            task_end.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
+            task_records.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
             return
         how = self.dispatcher.ended_how(view.id)
         how = f": {how}" if how else ""
@@ -159,7 +158,7 @@ class TaskSupervisor:
         else:
             warning = "; it may have changed something, so it is not begun again by itself" if again else ""
             reason = f"the worker ended without a word in attempt {view.attempt}{how}{warning}"
-            task_end.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
+            task_records.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 
     def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
@@ -263,7 +262,7 @@ class TaskSupervisor:
         limits = self.config.workers
         await workers.end(folder, run, status=status, reason=reason, ask=limits.ask_seconds, term=limits.term_seconds)
         if not (folder / "exit.json").exists():
-            task_end.write_exit(folder, view.id, status, reason, attempt=run.attempt, now=now)
+            task_records.write_exit(folder, view.id, status, reason, attempt=run.attempt, now=now)
 
     async def wait_for_endings(self) -> None:
         """Wait until every worker that is being ended has ended."""

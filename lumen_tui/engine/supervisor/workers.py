@@ -17,7 +17,7 @@ from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files, locks, process
 from lumen_tui.storage.process import ProcessId
-from lumen_tui.store.tasks.task_end import ask_to_stop, identity
+from lumen_tui.store.tasks.task_records import ask_to_stop, identity
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 _KEPT_ENV = (

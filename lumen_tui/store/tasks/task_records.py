@@ -1,4 +1,9 @@
-"""The files of one task: read, made safe, and turned into what an operator sees."""
+"""The files of one task: read, made safe, turned into what an operator sees, and written by others than its worker.
+
+Its worker notes in begun.json the first call that must not be repeated automatically, right before it: a change, or
+what a person allowed once. So a task without that note can be retried whatever its role may do. Where a worker did not
+keep such notes it is unknown, and counts as begun.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe, safe_all
+from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, files, locks
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.process import ProcessId
@@ -205,3 +212,52 @@ def exit_stamp(folder: Path) -> int:
 def has_worker(folder: Path) -> bool:
     """Return whether a worker is at the task: it holds the lock for as long as it lives."""
     return locks.is_locked(folder / "run.lock")
+
+
+_BEGUN = "begun.json"
+
+
+class FirstUnrepeatableCall(Struct, frozen=True):
+    """tasks/<id>/begun.json: the first call that must not be repeated."""
+
+    at: str
+    attempt: int
+    tool: str
+
+
+def note_unrepeatable_call(folder: Path, attempt: int, tool: str, now: float) -> None:
+    """Note that such a call begins now. StoreError where that cannot be written: make no call then."""
+    if not os.path.lexists(folder / _BEGUN):
+        files.replace(folder / _BEGUN, msgspec.json.encode(FirstUnrepeatableCall(iso(now), attempt, tool)))
+
+
+def nothing_begun(folder: Path, attempt: int) -> bool:
+    """Return whether no attempt up to this one began such a call."""
+    if os.path.lexists(folder / _BEGUN):
+        return False
+    runs = (_run(folder, number) for number in range(1, attempt + 1))
+    return all(run is not None and run.notes_begun for run in runs)
+
+
+def _run(folder: Path, attempt: int) -> Run | None:
+    """Return the record of an attempt: the present one's, or that of an earlier one."""
+    present = read_json(folder / "run.json", Run)
+    if present is not None and present.attempt == attempt:
+        return present
+    return read_json(folder / f"run.{attempt}.json", Run)
+
+
+def identity(run: Run) -> ProcessId:
+    """Return the process that a run names."""
+    return ProcessId(pid=run.pid, start_ticks=run.start_ticks, boot_id=run.boot_id)
+
+
+def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt: int, now: float) -> None:
+    """Write the exit of a task that has no worker to do it."""
+    record = Exit(task_id=task_id, status=status, reason=reason, attempt=attempt, finished_at=iso(now))
+    files.replace(folder / "exit.json", msgspec.json.encode(record))
+
+
+def ask_to_stop(folder: Path, status: str, reason: str, after: str = "now") -> None:
+    """Ask a worker to end, `now` or after its `step`; `status` is what the task counts as then."""
+    files.replace(folder / "stop.json", msgspec.json.encode({"status": status, "reason": reason, "after": after}))
