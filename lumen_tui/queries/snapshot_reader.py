@@ -39,8 +39,7 @@ from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
-from lumen_tui.store.tasks.task_archive import TaskList
-from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_index import TaskIndex, TaskList
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work.work_units import list_units, unit_files
 
