@@ -15,7 +15,7 @@ from lumen_tui.store.memory import nodes
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
-from lumen_tui.store.work import lane_names
+from lumen_tui.store.work import views
 
 _NEAR = 0.6  # likeness, of 1, from which a word may be meant by another
 _SHOWN = 4  # names of what there is, where nothing is near
@@ -143,7 +143,7 @@ def role_name(layout: Layout, text: str) -> str:
 
 def known_lanes(layout: Layout) -> list[str]:
     """Return the lanes of all work units, and those with a limit in the settings."""
-    return sorted({*lane_names.known(layout.root), *load_config(layout)[0].lanes.limits})
+    return sorted({*views.known_lanes(layout.root), *load_config(layout)[0].lanes.limits})
 
 
 def lane(layout: Layout, text: str) -> str:

@@ -11,7 +11,7 @@ from lumen_tui.model import times
 from lumen_tui.model.page import Block, Cut
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.trail.trail import DISCOVERY, SUMMARY, Trail
-from lumen_tui.store.work import unit_views
+from lumen_tui.store.work import views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _on_lane(node: NodeView, lane: str) -> bool:
 
 
 def _head(store: Folder, builder: _Builder, wu_id: str, now: float) -> None:
-    view = unit_views.read(store.root, wu_id)
+    view = views.read_unit(store.root, wu_id)
     unit = ready.cleaned(view) if view else None
     if unit is None:
         builder.add(f"# {wu_id}")

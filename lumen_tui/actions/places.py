@@ -13,7 +13,7 @@ from lumen_tui.model import ids
 from lumen_tui.model.plain import Plain
 from lumen_tui.model.views import SessionView
 from lumen_tui.storage.files import StoreError
-from lumen_tui.store.work import lane_names, open_sessions, unit_views
+from lumen_tui.store.work import open_sessions, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def ensure_unit(root: StrPath, wu_id: str, *, by: str, now: float, client: str =
 def lane_of(root: StrPath, wu_id: str) -> str:
     """Return the lane of a work unit; empty where it has none, is missing, or its file is broken."""
     try:
-        unit = unit_views.read(root, wu_id) if wu_id else None
+        unit = views.read_unit(root, wu_id) if wu_id else None
     except (ValueError, OSError, StoreError):
         return ""
     return unit.lane if unit else ""
@@ -90,7 +90,7 @@ def lane_at(root: StrPath, text: str) -> str:
     """Return a lane, known or new; a misspelling of a known one is refused. An empty text stays empty."""
     if not text:
         return ""
-    if lane_names.knows(root, text):
+    if views.is_known_lane(root, text):
         return text
     from pathlib import Path
 

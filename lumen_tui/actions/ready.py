@@ -9,7 +9,7 @@ from lumen_tui.model.page import Blocker, Entry, Page
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
 from lumen_tui.storage import files
-from lumen_tui.store.work import lane_locks, open_sessions, unit_views
+from lumen_tui.store.work import open_sessions, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def page(store: Folder, *, by: str, now: float, wu_id: str = "", type: str = "")
 
 
 def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: float) -> Page:
-    unit = unit_views.read(store.root, wu_id)
+    unit = views.read_unit(store.root, wu_id)
     open_ones = [cleaned(item) for item in open_sessions.live(store.root) if item.active_wu == wu_id]
     session = max(open_ones, key=lambda item: item.started_at, default=None)
     last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
@@ -77,14 +77,14 @@ def cleaned(record: Record) -> Record:
 
 def _holders(store: Folder, unit: UnitView | None) -> tuple[HolderView, ...]:
     """Return who occupies the lane, as far as its lock knows."""
-    entered = lane_locks.holders(store.layout, unit.lane) if unit and unit.lane else []
+    entered = views.lane_holders(store.layout, unit.lane) if unit and unit.lane else []
     return tuple([cleaned(holder) for holder in entered if _in_progress(store, holder.wu_id)])
 
 
 def _in_progress(store: Folder, wu_id: str) -> bool:
     """Return whether the unit's own file says so; False where it cannot be read."""
     try:
-        unit = unit_views.read(store.root, wu_id)
+        unit = views.read_unit(store.root, wu_id)
     except (ValueError, OSError, files.StoreError):
         return False
     return unit is not None and unit.status == "in_progress"
@@ -285,7 +285,7 @@ def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocke
         node = trail.node(identifier) if trail.is_open(identifier) else None
         return _blocker_of(node.id, node.title, node.status, node.created_by, node.created_at, now) if node else None
     try:
-        unit = unit_views.read(store.root, identifier)
+        unit = views.read_unit(store.root, identifier)
     except ValueError:  # no id of a work unit, or a broken file
         return Blocker(id=identifier, title="(its file cannot be read)", status="unknown")
     if unit is None or unit.status == "done":

@@ -22,7 +22,7 @@ from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.signals import read_state
 from lumen_tui.store.work import sessions as stored
-from lumen_tui.store.work import unit_views
+from lumen_tui.store.work import views
 
 _OPEN = {"ended_at": "", "ended_by": ""}
 SESSION_KIND = "session"  # of a change
@@ -113,7 +113,7 @@ def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
         )
         return ""
     except (ActionError, BadFile) as error:
-        held = unit_views.read(store.root, session.active_wu) if isinstance(error, ActionError) else None
+        held = views.read_unit(store.root, session.active_wu) if isinstance(error, ActionError) else None
         in_progress = held is not None and held.status == lanes.IN_PROGRESS
         return "" if in_progress else f"{session.active_wu} is not put in progress: {error}"
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from lumen_tui.store.work import lane_names
+from lumen_tui.store.work import views
 
 
 @pytest.fixture(scope="module")
@@ -101,16 +101,16 @@ def test_a_work_unit_that_only_records_know_of_is_known(known):
 
 def test_the_lanes_are_read_anew_after_each_change_of_a_unit(known):
     kept = known.root / "index" / "lanes.json"
-    assert lane_names.known(known.root) == ["Framework: Core"]
+    assert views.known_lanes(known.root) == ["Framework: Core"]
     kept.write_text("torn {")
-    assert lane_names.known(known.root) == ["Framework: Core"]
+    assert views.known_lanes(known.root) == ["Framework: Core"]
     assert known("wu", "new", "t", "--lane", "UI").returncode == 0
     (known.layout.work / "WU-900.md").write_text("not a unit")
-    assert lane_names.known(known.root) == ["Framework: Core", "UI"]
-    assert lane_names.knows(known.root, "UI")
+    assert views.known_lanes(known.root) == ["Framework: Core", "UI"]
+    assert views.is_known_lane(known.root, "UI")
     assert json.loads(kept.read_text())["lanes"] == ["Framework: Core", "UI"]
     (known.layout.work / "WU-901.md").write_text("not a unit either")
     before = kept.read_bytes()
-    assert not lane_names.knows(known.root, "Nowhere")
-    assert lane_names.known(known.root) == ["Framework: Core", "UI"]
+    assert not views.is_known_lane(known.root, "Nowhere")
+    assert views.known_lanes(known.root) == ["Framework: Core", "UI"]
     assert kept.read_bytes() == before, "only what is there is worth keeping the lanes for"

@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from lumen_tui.storage import frontmatter
-from lumen_tui.store.work import lanes, unit_views, work_units
+from lumen_tui.store.work import lanes, views, work_units
 
 BEFORE = """+++
 id = "WU-043"
@@ -62,7 +62,7 @@ def test_a_file_of_before_is_read_by_all_as_one_of_today_and_stays_as_it_is(desk
     path.chmod(0o600)
     unit = "WU-042" if during else ""
     for read in (work_units.read_unit(desk.layout, "WU-043"), lanes.read_unit(desk.layout, "WU-043"),
-                 unit_views.read(str(desk.root), "WU-043")):  # fmt: skip
+                 views.read_unit(str(desk.root), "WU-043")):  # fmt: skip
         assert (read.discovered_in, read.discovery) == (unit, node)
     shown = json.loads(cli("wu", "show", "WU-043", "--json")[1])
     assert (shown.get("discovered_in", ""), shown["discovery"]) == (unit, node)

@@ -17,7 +17,7 @@ from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.session import Decision, WorkSession
 from lumen_tui.storage import frontmatter, json_scanner, raw_json
 from lumen_tui.storage.frontmatter import BadFile
-from lumen_tui.store.work import lanes, open_sessions, sessions, unit_views, work_units
+from lumen_tui.store.work import lanes, open_sessions, sessions, views, work_units
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 VALUES = st.recursive(
@@ -34,7 +34,7 @@ def full(desk, wu_id: str) -> dict[str, object]:
 
 
 def quick(desk, wu_id: str) -> dict[str, object]:
-    unit = unit_views.read(desk.root, wu_id)
+    unit = views.read_unit(desk.root, wu_id)
     assert unit is not None
     return {name: getattr(unit, name) for name in type(unit).__annotations__}
 
@@ -75,7 +75,7 @@ def test_what_a_person_must_mend_is_said_by_both(desk, text):
     with pytest.raises(BadFile) as by_full:
         lanes.read_unit(desk.layout, "WU-001")
     with pytest.raises(BadFile) as by_quick:
-        unit_views.read(desk.root, "WU-001")
+        views.read_unit(desk.root, "WU-001")
     assert (str(by_quick.value), by_quick.value.line) == (str(by_full.value), by_full.value.line)
 
 
@@ -85,7 +85,7 @@ def test_the_files_of_this_program_are_the_usual_ones(desk):
     desk.do("wu.claim", wu_id="WU-042")
     desk.do("wu.block", wu_id="WU-042", reason="no key")
     text = desk.layout.work_unit("WU-042").read_text()
-    assert unit_views._usual(text) is not None
+    assert views._usual(text) is not None
     assert frontmatter.split(text)[0]["blocked_reason"] == "no key"
 
 

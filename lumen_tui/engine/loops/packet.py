@@ -19,7 +19,7 @@ from lumen_tui.storage import files, raw_json
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import read_json
-from lumen_tui.store.work import unit_views
+from lumen_tui.store.work import views
 
 _MOST = 60_000  # bytes; a line of packets.jsonl takes 64 KiB
 _SHARES = (
@@ -159,7 +159,7 @@ def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
             stamp = raw_json.read(path) or {}
             finished, by = times.epoch(str(stamp.get("done_at", ""))), str(stamp.get("done_by", ""))
             own = since < finished <= until and is_agent(layout, by)
-            unit = unit_views.read(layout.root, path.stem) if own else None
+            unit = views.read_unit(layout.root, path.stem) if own else None
         except (files.StoreError, ValueError, OSError):
             continue
         fixed += unit is not None and unit.type == "bug"

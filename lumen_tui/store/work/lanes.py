@@ -20,8 +20,8 @@ from lumen_tui.storage import directories, files, frontmatter, process
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.process import ProcessId
-from lumen_tui.store.work.lane_locks import lock_path as lock_path
-from lumen_tui.store.work.lane_locks import slug as slug
+from lumen_tui.store.work.views import lock_path as lock_path
+from lumen_tui.store.work.views import slug as slug
 from lumen_tui.store.work.work_units import parse_unit
 
 

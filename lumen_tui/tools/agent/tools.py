@@ -14,7 +14,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import list_roles, load_role
 from lumen_tui.store.tasks import task_files
-from lumen_tui.store.work import lane_names
+from lumen_tui.store.work import views
 from lumen_tui.store.work.work_units import read_unit
 from lumen_tui.tools.agent.deposit import DEPOSIT, SLEEP
 from lumen_tui.tools.agent.idempotency import once
@@ -115,7 +115,7 @@ def _known_role(context: Context, name: str) -> str:
 
 def _lane(context: Context, arguments: TaskArguments) -> str:
     """The lane that is named, else that of the work unit; nothing without either."""
-    known = lane_names.known(context.store.layout.root)
+    known = views.known_lanes(context.store.layout.root)
     if arguments.lane and arguments.lane not in known:
         names = ", ".join(known) or "none"
         raise ToolError(f"there is no lane {one_line(arguments.lane, 100)!r}; the known ones are: {names}")
