@@ -14,8 +14,8 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks.task_records import read_json
-from lumen_tui.store.work import lanes as stored_lanes
 from lumen_tui.store.work import sessions as stored_sessions
+from lumen_tui.store.work import work_units
 
 COMPLETION = "wu_completion"
 _DECAY = "decay"  # who archives then; undo of `wu done` brings it back
@@ -73,7 +73,7 @@ def _finish_again(store: Store, unit: Tracked, concluded: list[str], *, by: str,
     """Refuse, unless an earlier `done` was interrupted before it told anybody, or a session was started since."""
     if concluded:
         return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)
-    signal_id = stored_lanes.read_stamp(store.layout, unit.id).get("signal_id", "")
+    signal_id = work_units.read_stamp(store.layout, unit.id).get("signal_id", "")
     if not signal_id or nodes.find(store.layout.signals, [signal_id]):
         who = unit.done_by or "somebody"
         raise ActionError(f"{unit.id} is done already, by {who} ({times.said(unit.done_at)})", missing=True)

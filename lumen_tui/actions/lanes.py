@@ -24,8 +24,8 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.sessions.hook_events import SignalTimes
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.work import lanes
 from lumen_tui.store.work import sessions as stored
+from lumen_tui.store.work import work_units
 
 READY = "ready"
 IN_PROGRESS = "in_progress"
@@ -44,7 +44,7 @@ def config_of(store: Store) -> Config:
 
 def unit_of(store: Store, text: str) -> Tracked:
     """Return an existing work unit."""
-    unit = lanes.read_unit(store.layout, checks.known_unit(store.layout, text or "?"))
+    unit = work_units.read_tracked(store.layout, checks.known_unit(store.layout, text or "?"))
     if unit is None:
         raise ActionError(f"there is no work unit {text}", missing=True)
     return unit
@@ -52,8 +52,8 @@ def unit_of(store: Store, text: str) -> Tracked:
 
 def in_lane(store: Store, lane: str) -> list[Holder]:
     """Return who occupies the lane: its units in progress, with what the lane lock says of each."""
-    known = {entry.wu_id: entry for entry in lanes.holders(store.layout, lane)}
-    every = lanes.list_units(store.layout)
+    known = {entry.wu_id: entry for entry in work_units.lane_holders(store.layout, lane)}
+    every = work_units.list_tracked(store.layout)
     units = [unit for unit in every if names.key(unit.lane) == names.key(lane) and unit.status == IN_PROGRESS]
     return [_holder(unit, known.get(unit.id)) for unit in units]
 
@@ -67,7 +67,7 @@ def _holder(unit: Tracked, known: Holder | None) -> Holder:
 def is_stale(store: Store, holder: Holder, rules: LanesConfig, *, now: float) -> bool:
     """Return whether a holder is both old and, by evidence, gone."""
     age = now - times.epoch(holder.since, now)
-    return age >= rules.stale_hours * times.HOUR and lanes.is_gone(store.layout, holder)
+    return age >= rules.stale_hours * times.HOUR and work_units.is_gone(store.layout, holder)
 
 
 def holder_text(holder: Holder, now: float) -> str:
@@ -111,7 +111,7 @@ def take_on(
             "claimed_in": None if verb == CLAIM else session,
         }
         session_id = _session_id(store, session, by, unit.id)
-        holder = lanes.local_holder(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
+        holder = work_units.local_holder(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
         summary = summary or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
         return change_unit(store, unit.id, fields, verb=verb, summary=summary, by=by, now=now, holder=holder, more=more)
 
@@ -136,7 +136,7 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
         raise ActionError(f"{unit.id} is blocked by {names}: close that first")
     if unit.status != IN_PROGRESS:
         return ""
-    known = {entry.wu_id: entry for entry in lanes.holders(store.layout, unit.lane)}
+    known = {entry.wu_id: entry for entry in work_units.lane_holders(store.layout, unit.lane)}
     holder = _holder(unit, known.get(unit.id))
     if is_stale(store, holder, rules, now=now):
         return f", taken over from {holder.by or 'somebody'} (stale)"
@@ -228,7 +228,7 @@ def change_unit(
 
     `more` is what the caller changed besides: one action, so that one undo takes all of it back.
     """
-    before = lanes.fields_of(store.layout, wu_id, list(fields))
+    before = work_units.unit_fields(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
     stamped = [Change(STAMP_KIND, wu_id, None, stamp)] if stamp else []
     action = edits.new_action(verb, [change, *stamped, *more], summary=summary, by=by, now=now, reason=reason)
@@ -246,24 +246,26 @@ def put(
 ) -> None:
     """Write the fields, then the lane lock and the stamp that follow from the unit. Needs the lock `work`."""
     layout = store.layout
-    earlier = lanes.read_unit(layout, wu_id)
-    lanes.set_fields(layout, wu_id, fields)
-    unit = lanes.read_unit(layout, wu_id)
+    earlier = work_units.read_tracked(layout, wu_id)
+    work_units.set_unit_fields(layout, wu_id, fields)
+    unit = work_units.read_tracked(layout, wu_id)
     if unit is None:
         raise files.StoreError(f"work/{wu_id}.md is gone")
     if earlier and (earlier.lane != unit.lane or unit.status != IN_PROGRESS):
-        lanes.leave(layout, earlier.lane, wu_id)
+        work_units.leave_lane(layout, earlier.lane, wu_id)
     if unit.status == IN_PROGRESS and unit.lane:
-        lanes.enter(layout, holder or lanes.local_holder(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at))
-    if unit.status == DONE and not lanes.read_stamp(layout, wu_id):
+        work_units.enter_lane(
+            layout, holder or work_units.local_holder(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at)
+        )
+    if unit.status == DONE and not work_units.read_stamp(layout, wu_id):
         default_stamp = {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at}
-        lanes.write_stamp(layout, wu_id, stamp or default_stamp)
+        work_units.write_stamp(layout, wu_id, stamp or default_stamp)
     if unit.status != DONE:
-        lanes.remove_stamp(layout, wu_id)
+        work_units.remove_stamp(layout, wu_id)
 
 
 def unit_now(store: Store, change: Change) -> Side | None:
-    return lanes.fields_of(store.layout, change.key, list(change.before or {}))
+    return work_units.unit_fields(store.layout, change.key, list(change.before or {}))
 
 
 def may_unit(store: Store, change: Change) -> None:
@@ -285,15 +287,15 @@ def put_unit(store: Store, change: Change) -> None:
 
 
 def stamp_now(store: Store, change: Change) -> Side | None:
-    return dict(lanes.read_stamp(store.layout, change.key)) or None
+    return dict(work_units.read_stamp(store.layout, change.key)) or None
 
 
 def put_stamp(store: Store, change: Change) -> None:
     """For undo: restore the stamp, since the unit alone does not say who was told."""
     if change.after is None:
-        lanes.remove_stamp(store.layout, change.key)
+        work_units.remove_stamp(store.layout, change.key)
     else:
-        lanes.write_stamp(store.layout, change.key, change.after)
+        work_units.write_stamp(store.layout, change.key, change.after)
 
 
 def signal_due_before_done(store: Store, unit: Tracked) -> str:

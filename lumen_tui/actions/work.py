@@ -15,7 +15,6 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.work import lanes as stored_lanes
 from lumen_tui.store.work import open_sessions, work_units
 
 TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
@@ -135,7 +134,7 @@ def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client:
     """
     store = Store(Path(root))
     retired = store.layout.work / "retired" / f"{name}.md"
-    if retired.exists() or stored_lanes.stamp_path(store.layout, name).exists():
+    if retired.exists() or work_units.stamp_path(store.layout, name).exists():
         return ""
     try:
         with acting.acting_for(by, client or acting.caller().client, now):

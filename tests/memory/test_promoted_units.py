@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from lumen_tui.storage import frontmatter
-from lumen_tui.store.work import lanes, views, work_units
+from lumen_tui.store.work import views, work_units
 
 BEFORE = """+++
 id = "WU-043"
@@ -61,7 +61,7 @@ def test_a_file_of_before_is_read_by_all_as_one_of_today_and_stays_as_it_is(desk
     path.write_text(text)
     path.chmod(0o600)
     unit = "WU-042" if during else ""
-    for read in (work_units.read_unit(desk.layout, "WU-043"), lanes.read_unit(desk.layout, "WU-043"),
+    for read in (work_units.read_unit(desk.layout, "WU-043"), work_units.read_tracked(desk.layout, "WU-043"),
                  views.read_unit(str(desk.root), "WU-043")):  # fmt: skip
         assert (read.discovered_in, read.discovery) == (unit, node)
     shown = json.loads(cli("wu", "show", "WU-043", "--json")[1])
@@ -79,7 +79,7 @@ def test_a_file_of_before_is_read_by_all_as_one_of_today_and_stays_as_it_is(desk
     kept = tomllib.loads(path.read_text().split("+++")[1])
     assert (kept["discovered_in"], kept.get("found_during", "")) == (node, unit)
     desk.do("undo")
-    assert lanes.read_unit(desk.layout, "WU-043").discovery == node
+    assert work_units.read_tracked(desk.layout, "WU-043").discovery == node
 
 
 def test_a_promotion_that_an_earlier_version_left_half_is_finished_and_undone(desk, cli, node):

@@ -18,7 +18,7 @@ from lumen_tui.actions.registry import perform
 from lumen_tui.model.page import Page
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.work import lanes
+from lumen_tui.store.work import work_units
 
 REPO = Path(__file__).resolve().parents[2]
 NOW = 1_800_000_000.0
@@ -40,8 +40,8 @@ class Desk:
     def unit(self, number: int = 42, lane: str = "Framework: Core") -> str:
         return self.do("wu.new", title=f"unit {number}", lane=lane, id=f"WU-{number:03d}").target
 
-    def state(self, wu_id: str) -> lanes.Tracked:
-        found = lanes.read_unit(self.layout, wu_id)
+    def state(self, wu_id: str) -> work_units.Tracked:
+        found = work_units.read_tracked(self.layout, wu_id)
         assert found is not None
         return found
 

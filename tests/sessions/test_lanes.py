@@ -11,7 +11,7 @@ from lumen_tui.actions import lanes
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.storage import files
-from lumen_tui.store.work import lanes as stored
+from lumen_tui.store.work import views, work_units
 
 CLAIMER = """
 import sys
@@ -31,7 +31,7 @@ except ActionError as error:
 
 
 def holders(desk, lane="Framework: Core"):
-    return json.loads(stored.lock_path(desk.layout, lane).read_text())["holders"]
+    return json.loads(views.lock_path(desk.layout, lane).read_text())["holders"]
 
 
 def test_claim_takes_the_lane_and_a_full_lane_names_who_holds_it(desk):
@@ -40,7 +40,7 @@ def test_claim_takes_the_lane_and_a_full_lane_names_who_holds_it(desk):
     desk.do("wu.claim", wu_id=one)
     (held,) = holders(desk)
     assert (held["wu_id"], held["by"], held["session_id"]) == (one, "ana", session)
-    assert stored.lock_path(desk.layout, "Framework: Core").name == "framework-core.lock"
+    assert views.lock_path(desk.layout, "Framework: Core").name == "framework-core.lock"
     assert (desk.state(one).status, desk.state(one).claimed_by) == ("in_progress", "ana")
     before = desk.files()
     with pytest.raises(ActionError, match=r"full \(1 of 1\): WU-001 by ana"):
@@ -68,12 +68,12 @@ def test_the_limit_is_configurable_per_lane(desk):
 def test_a_unit_in_progress_counts_without_its_lock_and_a_lock_without_its_unit_does_not(desk):
     one, two = desk.unit(1), desk.unit(2)
     desk.do("wu.claim", wu_id=one)
-    stored.lock_path(desk.layout, "Framework: Core").write_text("torn {")
+    views.lock_path(desk.layout, "Framework: Core").write_text("torn {")
     with pytest.raises(ActionError, match="WU-001 by ana"):
         desk.do("wu.claim", wu_id=two, by="bo")
     desk.do("wu.release", wu_id=one)
     files.replace(
-        stored.lock_path(desk.layout, "Framework: Core"),
+        views.lock_path(desk.layout, "Framework: Core"),
         json.dumps({"holders": [{"lane": "Framework: Core", "wu_id": one, "by": "ghost"}]}).encode(),
     )
     desk.do("wu.claim", wu_id=two, by="bo")
@@ -115,12 +115,12 @@ def test_a_holder_without_a_process_is_gone_when_its_session_ended(desk):
 
 
 def test_a_process_of_another_host_or_another_boot(desk):
-    elsewhere = stored.Holder(lane="x", wu_id="WU-1", pid=1, host="somewhere.else")
-    assert not stored.is_gone(desk.layout, elsewhere), "nothing is known about it"
-    here = stored.local_holder("x", "WU-1", by="a", since="", pid=os.getpid())
-    assert not stored.is_gone(desk.layout, here)
-    before_reboot = stored.Holder(**{**{n: getattr(here, n) for n in here.__struct_fields__}, "boot_id": "other"})
-    assert stored.is_gone(desk.layout, before_reboot)
+    elsewhere = work_units.Holder(lane="x", wu_id="WU-1", pid=1, host="somewhere.else")
+    assert not work_units.is_gone(desk.layout, elsewhere), "nothing is known about it"
+    here = work_units.local_holder("x", "WU-1", by="a", since="", pid=os.getpid())
+    assert not work_units.is_gone(desk.layout, here)
+    before_reboot = work_units.Holder(**{**{n: getattr(here, n) for n in here.__struct_fields__}, "boot_id": "other"})
+    assert work_units.is_gone(desk.layout, before_reboot)
 
 
 def test_of_many_claims_at_once_the_limit_holds(desk):
@@ -145,10 +145,10 @@ def test_of_many_claims_at_once_the_limit_holds(desk):
 def test_no_lane_takes_the_programs_own_locks(desk, lane):
     one = desk.unit(1, lane)
     desk.do("wu.claim", wu_id=one)
-    assert stored.holders(desk.layout, lane)[0].wu_id == one
+    assert work_units.lane_holders(desk.layout, lane)[0].wu_id == one
     assert (desk.root / "locks" / "work.lock").read_bytes() == b""
     desk.do("wu.release", wu_id=one)
-    assert stored.holders(desk.layout, lane) == []
+    assert work_units.lane_holders(desk.layout, lane) == []
     assert (desk.root / "locks" / "work.lock").exists()
 
 
@@ -169,7 +169,7 @@ def test_block_frees_the_lane_and_unblock_makes_it_ready(desk):
     with pytest.raises(ActionError, match="reason"):
         desk.do("wu.block", wu_id=one, reason=" ")
     desk.do("wu.block", wu_id=one, reason="no key")
-    assert not stored.lock_path(desk.layout, "Framework: Core").exists()
+    assert not views.lock_path(desk.layout, "Framework: Core").exists()
     desk.do("wu.claim", wu_id=two, by="bo")
     with pytest.raises(ActionError, match="no key"):
         desk.do("wu.claim", wu_id=one)
@@ -211,7 +211,7 @@ def test_done_stamps_frees_broadcasts_and_says_who(desk):
     assert (signal["type"], signal["wu_id"], signal["lane"]) == ("wu_completion", one, "Framework: Core")
     assert stamp["signal_id"] == signal["id"]
     assert desk.state(one).done_by == "ana"
-    assert not stored.lock_path(desk.layout, "Framework: Core").exists()
+    assert not views.lock_path(desk.layout, "Framework: Core").exists()
     with pytest.raises(ActionError, match="done already, by ana") as refused:
         desk.do("wu.done", wu_id=one)
     assert refused.value.missing
@@ -277,16 +277,16 @@ def test_undo_and_redo_of_claim_block_and_done_after_a_restart(desk):
     desk.do("undo")
     assert (desk.state(one).status, holders(desk)[0]["by"]) == ("in_progress", "ana")
     desk.do("wu.done", wu_id=one)
-    assert stored.read_stamp(desk.layout, one)
+    assert work_units.read_stamp(desk.layout, one)
     desk.do("undo")
-    assert (desk.state(one).status, stored.read_stamp(desk.layout, one)) == ("in_progress", {})
+    assert (desk.state(one).status, work_units.read_stamp(desk.layout, one)) == ("in_progress", {})
     assert holders(desk)[0]["wu_id"] == one
     desk.do("redo")
-    assert stored.read_stamp(desk.layout, one)["done_by"] == "ana"
+    assert work_units.read_stamp(desk.layout, one)["done_by"] == "ana"
     desk.do("undo")
     desk.do("undo")
     assert desk.files()["work/WU-001.md"] == fresh
-    assert not stored.lock_path(desk.layout, "Framework: Core").exists()
+    assert not views.lock_path(desk.layout, "Framework: Core").exists()
 
 
 def test_undo_refuses_where_the_lane_was_taken_or_the_unit_was_changed(desk):
@@ -319,7 +319,7 @@ def test_where_the_journal_of_actions_fails_nothing_stays_changed(desk, verb):
     }
     held = [holder.wu_id for holder in lanes.in_lane(desk.store, "Framework: Core")]
     assert held == ([one] if verb in ("release", "done") else [])
-    assert [holder.wu_id for holder in stored.holders(desk.layout, "Framework: Core")] == held
+    assert [holder.wu_id for holder in work_units.lane_holders(desk.layout, "Framework: Core")] == held
 
 
 def test_closing_a_blocker_unblocks(desk):

@@ -17,7 +17,7 @@ from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.session import Decision, WorkSession
 from lumen_tui.storage import frontmatter, json_scanner, raw_json
 from lumen_tui.storage.frontmatter import BadFile
-from lumen_tui.store.work import lanes, open_sessions, sessions, views, work_units
+from lumen_tui.store.work import open_sessions, sessions, views, work_units
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 VALUES = st.recursive(
@@ -28,7 +28,7 @@ VALUES = st.recursive(
 
 
 def full(desk, wu_id: str) -> dict[str, object]:
-    unit = lanes.read_unit(desk.layout, wu_id)
+    unit = work_units.read_tracked(desk.layout, wu_id)
     assert unit is not None
     return {name: getattr(unit, name) for name in Tracked.__struct_fields__}
 
@@ -73,7 +73,7 @@ def test_what_a_person_wrote_in_another_way_reads_the_same(desk, text):
 def test_what_a_person_must_mend_is_said_by_both(desk, text):
     (desk.layout.work / "WU-001.md").write_text(text)
     with pytest.raises(BadFile) as by_full:
-        lanes.read_unit(desk.layout, "WU-001")
+        work_units.read_tracked(desk.layout, "WU-001")
     with pytest.raises(BadFile) as by_quick:
         views.read_unit(desk.root, "WU-001")
     assert (str(by_quick.value), by_quick.value.line) == (str(by_full.value), by_full.value.line)

@@ -15,7 +15,6 @@ from lumen_tui.actions.work import TYPES
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.model import lanes as names
 from lumen_tui.model.records import RELATION_TYPES
-from lumen_tui.store.work import lanes as lane_files
 from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def run_show(session: Session, args: Namespace) -> int:
         name = checks.known_unit(session.layout, args.id)
     except ActionError as error:
         raise ActionError(str(error), candidates=error.candidates, missing=True) from error
-    unit = lane_files.read_unit(session.layout, name)
+    unit = work_units.read_tracked(session.layout, name)
     if unit is None:
         raise ActionError(f"there is no work unit {name}", missing=True)
     if args.json:
@@ -169,7 +168,7 @@ def _shell() -> int:
 
 def run_lanes(session: Session, args: Namespace) -> int:
     rules = lanes.config_of(session.store).lanes
-    by_key = {names.key(unit.lane): unit.lane for unit in lane_files.list_units(session.layout) if unit.lane}
+    by_key = {names.key(unit.lane): unit.lane for unit in work_units.list_tracked(session.layout) if unit.lane}
     every = sorted(by_key.values())
     held = {name: lanes.in_lane(session.store, name) for name in every}
     if args.json:

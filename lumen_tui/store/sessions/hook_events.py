@@ -23,7 +23,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.stamped import Stamp, stamp
 from lumen_tui.store.sessions import hook_journal
-from lumen_tui.store.work import lanes
+from lumen_tui.store.work import work_units
 
 COMPLETION = "wu_completion"  # the broadcast of `wu done`, which is no progress signal
 _MOST_CALLS = 10_000  # times kept per session and work unit; beyond that the oldest are forgotten
@@ -282,7 +282,7 @@ class ProgressMonitor:
 
     def _read(self, wu_id: str) -> UnitState | None:
         try:
-            unit = lanes.read_unit(self._layout, wu_id)
+            unit = work_units.read_tracked(self._layout, wu_id)
         except (BadFile, files.StoreError, OSError):
             return None  # it is reported as a problem of its own
         if unit is None:

@@ -14,7 +14,7 @@ from lumen_tui.model.times import DAY
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import LineMap, whole_blocks
 from lumen_tui.store.signals.read_state import ReadState, RetainedSignal, locate, read_signal, read_signals
-from lumen_tui.store.work import lanes
+from lumen_tui.store.work import work_units
 from lumen_tui.store.work.work_units import list_units
 
 # One byte a line. What is greater than NO_SIGNAL leaves.
@@ -125,7 +125,9 @@ class _LineJudge:
     def __init__(self, layout: Layout, state: ReadState, rule: RetentionRule, now: float) -> None:
         units, _ = list_units(layout)
         self._units = {unit.id for unit in units if unit.status != "done"}
-        self._lanes = {names.key(lane) for unit in units if (lane := unit.lane) and lanes.holders(layout, lane)}
+        self._lanes = {
+            names.key(lane) for unit in units if (lane := unit.lane) and work_units.lane_holders(layout, lane)
+        }
         self._state = state
         self._floor = state.floor
         self._read_before = _moment(now - rule.read)

@@ -41,9 +41,9 @@ def _in_full(root: files.StrPath, wu_id: str) -> UnitView | None:
     import msgspec
 
     from lumen_tui.storage.layout import Layout
-    from lumen_tui.store.work import lanes
+    from lumen_tui.store.work import work_units
 
-    unit = lanes.read_unit(Layout(Path(root)), wu_id)
+    unit = work_units.read_tracked(Layout(Path(root)), wu_id)
     return UnitView(**fields_of(UnitView, msgspec.to_builtins(unit)) or {}) if unit else None
 
 
