@@ -73,7 +73,7 @@ import contextlib, statistics, sys, time
 from pathlib import Path
 from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
-from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import Stopper
 folder = Path(sys.argv[1])
 stopper = Stopper(folder, time.monotonic, time.time)
 events = Recorder(Journal(folder / "events.jsonl"), 1, time.time, lambda text: text, stopper.guard)

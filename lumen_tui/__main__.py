@@ -225,10 +225,9 @@ def _room_problem(root: Path) -> str:
 
 def _demo(options: argparse.Namespace) -> int:
     from lumen_tui.headless import demo
-    from lumen_tui.headless.demo_sitter import Sitter
 
     root = demo.make_folder()
-    with Sitter(root) as sitter:
+    with demo.Sitter(root) as sitter:
         try:
             _fill_interruptibly(lambda: demo.fill(root))
         except KeyboardInterrupt:

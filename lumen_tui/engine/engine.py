@@ -11,17 +11,12 @@ import msgspec
 
 from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine import beatlog
-from lumen_tui.engine.approvals import ApprovalMonitor
-from lumen_tui.engine.beatlog import BeatLog
-from lumen_tui.engine.budgets import Budgets
+from lumen_tui.engine import events
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
-from lumen_tui.engine.events import EventLog, Listener
-from lumen_tui.engine.hooks.outcome import HookNews
-from lumen_tui.engine.sandboxing import SandboxMonitor
-from lumen_tui.engine.settings import Settings
+from lumen_tui.engine.events import BeatLog, EventLog, Listener
+from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
+from lumen_tui.engine.settings import SandboxMonitor, Settings
 from lumen_tui.engine.supervisor.pauses import KillSwitch
-from lumen_tui.engine.supervisor.role_expiry import RoleExpiry
 from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -138,7 +133,7 @@ class Engine:
             self.log.add("recovered", ", ".join(parts[: 1 + completed]), now)
         if before and before.next_at and before.phase != "stopped":
             late = now - times.epoch(before.next_at, now)
-            self.beat_log.missed(late, before.every_seconds, beatlog.NO_ENGINE, now)
+            self.beat_log.missed(late, before.every_seconds, events.NO_ENGINE, now)
 
     def _load_loops(self) -> None:
         """Load what loops, learns and probes: 70 ms of imports that the workers do not wait for."""

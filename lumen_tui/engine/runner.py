@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lumen_tui.engine import beatlog
+from lumen_tui.engine import events
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, misplaced, program_version
@@ -153,7 +153,7 @@ class Runner:
 
     def _note_late(self, late: float, asleep: float) -> None:
         """Record beats that were missed, by reason: the machine slept (`asleep` seconds), or the engine stood still."""
-        reason = beatlog.SLEPT if asleep > late / 2 else beatlog.STOOD_STILL
+        reason = events.SLEPT if asleep > late / 2 else events.STOOD_STILL
         engine = self.engine
         with contextlib.suppress(files.StoreError, OSError):  # a full disk: the late beat says so itself
             engine.beat_log.missed(late, engine.config.heartbeat.every_minutes * 60, reason, engine.clock.now())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -88,6 +91,37 @@ def fill(root: Path) -> None:
     asyncio.run(_run(root))
     _do(store, "task.new", now, objective="What are the 8 largest files in /usr?")
     _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst", priority="P1")
+
+
+class Sitter:
+    """Removes the demo in `root` when its `with` block, or this process, ends.
+
+    It is a process of its own that waits for the end of a pipe: after a hang-up nobody waits, and after a kill there is
+    nobody in the room's own process to end an engine and to remove a folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "lumen_tui.headless.demo", str(root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            text=True,
+        )
+
+    def __enter__(self) -> Sitter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def left_over(self) -> str:
+        """Wait until the demo is removed; return what could not be, in words, or the empty string."""
+        leftover = self._process.stdout.read() if self._process.stdout is not None else ""
+        self._process.wait()
+        return leftover.strip()
 
 
 def drop_demo(root: Path) -> str:
@@ -179,3 +213,18 @@ def _project(folder: Path) -> Path:
         source = "".join(f"def step_{line}() -> int:\n    return {line}\n\n\n" for line in range(10 * (index + 1)))
         files.replace(folder / "src" / f"module_{index}.py", source.encode())
     return folder
+
+
+def main() -> int:
+    """Wait until the room has ended, then clear the demo away."""
+    sys.stdin.read()
+    leftover = drop_demo(Path(sys.argv[1]))
+    try:
+        os.write(sys.stdout.fileno(), leftover.encode())
+    except BrokenPipeError:
+        return 1  # nobody waits for the answer
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

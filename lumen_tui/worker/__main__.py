@@ -1,6 +1,7 @@
 """The worker process: `python -m lumen_tui.worker TASK_FOLDER` does one task under one role and ends.
 
-exit.json is its very last act. Exit codes: 0 done, 1 failed or stopped, 2 it could not begin.
+No command outlives it, or reads its environment. exit.json is its very last act.
+Exit codes: 0 done, 1 failed or stopped, 2 it could not begin.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ sys.path[:] = [part for part in sys.path if part not in ("", os.getcwd())]
 if __name__ == "__main__":  # a signal that comes while the rest loads waits until the worker can act on it
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
+import ctypes  # noqa: E402
 import fcntl  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402
@@ -28,12 +30,14 @@ from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, locks, program_version  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.policy.redaction import redactor  # noqa: E402
-from lumen_tui.worker import orphans  # noqa: E402
-from lumen_tui.worker.stopping import Stopper  # noqa: E402
+from lumen_tui.tools.sandbox import limits  # noqa: E402
 from lumen_tui.worker.task import CannotBegin, Task  # noqa: E402
-from lumen_tui.worker.world import TaskTally, World  # noqa: E402
+from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402
 
 LOCK_VARIABLE = "LUMEN_LOCK_FD"
+_PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+_PR_SET_DUMPABLE = 4
+_ROUNDS = 20
 
 
 class NoLock(Exception):
@@ -98,6 +102,33 @@ def _last_event(task: Task, status: str, reason: str) -> None:
         sys.stderr.write(f"the last event was not written: {error}\n")
 
 
+def adopt_orphans() -> None:
+    """Make orphans of this process its own children, so that they can be found at the end.
+
+    It also stops being dumpable: its memory and /proc/<pid>/environ, where keys stand, are closed to its commands.
+    """
+    try:
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    except (OSError, AttributeError):
+        pass  # not Linux: process groups alone
+
+
+def end_children() -> None:
+    """KILL every child there is, and what they leave, until none is left."""
+    for _ in range(_ROUNDS):
+        children = limits.children(os.getpid())
+        if not children:
+            return
+        limits.end(children)
+        for pid in children:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+
+
 def run(folder: Path, environ: dict[str, str]) -> int:
     """Run the task in `folder`, and write exit.json; the lock is held."""
     began = time.monotonic()
@@ -106,7 +137,7 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     tally = TaskTally()
     stopper.arm()
     status, reason = work(world, tally)
-    orphans.end_all()
+    end_children()
     ended = Exit(
         task_id=folder.name,
         status=status,
@@ -134,7 +165,7 @@ def main(arguments: list[str]) -> int:
     except (ValueError, OSError, NoLock, files.StoreError) as error:
         sys.stderr.write(f"usage: python -m lumen_tui.worker TASK_FOLDER\n{error}\n")
         return 2
-    orphans.adopt()
+    adopt_orphans()
     try:
         return run(folder, environ)
     finally:

@@ -1,14 +1,168 @@
-"""What the worker process and its task share: folder, clocks, environment, running totals."""
+"""What the worker process gives its task: folder, clocks, environment, totals, and every reason to stop or to rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.tasks import Usage
+from lumen_tui.model.text import one_line
+from lumen_tui.model.times import span
+from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
-from lumen_tui.worker.stopping import Stopper
+from lumen_tui.store.tasks import pauses
+from lumen_tui.tools.base import Stopped
+
+STOP_FILE = "stop.json"
+TICK = 0.1  # seconds between two looks
+_AGAIN = 5.0  # seconds after which a Stopped that somebody swallowed is raised once more
+
+
+class _StopRequest(msgspec.Struct, frozen=True):
+    status: str = "cancelled"
+    reason: str = ""
+    after: str = "now"  # or `step`: when the tool call is done that runs now
+
+
+class Stopper:
+    """Knows whether the task must end, and interrupts what runs: a walk, a regular expression, a model call.
+
+    The interval timer's handler runs in the main thread, also inside a blocking call and inside the regular
+    expression engine; it raises Stopped there unless `guard` says that something must not be torn apart.
+    """
+
+    def __init__(self, folder: Path, monotonic: Callable[[], float], now: Callable[[], float] = time.time) -> None:
+        self.status = ""
+        self.reason = ""
+        self._file = folder / STOP_FILE
+        self._folder = folder
+        self._after_step: _StopRequest | None = None
+        self._resting = False
+        self._monotonic = monotonic
+        self._now = now
+        self._ends = 0.0
+        self._limit = 0.0
+        self._guards = 0
+        self._armed = False
+        self._raise_at = 0.0
+
+    def ask(self, status: str, reason: str) -> None:
+        """Note the first reason to stop; later ones do not change it."""
+        if not self.status:
+            self.status = status if status in ("cancelled", "failed") else "cancelled"
+            self.reason = one_line(reason) or "stopped"
+
+    def limit(self, seconds: float) -> None:
+        """Stop as failed `seconds` from now."""
+        self._limit, self._ends = seconds, self._monotonic() + seconds
+
+    @property
+    def ends(self) -> float:
+        """When the time limit ends, by running time; 0 without one, and while time does not count."""
+        return self._ends
+
+    @contextmanager
+    def untimed(self) -> Iterator[None]:
+        """Keep the time inside from counting against the limit."""
+        began, ends = self._monotonic(), self._ends
+        self._ends = 0.0
+        try:
+            yield
+        finally:
+            self._ends = ends and ends + self._monotonic() - began
+
+    def stopped(self) -> bool:
+        """Return whether the task must end."""
+        return bool(self.status)
+
+    def poll(self) -> None:
+        """Look for a reason to stop."""
+        if self.status:
+            return
+        if self._after_step is None and self._file.exists():
+            self._read()
+        elif self._ends and self._monotonic() > self._ends:
+            self.ask("failed", f"timed out after {span(self._limit)}")
+
+    def _read(self) -> None:
+        try:
+            stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_StopRequest)
+        except (*UNDECODABLE, files.StoreError, OSError):
+            stop = _StopRequest(reason="stop.json is there but cannot be read")
+        if stop.after == "step":
+            self._after_step = stop
+            return
+        self.ask(stop.status, stop.reason)
+
+    @contextmanager
+    def guard(self, *, step: bool = False) -> Iterator[None]:
+        """Interrupt nothing inside. `step` says that one tool call has ended and another begins inside."""
+        if step and self._armed and not self._guards:
+            self._between_steps()
+        self._guards += 1
+        try:
+            yield
+        finally:
+            self._guards -= 1
+
+    def _between_steps(self) -> None:
+        """Rest where that is asked for; raise Stopped where the task is to end after a step."""
+        if pauses.held(self._folder):
+            self._rest()
+        self.poll()
+        if self._after_step is not None:
+            self.ask(self._after_step.status, self._after_step.reason)
+        if self.status:
+            raise Stopped
+
+    def _rest(self) -> None:
+        """Do nothing until the hold is taken away or over, or there is a reason to stop. Time does not count."""
+        self._resting = True
+        try:
+            with self.untimed():
+                while (hold := pauses.held(self._folder)) and not hold.over(self._now()) and not self.status:
+                    time.sleep(TICK)
+                    self.poll()
+        finally:
+            self._resting = False
+
+    def arm(self) -> None:
+        """Install the signal handlers and start polling."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGALRM, self._on_tick)
+        signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+        self._armed = True
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+
+    def disarm(self) -> None:
+        """Interrupt nothing from here on: the end is being written."""
+        self._armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.poll()  # an engine that sends TERM has usually said why
+        self.ask("cancelled", f"ended by {signal.Signals(number).name}")
+
+    def _on_tick(self, number: int, frame: FrameType | None) -> None:
+        if self._resting:
+            return
+        self.poll()
+        if self._armed and not self._guards and (hold := pauses.held(self._folder)) and hold.after == "now":
+            self._rest()
+        now = self._monotonic()
+        if self.status and self._armed and not self._guards and now >= self._raise_at:
+            self._raise_at = now + _AGAIN
+            raise Stopped
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine.approvals import ApprovalMonitor
 from lumen_tui.engine.events import EventLog, recent_events
+from lumen_tui.engine.monitors import ApprovalMonitor
 from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, Decision, allows, call_hash, preview_rule
 from lumen_tui.model.snapshot import Need

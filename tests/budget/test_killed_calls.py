@@ -11,8 +11,8 @@ import pytest
 from lumen_apiserver import text
 
 from lumen_tui.cli.main import main
-from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.monitors import Budgets
 from lumen_tui.model import budget
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SENT, SETTLE, Amount, Book, Entry

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.engine.loops.orientation import acts, orientation
-from lumen_tui.engine.loops.packet import defects_fixed, packet_of
+from lumen_tui.engine.loops.packet import acts, defects_fixed, orientation, packet_of
 from lumen_tui.model.agent import Act, Deposit, OpenLoop, task_id
 from lumen_tui.model.loop import Artifact, LeftOut, Orientation
 from lumen_tui.model.tasks import Exit, Spec, TaskEvent, Usage
@@ -100,7 +99,7 @@ def test_the_packet_says_what_was_ordered_and_changed(home):
 def test_a_capsule_is_there_before_the_session_begins_and_stands_in_its_briefing(home):
     from lumen_tui.engine.loops.briefing import BriefingInputs, brief
     from lumen_tui.engine.loops.capsules import Capsules
-    from lumen_tui.engine.loops.inputs import News
+    from lumen_tui.engine.loops.news import News
     from lumen_tui.model.config import Config
     from lumen_tui.queries.snapshot_reader import SnapshotReader
 

@@ -6,7 +6,7 @@ import re
 
 from lumen_tui.engine.loops.briefing import BriefingInputs, brief
 from lumen_tui.engine.loops.capsules import Capsules
-from lumen_tui.engine.loops.inputs import News
+from lumen_tui.engine.loops.news import News
 from lumen_tui.model import capsule
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config

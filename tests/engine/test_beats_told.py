@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine import beatlog
-from lumen_tui.engine.beatlog import BeatLog
-from lumen_tui.engine.events import recent_events
+from lumen_tui.engine.events import IDLE, SLEPT, STOOD_STILL, BeatLog, recent_events
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.times import iso
@@ -43,7 +41,7 @@ async def beats_once_after(world, act) -> None:
 async def test_beats_that_were_missed_under_an_engine_are_told_once_with_what_held_it_up(world, how):
     move = world.clock.pass_time if how == "stopped" else world.clock.sleep
     await beats_once_after(world, lambda: move(2000))
-    why = beatlog.STOOD_STILL if how == "stopped" else beatlog.SLEPT
+    why = STOOD_STILL if how == "stopped" else SLEPT
     events = [event for event in recent_events(world.store, 200) if event.kind == "beats_missed"]
     assert [event.data["reason"] for event in events] == [why]
     assert 4 <= events[0].data["missed"] <= 6 and events[0].text.endswith(f"missed while {why}")
@@ -91,8 +89,8 @@ async def test_a_failure_that_could_not_be_written_is_told_with_the_next_beat_th
     with monkeypatch.context() as full:
         full.setattr(engine.log, "add", lambda *_, **__: (_ for _ in ()).throw(StoreError("no room")))
         log.failed("no room", 1.0)
-    log.ran(0, beatlog.IDLE, 2.0)
-    log.ran(0, beatlog.IDLE, 3.0)
+    log.ran(0, IDLE, 2.0)
+    log.ran(0, IDLE, 3.0)
     assert told(world.store, "beat_failed") == ["no room"]
 
 
@@ -110,7 +108,7 @@ def test_an_engine_that_was_stopped_by_a_signal_tells_of_the_beats_it_missed(tmp
             time.sleep(18)  # nothing tells of a process that stands still but the time that goes by
             engine.send_signal(signal.SIGCONT)
             until(lambda: told(Store(root), "beats_missed"))
-            assert told(Store(root), "beats_missed")[0].endswith(f"missed while {beatlog.STOOD_STILL}")
+            assert told(Store(root), "beats_missed")[0].endswith(f"missed while {STOOD_STILL}")
         finally:
             engine.send_signal(signal.SIGCONT)
             engine.terminate()

@@ -133,9 +133,9 @@ def test_what_fixed_an_error_is_learnt(mind: Mind, session: SessionFile) -> None
 def test_a_fix_whose_quote_does_not_stand_in_the_output_is_turned_away(
     mind: Mind, session: SessionFile, monkeypatch
 ) -> None:
-    from lumen_tui.engine.evolution import programs
+    from lumen_tui.engine.evolution import outcomes
 
-    monkeypatch.setattr(programs, "failing_line", lambda _: "No such thing was ever said")
+    monkeypatch.setattr(outcomes, "failing_line", lambda _: "No such thing was ever said")
     session.runs("pytest", "Exit code 4\nno tests ran", ok=False).runs("pytest tests")
     mind.learn(session.path)
     assert [one for one in mind.known if one.kind is Kind.FIX] == []

@@ -32,8 +32,8 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.tui.screens.evolution import EvolutionScreen
-from lumen_tui.worker import judging, reading
-from lumen_tui.worker.judging import objections
+from lumen_tui.worker import evolution
+from lumen_tui.worker.evolution import objections
 
 SETTINGS = '[models]\nprovider = "anthropic"\ntries = 1\n[evolution]\njudge = "model"\n'
 BY = "model anthropic claude-haiku-5-5"
@@ -42,7 +42,7 @@ BY = "model anthropic claude-haiku-5-5"
 def here(config: Config, trial: Trial, over: object) -> Judgement:
     """What the process does, without its start and the import of the vendor's library."""
     names = key_names(provider_name(config.models, os.environ), config.models, "evolution", "haiku")
-    return judging.judge(trial, Store(Path(trial.root)), worker_env(names))
+    return evolution.judge(trial, Store(Path(trial.root)), worker_env(names))
 
 
 @pytest.fixture
@@ -257,7 +257,9 @@ def test_many_candidates_are_few_calls_and_the_first_failure_ends_them(
 def child_of_ours() -> int:
     """The process that judges; 0 where there is none."""
     found = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split()
-    return next((int(pid) for pid in found if b"worker.judging" in Path(f"/proc/{pid}/cmdline").read_bytes()), 0)
+    return next(
+        (int(pid) for pid in found if b"worker.evolution\0judge" in Path(f"/proc/{pid}/cmdline").read_bytes()), 0
+    )
 
 
 def test_an_engine_that_ends_leaves_the_rest_unread_and_a_killed_process_leaves_it_to_the_rules(
@@ -334,7 +336,7 @@ def test_what_the_model_that_reads_has_found_is_judged_as_well(
 ) -> None:
     def read_here(config: Config, order: Order, over: object) -> Reading:
         names = key_names(provider_name(config.models, os.environ), config.models, "evolution", "haiku")
-        return reading.read(order, Store(Path(order.root)), worker_env(names))
+        return evolution.read(order, Store(Path(order.root)), worker_env(names))
 
     monkeypatch.setattr(modelread, "_answer", read_here)
     found = [

@@ -19,8 +19,8 @@ from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.ledger.ledger import Ledger
-from lumen_tui.worker import reading
-from lumen_tui.worker.reading import candidates
+from lumen_tui.worker import evolution
+from lumen_tui.worker.evolution import candidates
 
 SAID = (
     "We keep the ledger of the shop in one place, so that nobody has to look for it twice; it is the folder books. "
@@ -31,7 +31,7 @@ SAID = (
 def here(config: Config, order: Order, over: object) -> Answer:
     """What the process does, without its start and the import of the vendor's library."""
     names = key_names(provider_name(config.models, os.environ), config.models, "evolution", "haiku")
-    return reading.read(order, Store(Path(order.root)), worker_env(names))
+    return evolution.read(order, Store(Path(order.root)), worker_env(names))
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def test_the_page_from_which_an_agent_goes_on_marks_stale_facts(world) -> None:
 
 
 def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world) -> None:
-    from lumen_tui.engine.doctor import journals
+    from lumen_tui.engine.doctor import disk
     from lumen_tui.storage.damage import DamageScan
 
     world.do("fact.confirm", fact_ids=world.fact("the sky is blue", by="lumen"))
@@ -172,7 +172,7 @@ def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world)
         file.write(b'{"fact_id":7}\nnot json\n')
     scan = DamageScan(world.layout)
     assert [scan.scan("now"), scan.scan("now")] == [2, 0]
-    found = [one.where for one in journals.lines(world.layout, world.clock.wall, False)]
+    found = [one.where for one in disk.lines(world.layout, world.clock.wall, False)]
     assert found == ["memory/confirmations.jsonl:2", "memory/confirmations.jsonl:3"]
 
 

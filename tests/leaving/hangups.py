@@ -83,7 +83,7 @@ def ticks(pid: int) -> int:
 def is_room(words: str) -> bool:
     program, _, rest = words.partition(" ")
     return "python" in program and not any(
-        word in rest for word in ("--engine-only", "zygote", "demo_sitter", "worker")
+        word in rest for word in ("--engine-only", "zygote", "headless.demo", "worker")
     )
 
 

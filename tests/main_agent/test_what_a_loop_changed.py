@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from lumen_apiserver import fail, tool, tools, use
 
-from lumen_tui.engine.loops.inputs import gather
+from lumen_tui.engine.loops.news import gather
 from lumen_tui.engine.loops.packet import defects_fixed
 from lumen_tui.model.records import Node
 from lumen_tui.model.times import iso

@@ -9,7 +9,7 @@ from lumen_tui.__main__ import main
 from lumen_tui.actions import role_preview
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog, recent_events
-from lumen_tui.engine.supervisor.role_expiry import RoleExpiry
+from lumen_tui.engine.monitors import RoleExpiry
 from lumen_tui.model import times
 from lumen_tui.model.analytics import Stats
 from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig

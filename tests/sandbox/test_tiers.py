@@ -11,7 +11,7 @@ import lumen_bare
 import msgspec
 import pytest
 
-from lumen_tui.engine.sandboxing import SandboxMonitor, sentence_on
+from lumen_tui.engine.settings import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage import files
 from lumen_tui.tools.base import ApprovalReply

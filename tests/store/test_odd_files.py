@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine.doctor.folders import modes
+from lumen_tui.engine.doctor.disk import modes
 from lumen_tui.storage import backwards, directories, files, locks
 from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import FOLDERS, Layout, distrust

@@ -60,7 +60,7 @@ def _verdict(report: DoctorReport, fixed: bool) -> str:
 
 def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
     """Return the sandbox tier in force, a sentence on it, and its tests."""
-    from lumen_tui.engine.sandboxing import examined
+    from lumen_tui.engine.settings import examined
 
     return examined(session.layout, now=now)
 

@@ -18,7 +18,7 @@ from lumen_tui.model.evolution import Observation, Status
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
-    from lumen_tui.engine.evolution.judging import CandidateGate
+    from lumen_tui.engine.evolution.gate import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
     from lumen_tui.model.claudemd import Cut
     from lumen_tui.model.sessionlog import Report

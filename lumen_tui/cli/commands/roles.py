@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
-from lumen_tui.engine.texteditor import NoEditor, command
+from lumen_tui.engine.launch import NoEditor, editor_command
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.roles import ALL_TOOLS, Role
@@ -320,7 +320,7 @@ def _edited(text: str, name: str) -> Iterator[str]:
 
 def _text_after_editing(path: Path, before: str) -> str:
     try:
-        words = command(os.environ)
+        words = editor_command(os.environ)
         code = subprocess.run([*words, str(path)]).returncode
     except NoEditor as error:
         raise ActionError(str(error)) from error

@@ -268,9 +268,9 @@ def _start_job(root: str) -> None:
 
 def _report_due(root: str, record: Raw, rule: Raw) -> None:
     """Report a progress signal that is due to the agent's program, and on standard error."""
-    from lumen_tui.engine.hooks import due
+    from lumen_tui.engine.hooks import answers
 
-    if text := due.due_text(root, record, rule):
+    if text := answers.due_text(root, record, rule):
         print(f"lumen-tui hook: {text}", file=sys.stderr)
         _print_for_agent(record["event"], text)
 
@@ -283,8 +283,8 @@ def _print_for_agent(event: str, text: str) -> None:
 
 def _give_context(root: str, record: Raw, now: float) -> None:
     """Print what the agent should know to resume its work unit."""
-    from lumen_tui.engine.hooks import context
+    from lumen_tui.engine.hooks import answers
 
-    text = context.block(root, by=record["by"], wu_id=record["wu"], now=now)
+    text = answers.block(root, by=record["by"], wu_id=record["wu"], now=now)
     if text:
         _print_for_agent(hook_journal.SESSION_START, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lumen_tui.engine.doctor import folders, journals, references, state
+from lumen_tui.engine.doctor import disk, records
 from lumen_tui.engine.doctor.finding import DoctorReport, Finding
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -13,18 +13,18 @@ from lumen_tui.storage.store import Store
 Check = Callable[[Layout, float, bool], Iterator[Finding]]
 
 CHECKS: dict[str, Check] = {
-    "places": folders.places,
-    "modes, links and owners": folders.modes,
-    "leftovers": folders.leftovers,
-    "journals": journals.lines,
-    "legacy records": journals.legacy,
-    "receipts": journals.orphaned,
-    "unfinished actions": references.unfinished,
-    "references": references.references,
-    "documents": state.documents,
-    "tasks": state.tasks,
-    "engine": state.engine,
-    "index": state.indexes,
+    "places": disk.places,
+    "modes, links and owners": disk.modes,
+    "leftovers": disk.leftovers,
+    "journals": disk.lines,
+    "legacy records": disk.legacy,
+    "receipts": disk.orphaned,
+    "unfinished actions": records.unfinished,
+    "references": records.references,
+    "documents": records.documents,
+    "tasks": records.tasks,
+    "engine": records.engine,
+    "index": records.indexes,
 }
 
 

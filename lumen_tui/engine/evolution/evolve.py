@@ -1,18 +1,27 @@
-"""Evolve some session files and write what follows: the one way in for the engine and the command line."""
+"""Evolve some session files and write what follows: the one way in for the engine and the command line.
+
+Observations that can be checked from outside become facts with probes, and go when the observation goes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
+from lumen_tui.actions import edits, fields
+from lumen_tui.actions import facts as verbs
 from lumen_tui.actions.evolution import learning
+from lumen_tui.actions.nodes import BACK_TO_OPEN
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine.evolution import factual
-from lumen_tui.engine.evolution.factual import Linked
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
+from lumen_tui.model import facts, times
 from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.evolution import Kind, Observation, Status, Trust, normal
+from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
+from lumen_tui.model.ids import short_hash
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
@@ -20,7 +29,33 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved, writing
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.evolution.writing import Written
+from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.tools.probes import batch
+from lumen_tui.tools.probes.batch import ProbeJob
+from lumen_tui.tools.probes.suggest import suggest
+
+BY = "evolution"
+_KINDS = frozenset({Kind.FACT, Kind.DECISION})  # the others say what to do, or what happened once
+_MOST = 40  # observations whose probes are looked at in one call; the others come with the next
+
+
+class Linked(msgspec.Struct):
+    """What one call did; ids of nodes."""
+
+    made: list[str] = msgspec.field(default_factory=list)
+    retired: list[str] = msgspec.field(default_factory=list)
+    again: bool = False  # there is more to look at
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence, empty where nothing was done."""
+        counts = ((self.made, "noted"), (self.retired, "put away"))
+        parts = [f"{len(names)} fact{'s' if len(names) > 1 else ''} {word}" for names, word in counts if names]
+        return ", ".join(parts)
 
 
 class EvolutionOutcome(msgspec.Struct):
@@ -92,9 +127,7 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
     """
     config = load_config(store.layout)[0]
     fresh = config.freshness
-    linked = factual.link(
-        store, now, tried, seconds=fresh.seconds, each=fresh.each_seconds, probe=probe and fresh.enabled
-    )
+    linked = _link(store, now, tried, seconds=fresh.seconds, each=fresh.each_seconds, probe=probe and fresh.enabled)
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         if evolved.observations(store.layout):
             writing.write_claude_md(store.layout, config.evolution, now)
@@ -104,3 +137,133 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
 def is_own(layout: Layout, path: Path) -> bool:
     """Return whether the engine's own workers wrote a session file."""
     return path.absolute().is_relative_to(layout.transcripts.absolute())
+
+
+def _link(store: Store, now: float, tried: set[str], *, seconds: float, each: float, probe: bool = True) -> Linked:
+    """Bring facts in line with what was learnt. `tried` holds the ids whose probes did not hold, and grows.
+
+    A probe that does not hold at the first look was a wrong guess, not a drift: it is left out.
+    """
+    known = evolved.observations(store.layout)
+    linked = Linked()
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
+        _retire(store, index, known, linked, now)
+        index.refresh()
+    candidates = list(_candidates(index, known, tried)) if probe else []
+    linked.again = len(candidates) > _MOST
+    jobs = [ProbeJob(observation.id, probe) for observation, probes in candidates[:_MOST] for probe in probes]
+    held: dict[str, list[tuple[Probe, Reading]]] = {observation.id: [] for observation, _ in candidates[:_MOST]}
+    for job, reading in batch.run(store.root, jobs, seconds=seconds, each=each):
+        if reading.outcome is Outcome.HOLDS:
+            held[job.fact_id].append((job.probe, reading))
+    tried.update(_key(observation) for observation, _ in candidates[:_MOST] if not held[observation.id])
+    for observation, _ in candidates[:_MOST]:
+        if held[observation.id]:
+            _note(store, observation, held[observation.id], linked, now)
+    return linked
+
+
+def _key(observation: Observation) -> str:
+    """Return the key of a claim: the same observation in other words is another one."""
+    return f"{observation.id}:{observation.text}"
+
+
+def _root(index: FactIndex, fact: Fact) -> Fact:
+    """Return the fact with which a chain of superseded ones began."""
+    seen = {fact.id}
+    while fact.supersedes and fact.supersedes not in seen and (state := index.get(fact.supersedes)):
+        fact = state.fact
+        seen.add(fact.id)
+    return fact
+
+
+def _candidates(
+    index: FactIndex, known: dict[str, Observation], tried: set[str]
+) -> Iterable[tuple[Observation, list[Probe]]]:
+    """Yield accepted observations that suggest probes and are no fact yet, not even a dropped one."""
+    states = index.states()
+    claimed = {
+        f"{state.fact.observation}:{_root(index, state.fact).claim}" for state in states if state.fact.observation
+    }
+    claims = {normal(state.fact.claim) for state in states}
+    looked_at = [{_place(probe) for probe in state.fact.probes} for state in states if state.current]
+    for observation in reversed(known.values()):
+        if (
+            observation.status is not Status.ACCEPTED
+            or observation.kind not in _KINDS
+            or _key(observation) in tried | claimed
+        ):
+            continue
+        probes = [
+            probe for probe in suggest(observation.text) if observation.trust is Trust.PERSON or probe.kind != "http"
+        ]
+        places = {_place(probe) for probe in probes}
+        if probes and normal(observation.text) not in claims and not any(places <= other for other in looked_at):
+            looked_at.append(places)
+            yield observation, probes
+
+
+def _place(probe: Probe) -> tuple[str, ...]:
+    return (probe.kind, probe.target, probe.at, probe.pattern, probe.expected)
+
+
+def _note(
+    store: Store, observation: Observation, held: list[tuple[Probe, Reading]], linked: Linked, now: float
+) -> None:
+    """Append the node; its id comes from the observation and its text, so that two processes make one node."""
+    source = f"{observation.id}, session {observation.sources[0].session}, line {observation.sources[0].line}"
+    meta = facts.metadata("steady", source, tuple(probe for probe, _ in held), observation=observation.id)
+    record = verbs.node(observation.text, meta, by=BY, now=now)
+    record["id"] = f"mem-{short_hash(_key(observation))}"
+    record["metadata"]["trust"] = str(observation.trust)
+
+    def edit(current: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        if record["id"] in current:
+            return [], b""
+        linked.made.append(record["id"])
+        return [record], b""
+
+    nodes.change(store.layout, [record["id"]], edit)
+    if record["id"] in linked.made:
+        at = times.iso(now)
+        kept.record(
+            store.layout,
+            [
+                Confirmation(record["id"], at, Outcome.HOLDS, probe.id, evidence=reading.evidence, by="probe")
+                for probe, reading in held
+            ],
+        )
+
+
+def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linked: Linked, now: float) -> None:
+    """Archive facts whose observation is no longer accepted; restore those whose observation is again.
+
+    What a person dropped stays dropped.
+    """
+    stands: dict[str, bool] = {}
+    for state in index.states():
+        observation = known.get(state.fact.observation)
+        if observation is not None and state.fact.status in ("open", "archived"):
+            holds = observation.status is Status.ACCEPTED and observation.text == _root(index, state.fact).claim
+            if holds is not state.current:
+                stands[state.fact.id] = holds
+
+    def edit(current: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        return [node for node in current.values() if _turned(node, stands[str(node["id"])], linked, now)], b""
+
+    if stands:
+        nodes.change(store.layout, stands, edit)
+
+
+def _turned(node: Raw, holds: bool, linked: Linked, now: float) -> bool:
+    """Archive or restore the node; return whether it was changed."""
+    if holds and nodes.get_field(node, "metadata.archived_by") == BY:
+        edits.patch(node, BACK_TO_OPEN, by=BY, now=now)
+        linked.made.append(str(node["id"]))
+        return True
+    if not holds and edits.status_of(node) == "open":
+        edits.patch(node, fields.archived("what it was learnt from stands no more", by=BY, now=now), by=BY, now=now)
+        linked.retired.append(str(node["id"]))
+        return True
+    return False

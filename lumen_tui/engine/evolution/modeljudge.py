@@ -1,29 +1,76 @@
 """A cheap model as judge behind the gate: it sees what the rules let pass before that is written, and can only object.
 
-It is asked outside of the lock, so that no operator waits for it. Where there is no answer the rules alone have judged.
+It is asked in a process of its own, outside of the lock, so that no operator waits for it. Where there is no answer the
+rules alone have judged.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from lumen_tui.actions.evolution import gate_rules
-from lumen_tui.engine.evolution import apart
-from lumen_tui.engine.evolution.found import LearningCandidate
-from lumen_tui.engine.evolution.judging import CandidateGate
-from lumen_tui.engine.evolution.opinion import Key, Opinion, Passed, key_of
+from lumen_tui.engine.evolution.candidates import LearningCandidate
+from lumen_tui.engine.evolution.gate import CandidateGate, Key, Opinion, Passed, key_of
+from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model import evolvedfiles, opinions
 from lumen_tui.model.config import Config, EvolutionConfig
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation
 from lumen_tui.model.opinions import MOST_CASES, Case, Judgement, Trial
+from lumen_tui.model.reading import Answer
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line
+from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.settings.config import load_config
+
+_PATIENCE = 180.0  # seconds for one answer
+_LOOK = 0.1
+_T = TypeVar("_T", Answer, Judgement)
+
+
+def ask_process(job: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
+    """Have a worker process `read` or `judge` an order; return its answer, or one whose `problem` says why not.
+
+    `over` ends it.
+    """
+    models = config.models
+    keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "lumen_tui.worker.evolution", job],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=worker_env(keys),
+        umask=0o077,
+    )
+    ends = time.monotonic() + _PATIENCE
+    order_bytes: bytes | None = msgspec.json.encode(order)
+    try:
+        while True:
+            try:
+                output, _ = child.communicate(order_bytes, timeout=_LOOK)
+                return msgspec.json.decode(output, type=kind)
+            except subprocess.TimeoutExpired:
+                order_bytes = None
+            if over() or time.monotonic() > ends:
+                return kind(problem="it took too long")
+    except UNDECODABLE:
+        return kind(problem=f"the reading process ended with code {child.returncode}")
+    finally:
+        child.kill()
+        child.wait()
+
 
 MODEL = "model"  # [evolution] judge
 NOT_ASKED = "the model that judges was not asked"
@@ -134,4 +181,4 @@ def _newest(text: str) -> str:
 
 def _answer(config: Config, trial: Trial, over: Callable[[], bool]) -> Judgement:
     """Run the process to its end, which is now where `over` says so."""
-    return apart.ask_process("lumen_tui.worker.judging", config, trial, Judgement, over)
+    return ask_process("judge", config, trial, Judgement, over)

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.evolution import apart
-from lumen_tui.engine.evolution.found import LearningCandidate
-from lumen_tui.engine.evolution.judging import CandidateGate
+from lumen_tui.engine.evolution import modeljudge
+from lumen_tui.engine.evolution.candidates import LearningCandidate
+from lumen_tui.engine.evolution.extract import statement, target_of
+from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate
 from lumen_tui.engine.evolution.modeljudge import ModelJudge
-from lumen_tui.engine.evolution.opinion import NOBODY
-from lumen_tui.engine.evolution.phrases import statement, target_of
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
 from lumen_tui.model.reading import Answer, Order, Passage
@@ -182,7 +181,7 @@ def _ask(
 
 def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
     """Run the process to its end, which is now where `over` says so."""
-    return apart.ask_process("lumen_tui.worker.reading", config, order, Answer, over)
+    return modeljudge.ask_process("read", config, order, Answer, over)
 
 
 def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[LearningCandidate]:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.extract import Extractor
-from lumen_tui.engine.evolution.found import LearningCandidate
-from lumen_tui.engine.evolution.judging import CandidateGate
-from lumen_tui.engine.evolution.opinion import NOBODY, Opinion
+from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate, Opinion
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.opinions import MOST_CASES
 from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import perform
-from lumen_tui.engine.hooks import outcome
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks
-from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.json_scanner import decode
 from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
@@ -49,9 +50,9 @@ def work(store: Store, now: float) -> int:
 
 def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
     last = requests[-1]
-    note = partial(
-        outcome.note,
-        store,
+    record = partial(
+        note,
+        store.root,
         now=now,
         answers=[str(request["id"]) for request in requests],
         session=str(last.get("session") or ""),
@@ -63,12 +64,30 @@ def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
         arguments["folder"] = str(last.get("cwd") or "")
         saved = perform(store, "checkpoint.save", arguments, by=by, now=now, client="hook")
     except (ActionError, files.StoreError, OSError, LookupError) as error:
-        note(ok=False, message=str(error))
+        record(ok=False, message=str(error))
         return
     except Exception as error:  # an edge: nobody watches this process, so what fails must be recorded
-        note(ok=False, message=f"{type(error).__name__}: {error}")
+        record(ok=False, message=f"{type(error).__name__}: {error}")
         raise
-    note(ok=True, message=saved.summary, node_id=saved.target)
+    record(ok=True, message=saved.summary, node_id=saved.target)
+
+
+def note(
+    root: Path | str,
+    *,
+    now: float,
+    ok: bool,
+    message: str,
+    answers: Sequence[str] = (),
+    session: str = "",
+    wu_id: str = "",
+    node_id: str = "",
+) -> None:
+    """Record an outcome durably. Raises StoreError."""
+    record = {"at": times.iso(now), "event": hook_journal.OUTCOME, "session": session, "ok": ok, "wu": wu_id}
+    record |= {"node": node_id} if node_id else {}
+    record |= {"said": one_line(message, 500), "answers": list(answers), "schema": 1}
+    files.append(Path(root) / hook_journal.NAME, encode(record))
 
 
 def _agent(store: Store, ses: str) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.loops import blocks
-from lumen_tui.engine.loops.inputs import News
+from lumen_tui.engine.loops.news import News
 from lumen_tui.model import agent, capsule, times
+from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
 from lumen_tui.model.capsule import Capsule
 from lumen_tui.model.loop import EngineEvent, Packet
@@ -26,8 +26,61 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import block_files, blocks
 from lumen_tui.store.tasks.task_files import folder_of
 from lumen_tui.tools.policy.fence import fence
+
+MOST = 24_000  # characters of all blocks together; each has an equal share where they do not fit whole
+_HEAD = 700  # characters that may be needed around a text
+_WORDS = {
+    "untrusted": "NOT TRUSTED: part of it was written after a look at the web",
+    "worker": "a worker's word",
+    "imported": "imported from an agent file",
+    "agent": "your own word",
+    "person": "a person's word",
+}
+
+
+def entries(layout: Layout, now: float, mark: str) -> list[str]:
+    """Return one entry for each block that has text. Edits by hand are recorded first."""
+    try:
+        blocks.take_in(layout, now)
+        present = [block for block in blocks.read_all(layout) if block.text.strip() or block.problem]
+    except (files.StoreError, OSError) as error:
+        return [f"- the memory blocks cannot be read: {error}"]
+    if not present:
+        return []
+    share = MOST // len(present) - _HEAD
+    whole = sum(block.chars + _HEAD for block in present) <= MOST
+    return [_entry(layout, block, now, mark, block.chars if whole else max(200, share)) for block in present]
+
+
+def _entry(layout: Layout, block: Block, now: float, mark: str, most: int) -> str:
+    facts = [
+        f"block {block.name}, step {block.step}",
+        f"by {block.by or 'nobody known'}",
+        f"written {times.stamp(times.epoch(block.at, now))}",
+        f"{block.size} characters",
+        _WORDS.get(block.trust, _WORDS["untrusted"]),
+        block.source if block.doubtful else "",
+    ]
+    lines = [f"- {block.name}: {description(block.name, block.fields)}".rstrip(": ")]
+    lines += [f"  {text}" for text in _remarks(block)]
+    text = bounded(block.text[: max(most, block.fields.limit)], most, str(block_files.path_of(layout, block.name)))
+    return "\n".join([*lines, fence(text, ", ".join(fact for fact in facts if fact), mark)])
+
+
+def _remarks(block: Block) -> list[str]:
+    """Return what a writer of the block must know."""
+    remarks = []
+    if block.problem:
+        remarks.append(f"its file cannot be read, this is the text of its last step: {block.problem}")
+    if block.over:
+        remarks.append(f"it is {block.over:,} characters over its limit, by a person's hand: nothing can be added")
+    if block.fields.locked or block.fields.read_only:
+        remarks.append("you cannot write it")
+    return remarks
+
 
 INBOX = "Inbox"
 _MESSAGE, _EXCERPT = 700, 1200  # characters of one signal and of one result
@@ -66,7 +119,7 @@ def brief(inputs: BriefingInputs) -> Briefing:
     return assemble([
         Section("Now", tuple(_now(inputs)), 1500),
         Section("Wake-state", tuple(_wake(inputs)), 6000, more=str(inputs.layout.wake_state)),
-        Section("Memory blocks", tuple(blocks.entries(inputs.layout, inputs.now, inputs.mark)), blocks.MOST,
+        Section("Memory blocks", tuple(entries(inputs.layout, inputs.now, inputs.mark)), MOST,
                 "blocks", str(inputs.layout.blocks)),
         Section("The loop before", tuple(_before(snapshot.packets)), 1500),
         Section("Capsule", tuple(_capsule(inputs)), 4 * inputs.capsule.budget + 600),

@@ -15,8 +15,7 @@ import msgspec
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.loops.commit import Today, settle
-from lumen_tui.engine.loops.inputs import News, gather
-from lumen_tui.engine.loops.offline import story
+from lumen_tui.engine.loops.news import News, gather, story
 from lumen_tui.engine.loops.session import LoopSession
 from lumen_tui.engine.supervisor.dispatcher import role_or_reason
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor

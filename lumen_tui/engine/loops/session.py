@@ -13,8 +13,7 @@ import msgspec
 
 from lumen_tui.engine.loops.briefing import INBOX, BriefingInputs, brief, in_order
 from lumen_tui.engine.loops.capsules import Capsules
-from lumen_tui.engine.loops.inputs import News
-from lumen_tui.engine.loops.offline import by_end, came_ids, failed, results, shown, signal_words, usage_of
+from lumen_tui.engine.loops.news import News, by_end, came_ids, failed, results, shown, signal_words, usage_of
 from lumen_tui.engine.loops.packet import packet_of
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times

@@ -9,8 +9,8 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
-from lumen_tui.engine.texteditor import NoEditor as NoEditor
-from lumen_tui.engine.texteditor import command
+from lumen_tui.engine.launch import NoEditor as NoEditor
+from lumen_tui.engine.launch import editor_command
 from lumen_tui.storage import files
 from lumen_tui.tui import lent
 
@@ -30,7 +30,7 @@ def edit(app: App[Any], text: str, suffix: str = ".md") -> str | None:
 
 def edit_file(app: App[Any], path: Path) -> None:
     """Let the operator edit a file where it stands. Raises NoEditor, once the room has its terminal back."""
-    words = command(dict(os.environ))
+    words = editor_command(dict(os.environ))
     try:
         with app.suspend():
             wrong = _run([*words, str(path)])

@@ -1,16 +1,19 @@
-"""The gate for candidates: compare with what is known, judge, write. Call it under the lock."""
+"""The gate for candidates: compare with what is known, judge, ask a reviewer for objections, write.
+
+Call it under the lock of evolved/.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from lumen_tui.actions.evolution import gate_rules, learning
-from lumen_tui.engine.evolution import merge, opinion
-from lumen_tui.engine.evolution.found import LearningCandidate
-from lumen_tui.engine.evolution.merge import KnownObservations
-from lumen_tui.engine.evolution.opinion import Reviewer
+from lumen_tui.engine.evolution import candidates
+from lumen_tui.engine.evolution.candidates import KnownObservations, LearningCandidate
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import OBJECTION, Observation, Status, Trust, objected
@@ -22,6 +25,52 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.evolution.evolved import Rejection
+
+Key = tuple[str, str, str]
+
+
+class Reviewer(Protocol):
+    """Reviews each candidate that would be accepted."""
+
+    @property
+    def by(self) -> str:
+        """Who objects, for the record."""
+
+    def objection(self, observation: Observation) -> str:
+        """Return why it should not be accepted; empty if nothing speaks against it."""
+
+
+def key_of(observation: Observation) -> Key:
+    """Return a key that is the same when the same lines are read again."""
+    return observation.sources[0].key, str(observation.kind), observation.text
+
+
+class Opinion(Struct, frozen=True):
+    """A model's objections; the empty one objects to nothing."""
+
+    against: dict[Key, str] = {}
+    brain: str = ""
+
+    @property
+    def by(self) -> str:
+        return f"model {self.brain}".strip()
+
+    def objection(self, observation: Observation) -> str:
+        return self.against.get(key_of(observation), "")
+
+
+class Passed(Struct, frozen=True):
+    """Objects to nothing, and notes what the rules let pass."""
+
+    seen: list[Observation]
+    by: str = ""
+
+    def objection(self, observation: Observation) -> str:
+        self.seen.append(observation)
+        return ""
+
+
+NOBODY = Opinion()
 
 
 class _GateRun(msgspec.Struct):
@@ -54,7 +103,7 @@ class CandidateGate:
         held: Open,
         report: Report,
         now: float,
-        reviewer: Reviewer = opinion.NOBODY,
+        reviewer: Reviewer = NOBODY,
     ) -> None:
         """Judge candidates of one session, count them in its report, and write what came of them.
 
@@ -124,13 +173,13 @@ class CandidateGate:
         return observation
 
     def _merged(self, known: Observation, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
-        merged = merge.joined(known, candidate, iso(run.now))
+        merged = candidates.joined(known, candidate, iso(run.now))
         if merged is None:
             if objected(known):  # a kill may have come between the two files
                 self._turn_away(known, known.reasons, run)
             return None
         run.report.merged += 1
-        if not merge.rises(known, candidate):
+        if not candidates.rises(known, candidate):
             return merged
         verdict = gate.judge(merged, candidate.evidence, run.rules)
         if verdict.status is Status.REJECTED:

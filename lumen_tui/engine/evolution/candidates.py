@@ -1,14 +1,30 @@
-"""Matching candidates with known observations: by words, by subject, and by similarity (rapidfuzz)."""
+"""Candidates for learning, and how they match known observations: by words, by subject, by similarity (rapidfuzz)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 import msgspec
+from msgspec import Struct
 
-from lumen_tui.engine.evolution.found import LearningCandidate
 from lumen_tui.model import evolution
-from lumen_tui.model.evolution import Observation, Status, Trust
+from lumen_tui.model.evolution import Kind, Observation, Source, Status, Trust
+
+
+class LearningCandidate(Struct, frozen=True):
+    """One candidate. `evidence` is the text of the line that it comes from."""
+
+    kind: Kind
+    text: str
+    target: str
+    quote: str
+    evidence: str
+    source: Source
+    trust: Trust
+    confidence: float
+    subject: str = ""
+    value: str = ""
+
 
 _FORMER = frozenset({Status.SUPERSEDED, Status.WITHDRAWN, Status.REJECTED})
 

@@ -1,0 +1,255 @@
+"""What each beat looks at besides tasks: approval requests, the budget, roles hired for a time, outcomes of hooks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lumen_tui.actions import roles as actions
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.events import EventLog
+from lumen_tui.model import budget, times
+from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
+from lumen_tui.model.config import BudgetConfig
+from lumen_tui.model.loop import TokenBudget
+from lumen_tui.model.snapshot import SpendView
+from lumen_tui.model.spendbook import NOTICE, Entry
+from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.json_scanner import decode
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.stamped import Stamp, Stamped, stamp
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.store.sessions import hook_journal
+from lumen_tui.store.settings.roles import list_roles
+
+_ENDED = "the task ended before anybody answered"
+_REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
+_HOOK_BYTES = 1024 * 1024  # bytes of the journal of hooks read in one pass
+_EXPIRED_EVENT = re.compile(rb'"kind":"approval_expired".*?"approval":"([a-z0-9-]+)"')
+Find = Callable[[str], TaskView | None]
+
+
+class ApprovalMonitor:
+    """Expires and closes approval requests for one engine."""
+
+    def __init__(self, layout: Layout, log: EventLog, find: Find) -> None:
+        """Use `find` to look up a task by its id."""
+        self._layout = layout
+        self._log = log
+        self._find = find
+        self._stamp: Stamp | None = None
+        self._reported: set[str] | None = None  # ids of the expired ones that are in events.jsonl
+
+    def poll(self, now: float) -> None:
+        """Check all requests if the folder changed since the last pass."""
+        if stamp(self._layout.approvals) != self._stamp:
+            self.check_all(now)
+
+    def check_all(self, now: float) -> None:
+        """Expire what is overdue, and close what belongs to tasks that have ended."""
+        self._stamp = stamp(self._layout.approvals)
+        for approval_id in approvals.half_archived(self._layout):
+            approvals.archive(self._layout, approval_id)
+        for request in approvals.every(self._layout):
+            task = self._find(request.task_id)
+            if task is None and self._layout.task(request.task_id).is_dir():
+                continue  # there, but not read yet, or not to be read
+            if task is None or task.finished:
+                self._close(request, now)
+            else:
+                self._expire(request, now)
+
+    def _expire(self, request: Approval, now: float) -> None:
+        """Refuse a request that is overdue. Its worker may have done so itself; it is reported either way."""
+        answer = approvals.decision(self._layout, request.id)
+        if answer is None and now >= request.expires:
+            answer = approvals.expire(self._layout, request, now)
+        self._report(request, answer, now)
+
+    def _report(self, request: Approval, answer: Decision | None, now: float) -> None:
+        if answer is None or answer.ended != EXPIRED:
+            return
+        if self._reported is None:
+            self._reported = _reported_before(self._layout)
+        if request.id not in self._reported:
+            waited = times.span(max(0.0, request.expires - request.asked))
+            text = f"{request.role} asked: {request.summary}: expired, denied by itself after {waited}"
+            self._log.add("approval_expired", text, now, task_id=request.task_id, approval=request.id)
+            self._reported.add(request.id)
+
+    def _close(self, request: Approval, now: float) -> None:
+        """Close the request of a task that has ended; one that is still open is withdrawn first."""
+        withdrawn = Decision(
+            allowed=False, hash=request.hash, at=times.iso(now), by=BY_END, reason=_ENDED, ended="withdrawn"
+        )
+        try:
+            approvals.decide(self._layout, request, withdrawn, now)
+            self._log.add("approval_withdrawn", f"{request.role}: {request.summary}", now, task_id=request.task_id)
+        except approvals.Answered as error:
+            self._report(request, error.decision, now)
+        approvals.archive(self._layout, request.id)
+
+
+def _reported_before(layout: Layout) -> set[str]:
+    """Return the ids of the requests that the newest events report as expired."""
+    tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
+    return {match.decode() for tail in tails for match in _EXPIRED_EVENT.findall(tail)}
+
+
+class Budgets:
+    """Reads the ledger in each pass. What it finds holds until the next one."""
+
+    def __init__(self, store: Store, log: EventLog) -> None:
+        self._log = log
+        self._ledger = Ledger(store.layout)
+        self._config = BudgetConfig()
+        self._day = ""
+        self._costs = True
+        self._reached: dict[str, str] = {}  # role, or nothing for the day -> why nothing of it starts, in words
+        self._full_since = 0.0
+        self.view = SpendView()
+
+    def poll(self, config: BudgetConfig, now: float, *, costs: bool) -> None:
+        """Take in new ledger entries and report changes. `costs`: tasks that start now use a model."""
+        self._config = config
+        self._day = budget.day_of(now, config.day_starts)
+        self._costs = costs
+        for hold in self._ledger.give_up_dead(now):
+            self._report_dead(hold, now)
+        self.view = budget.view(self._ledger.book, config, now)
+        self._warn(now)
+        self._report_full(now)
+
+    def _report_dead(self, hold: Entry, now: float) -> None:
+        """Report what became of the amount that a dead worker had set aside."""
+        amount = f"{hold.tokens:,} tokens, ${hold.usd:.4f}"
+        if hold.unsent:
+            words = f"{amount} are free again: the worker ended before its request left"
+            self._log.add("spend_freed", words, now, task_id=hold.task, call=hold.id)
+            return
+        words = f"{amount} count in full: the worker ended before it told the cost"
+        self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
+
+    def refusal(self, role: str) -> str:
+        """Return why no task of a role may start now; empty if one may."""
+        if not self._costs:
+            return ""
+        book = self._ledger.book
+        return budget.blocked(book, self._config, self._day) or budget.blocked(book, self._config, self._day, role)
+
+    def today(self, config: BudgetConfig, now: float) -> tuple[str, TokenBudget, float]:
+        """Return what loop-state records: the day, its tokens, its dollars."""
+        spend = budget.view(self._ledger.refresh(), config, now)
+        remaining = max(0, spend.tokens_cap - spend.tokens)
+        tokens = TokenBudget(window="day", limit=spend.tokens_cap, used=spend.tokens, remaining=remaining)
+        return spend.day, tokens, spend.usd
+
+    def _warn(self, now: float) -> None:
+        """Warn once a day for each cap, also across restarts."""
+        if not self.view.warned:
+            return
+        for words in budget.warnings(self._ledger.book, self._config, self._day):
+            name = f"warn-{self._day}-{words.partition(':')[0]}"
+            if name in self._ledger.book.notices:
+                continue
+            if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=words)):
+                self._log.add("budget_warning", words, now)
+
+    def _report_full(self, now: float) -> None:
+        before, day = self._reached, self.view.full
+        self._reached = {"": day} if day else dict(self.view.full_roles)
+        for name in self._reached.keys() - before.keys():
+            self._full_since = now
+            self._log.add("budget_full", f"{self._reached[name]}; raise it for today, or wait for the next day", now)
+        for name in before.keys() - self._reached.keys() if not day else ():
+            self._log.add(
+                "budget_resumed", f"goes on: {self._why_resumed()}. It had paused because {before[name]}", now
+            )
+
+    def _why_resumed(self) -> str:
+        newest = max(self._ledger.book.grants.values(), key=lambda grant: grant.at, default=None)
+        if newest is not None and times.epoch(newest.at) >= self._full_since - 1:
+            return f"{newest.by} raised the budget" + (f" ({newest.text})" if newest.text else "")
+        return "a new day began or there is room again"
+
+
+class RoleExpiry:
+    """Fires roles whose time is over, once per beat. Roles are read again only if a file of theirs changed."""
+
+    def __init__(self, store: Store, log: EventLog) -> None:
+        self._store = store
+        self._log = log
+        self._ends: Stamped[list[tuple[float, str]]] = Stamped(self._files, self._read)
+
+    def _files(self) -> list[Path]:
+        folder = self._store.layout.roles
+        return [folder, *sorted(folder.glob("*.md"))]
+
+    def _read(self) -> list[tuple[float, str]]:
+        hired = [role for role in list_roles(self._store.layout)[0] if role.until and role.source == "hired"]
+        return [(times.epoch(role.until), role.name) for role in hired]
+
+    def beat(self, now: float) -> None:
+        """Fire every role whose time is over."""
+        self._ends.refresh()
+        for ends, name in self._ends.value:
+            if 0 < ends <= now:
+                self._fire(name, now)
+
+    def _fire(self, name: str, now: float) -> None:
+        reason = "it was hired for a time, which is over"
+        try:
+            actions.fire(self._store, by="engine", now=now, name=name, reason=reason)
+        except (ActionError, files.StoreError) as error:
+            self._log.add("role_kept", f"{name}: its time is over, and it cannot be fired: {error}", now)
+            return
+        self._log.add("role_ended", f"{name} was fired: {reason}", now)
+
+
+class HookNews:
+    """Follows the outcomes in the hooks' journal from now on."""
+
+    def __init__(self, store: Store, log: EventLog, now: float) -> None:
+        self._log = log
+        self._after = now
+        self._follower = Follower(store.root / hook_journal.NAME)
+        self._generation = self._follower.generation
+        try:
+            status = os.stat(store.root / hook_journal.NAME, follow_symlinks=False)
+            self._follower.resume((status.st_dev, status.st_ino, status.st_size))
+        except OSError:
+            pass  # there is none yet: it is read from its first line on
+
+    def poll(self, now: float) -> None:
+        """Record new outcomes as events."""
+        if not self._follower.pending():
+            return
+        try:
+            offset, data = self._follower.poll(_HOOK_BYTES)
+        except (files.StoreError, OSError):
+            return  # whoever shows the journal reports it as a problem
+        restarted = self._generation != self._follower.generation
+        self._generation = self._follower.generation
+        until = self._after if restarted else 0.0
+        for _, line in split_lines(data, offset):
+            if b'"outcome"' in line:
+                self._report(decode(line) or {}, now, until)
+
+    def _report(self, record: dict[str, Any], now: float, until: float) -> None:
+        """Record one outcome; those at or before `until` (seconds) were recorded already."""
+        at = times.epoch(str(record.get("at")))
+        if record.get("event") != hook_journal.OUTCOME or at <= until:
+            return
+        self._after = max(at, self._after)
+        message = one_line(str(record.get("said")), 300)
+        kind = "hook_checkpoint" if record.get("ok") else "hook_failed"
+        self._log.add(kind, message, now, node=one_line(str(record.get("node") or ""), 80))
