@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.model.worktree import Changes
+from lumen_tui.model.views import Changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from lumen_tui.actions import changes, fields, places
 from lumen_tui.actions.places import Place
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.model.worktree import Changes
+from lumen_tui.model.views import Changes
 from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
-from lumen_tui.storage import files, raw_json, stages
+from lumen_tui.storage import files, raw_json
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import open_sessions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lumen_tui.actions.outcome import Done
     from lumen_tui.model.config import MemoryConfig
     from lumen_tui.model.views import NodeView, SessionView
-    from lumen_tui.storage.folder import Folder
+    from lumen_tui.storage.layout import Folder
     from lumen_tui.store.memory.nodes import Raw
 
 INTERVAL = "interval"  # the trigger of a checkpoint that the engine makes
@@ -103,14 +103,14 @@ def keep(
     action = fields.noted("checkpoint.save", node["id"], summary, by=by, now=now, client=client)
     action["group"] = action["id"]  # older ones that are archived below come back with it
     after = _activity(where.session, changed, now)
-    begun = stages.begun(action, [fields.made_node(node), *_session_change(where, after)])
+    begun = raw_json.begun(action, [fields.made_node(node), *_session_change(where, after)])
     unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now, client=client)
     files.append(store.layout.actions, begun)
     if not nodes.append_new(store.layout.memory, node, once=bool(key)):
-        files.append(store.layout.actions, stages.end_of(begun, "dropped"), durable=False)
+        files.append(store.layout.actions, raw_json.end_of(begun, "dropped"), durable=False)
         return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
     trouble = _follow_up(store, where, changed, action["id"], by=by, now=now, client=client)
-    files.append(store.layout.actions, stages.end_of(begun, "done"), durable=False)
+    files.append(store.layout.actions, raw_json.end_of(begun, "done"), durable=False)
     notes = (f"; {unit_note}" if unit_note else "") + (f" ({trouble})" if trouble else "")
     return node["id"], summary + notes, action["id"]
 
@@ -200,7 +200,7 @@ def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: flo
         of = wu_id or "no work unit"
         summary = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
         action = fields.noted("checkpoint.retire", wu_id, summary, by=by, now=now, client=client, group=action_id)
-        return list(records.values()), stages.begun(action, changes)
+        return list(records.values()), raw_json.begun(action, changes)
 
     if old:
         nodes.change(store.layout, old, edit)

@@ -15,7 +15,7 @@ from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE, Action, Change
-from lumen_tui.model.retention import Retention, is_pending_decision
+from lumen_tui.model.summary import Retention, is_pending_decision
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal

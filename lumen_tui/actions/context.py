@@ -8,8 +8,8 @@ from __future__ import annotations
 from lumen_tui.actions import places, ready
 from lumen_tui.actions.refusal import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.page import Block, Cut
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.views import Block, Cut
 from lumen_tui.queries.trail.trail import DISCOVERY, SUMMARY, Trail
 from lumen_tui.store.work import views
 
@@ -17,9 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lumen_tui.model.page import Page
-    from lumen_tui.model.views import NodeView
-    from lumen_tui.storage.folder import Folder
+    from lumen_tui.model.views import NodeView, Page
+    from lumen_tui.storage.layout import Folder
 
 CONTEXT_SIZE = 4096  # characters
 RECOVERY_SIZE = 2048

@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui.actions import checks, edits, lines
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import forecast, times
+from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
@@ -147,16 +147,14 @@ def _jump(line: bytes) -> EngineEvent | None:
 def rule_of(store: Store, half_life_days: float = 0.0, threshold: float = 0.0) -> DecayRule:
     """Return the decay rule in force, with these numbers replacing its own where they are given."""
     rule = load_config(store.layout)[0].memory.decay.rule
-    return forecast.check_rule(half_life_days or rule.half_life_days, threshold or rule.threshold)
+    return decay.check_rule(half_life_days or rule.half_life_days, threshold or rule.threshold)
 
 
 def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
     """Return what decay would archive at that moment, the longest untouched first."""
-    rows = index.untouched_since(forecast.due_before(rule, at))
-    fates = forecast.forecast(rows, rule, at)
-    return [
-        ArchiveCandidate(fate.node_id, fate.touched, forecast.reason(fate.score, rule), fate.score) for fate in fates
-    ]
+    rows = index.untouched_since(decay.due_before(rule, at))
+    fates = decay.forecast(rows, rule, at)
+    return [ArchiveCandidate(fate.node_id, fate.touched, decay.reason(fate.score, rule), fate.score) for fate in fates]
 
 
 def apply(

@@ -6,8 +6,8 @@ from lumen_tui.actions import fields, lanes, sessions, signals, summaries
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.work import Tracked
 from lumen_tui.queries.trail.trail import CHECKPOINT, DISCOVERY, NODES, Trail
 from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store

@@ -16,8 +16,8 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import lanes as names
 from lumen_tui.model import progresswords, times
 from lumen_tui.model.config import Config, LanesConfig
-from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.model.records import Change
+from lumen_tui.model.work import Holder, Tracked
 from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store

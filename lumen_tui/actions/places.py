@@ -10,15 +10,14 @@ import os
 
 from lumen_tui.actions.refusal import ActionError, ambiguous
 from lumen_tui.model import ids
-from lumen_tui.model.plain import Plain
-from lumen_tui.model.views import SessionView
+from lumen_tui.model.views import Plain, SessionView
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.work import open_sessions, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lumen_tui.storage.files import StrPath
-    from lumen_tui.storage.folder import Folder
+    from lumen_tui.storage.layout import Folder
 
 NONE = ("", "none")  # how somebody says that there is no work unit
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lumen_tui.actions import places
-from lumen_tui.model import plain, times
+from lumen_tui.model import times
 from lumen_tui.model.kinds import NODE_TYPES
-from lumen_tui.model.page import Blocker, Entry, Page
 from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.model.views import Blocker, Entry, Page
 from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
 from lumen_tui.storage import files
 from lumen_tui.store.work import open_sessions, views
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeVar
 
-    from lumen_tui.model.views import HolderView, NodeView, SessionView, SignalView, UnitView
-    from lumen_tui.storage.folder import Folder
+    from lumen_tui.model.views import HolderView, NodeView, Plain, SessionView, SignalView, UnitView
+    from lumen_tui.storage.layout import Folder
 
-    Record = TypeVar("Record", bound=plain.Plain)
+    Record = TypeVar("Record", bound=Plain)
 
 BLOCKS = "blocks"
 TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)

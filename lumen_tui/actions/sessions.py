@@ -13,7 +13,7 @@ from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
-from lumen_tui.model.session import TIERS, Decision, WorkSession, with_decision
+from lumen_tui.model.work import TIERS, Decision, WorkSession, with_decision
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store

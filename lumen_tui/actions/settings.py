@@ -11,7 +11,7 @@ from lumen_tui.actions import checks, edits
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.config import Config
-from lumen_tui.model.forecast import check_rule
+from lumen_tui.model.decay import check_rule
 from lumen_tui.model.records import Change
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.store import Store

@@ -17,7 +17,7 @@ from lumen_tui.actions.facts import AGENT_PROGRAM
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.cli.fast import light
-from lumen_tui.model import plain
+from lumen_tui.model import views
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import layout as layouts
 from lumen_tui.storage.files import StoreError
@@ -112,7 +112,7 @@ def talk(text: str) -> None:
 
 def document(value: object) -> None:
     """Print one JSON document, escaped to ASCII, so that nothing in it can act on a terminal."""
-    print(json.dumps(msgspec.to_builtins(value, enc_hook=plain.builtins), indent=1))
+    print(json.dumps(msgspec.to_builtins(value, enc_hook=views.builtins), indent=1))
 
 
 def print_outcome(done: Done, *, as_json: bool) -> int:

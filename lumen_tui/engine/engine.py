@@ -22,13 +22,13 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.storage import files, misplaced, process
+from lumen_tui.storage import files, integrity, process
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.lease import Lease, read_lease, take_lease
+from lumen_tui.storage.repair import Sweeper
 from lumen_tui.storage.store import Store
-from lumen_tui.storage.sweeping import Sweeper
 from lumen_tui.store.tasks.task_records import read_json
 
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
@@ -219,7 +219,7 @@ class Engine:
             report.skipped = f"the loop is {loop.words}"
         elif not self._loops:
             report.skipped = "this engine drives tasks alone"
-        elif out_of_reach := misplaced.records(self.store.layout):
+        elif out_of_reach := integrity.unreachable_records(self.store.layout):
             report.skipped = f"degraded: {out_of_reach}"  # a loop would take what it cannot see for nothing
         else:
             self._run_loop(report, now)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from rapidfuzz import fuzz, process, utils
 
-from lumen_tui.model.listings import Alike
+from lumen_tui.model.records import Alike
 from lumen_tui.model.snapshot import DiscoveryRow
 
 CUTOFF = 80  # per cent below which two titles are not called alike

@@ -14,6 +14,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import budget, times
 from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.config import BudgetConfig
+from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTICE, Entry
@@ -21,7 +22,6 @@ from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Follower
-from lumen_tui.storage.json_scanner import decode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.stamped import Stamp, Stamped, stamp

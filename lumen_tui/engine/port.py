@@ -11,16 +11,15 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
-from lumen_tui.model import ids, links
+from lumen_tui.model import ids, lineage
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
-from lumen_tui.model.listings import Alike, AuditEntry, NodeRow
+from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.records import Node
+from lumen_tui.model.records import Alike, AuditEntry, Node, NodeRow
 from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.model.whytrace import Trace
 from lumen_tui.queries.lineage.provenance import provenance
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, process
@@ -174,7 +173,7 @@ class RemotePort:
             tree = provenance(self._store, node_id)
         except LookupError as error:
             raise ActionError(f"there is no node {ids.short(node_id)}", missing=True) from error
-        return tuple(safe(line) for line in links.lines(tree)) if tree.up or tree.down else ()
+        return tuple(safe(line) for line in lineage.lines(tree)) if tree.up or tree.down else ()
 
     def like(self, node_id: str) -> tuple[str, int] | None:
         titles, rows, revision = self._compared()

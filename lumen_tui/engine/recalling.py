@@ -12,7 +12,7 @@ from lumen_tui.model.ids import BadId
 from lumen_tui.model.searching import Hit, SearchQuery, parse
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.search.search import Searcher
-from lumen_tui.storage.folder import Folder
+from lumen_tui.storage.layout import Folder
 from lumen_tui.store.work import work_units
 
 _TITLE_WORDS = 400  # characters of a work unit's own text that are looked for elsewhere

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lumen_tui.engine import events
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import files, misplaced, program_version
+from lumen_tui.storage import files, integrity
 
 _TICK = 1.0  # seconds between two looks at the clocks
 _POLL = 0.25  # the same where the system does not report new files
@@ -69,12 +69,12 @@ class Runner:
                 raise
         finally:
             self.engine.close(self.stop_reason or _DONE)
-        failed = self.stop_reason == program_version.REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
+        failed = self.stop_reason == integrity.REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
         return 1 if failed else codes.get(self.stop_reason, 0)
 
     def _superseded(self) -> bool:
         """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
-        if reason := program_version.replaced():
+        if reason := integrity.replaced():
             self.request_stop(reason)
         return bool(reason)
 
@@ -111,7 +111,7 @@ class Runner:
         now = self.engine.clock.now()
         try:
             report = await self.engine.beat(now, reason)
-            self.engine.trouble = one_line(misplaced.records(self.engine.store.layout))
+            self.engine.trouble = one_line(integrity.unreachable_records(self.engine.store.layout))
         except (files.StoreError, OSError) as error:
             self.engine.trouble = one_line(str(error))
             self.engine.beat_log.failed(self.engine.trouble, now)

@@ -6,9 +6,9 @@ import os
 import select
 
 from lumen_tui.storage import process
-from lumen_tui.storage.inotify import Notices
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.process import ProcessId
+from lumen_tui.storage.watch import Notices
 
 _OURS = frozenset({
     "heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log",

@@ -46,7 +46,7 @@ class ConstitutionState(Struct, frozen=True):
     """How the constitution stands: `why` says why nothing is learnt, and is empty where all is well."""
 
     text: str  # what stands in the file, or the shipped one where there is none
-    approved: str  # what was approved
+    approved: str
     why: str = ""
     by: str = ""
     at: str = ""

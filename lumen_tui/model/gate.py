@@ -3,14 +3,107 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 from msgspec import Struct
 
-from lumen_tui.model import evolvedfiles, gatepatterns
+from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Status, Trust
 from lumen_tui.model.secrets.screen import MASKED
 from lumen_tui.model.text import is_safe
+
+_RULES = (
+    r"(?:instructions?|rules?|prompts?|guidelines?|constitution|directives?|polic(?:y|ies)|constraints?|safeguards?)"
+)
+_PERSON = r"(?:user|operator|person|human|owner|admin)"
+_SECRETS = (
+    r"(?:secrets?|tokens?|passwords?|passwd|private keys?|api[ _-]?keys?|credentials?|cookies?|\.env\b|\.ssh\b"
+    r"|id_rsa|id_ed25519|\.aws\b|\.netrc|/etc/(?:passwd|shadow)|environment variables|env vars|keychain)"
+)
+_NOT = r"(?:never|not|don't|dont|cannot|can't|no) (?:\S+ ){0,2}$"
+
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    ("it overrides instructions", (
+        rf"\b(?:ignore|disregard|forget|override|overrule|bypass|circumvent|supersede|drop)\b[^.]{{0,60}}\b{_RULES}"
+        r"|\byou are now\b|\bfrom here on you are\b|\bact as (?:if |though )?(?:you|root|admin|an? (?:unrestricted"
+        r"|unfiltered))|\bdeveloper mode\b|\bjailbreak|\bdo anything now\b|\bnew (?:system prompt|instructions?:"
+        r"|instructions? (?:for|from))|\bsystem prompt\b|\bremember (?:that )?you (?:must|have to|are (?:required"
+        rf"|obliged|allowed))\b|\b(?:previous|prior|above|earlier) {_RULES}\b[^.]{{0,30}}\b(?:void|invalid|obsolete"
+        r"|cancelled|no longer)")),
+    ("it works around the person", (
+        r"\b(?:do not|don't|dont|never|without) (?:tell|telling|inform|informing|ask|asking|notify|notifying|alert"
+        rf"|warn|warning|show|showing)\w* (?:the |your |any |a )?{_PERSON}|\b(?:hide|conceal"
+        rf"|keep) (?:\S+ ){{0,6}}(?:from|secret from) (?:the |your )?{_PERSON}|\bwithout (?:(?:any|the|their"
+        r"|asking for) )?(?:approval|permission|consent|confirmation)\b|\b(?:auto|always)[ -]?(?:approve|accept"
+        rf"|allow|grant)\w*\b[^.]{{0,40}}\b(?:all|every|any|everything|request|call|tool)|\b(?:disable|turn off"
+        rf"|switch off|deactivate|remove|skip|bypass|evade)\b[^.]{{0,30}}\b(?:sandbox|approvals?|gate|safety"
+        r"|guards?|guardrails?|firewall|audit|logging|verification|validation|monitoring|permission checks?"
+        r"|budget)\b")),
+    ("it looks like a system message", (
+        r"</?(?:system|assistant|user|human|system-reminder|instructions?|tool_result|tool_use|function_calls?"
+        r"|invoke|admin|important|material|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
+        r"|<<sys>>|\[(?:system|admin|assistant)\]|^(?:#+ ?)?(?:system|assistant|human|developer) ?:|\b(?:begin"
+        r"|end) (?:of )?(?:system|instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
+    ("it sends data away", (
+        r"\b(?:curl|wget|nc|ncat|netcat|http|https|fetch)\b[^.]{0,20}.{0,120}?(?:\s(?:-d|-F|-T|--data\S*|--form"
+        r"|--upload\S*|--post-\S+|-X (?:POST|PUT))\b|[=\s]@[~/.\w])|\b(?:curl|wget)\b.{0,150}\|\s*(?:sudo )?(?:ba"
+        r"|z|da)?sh\b|\|\s*(?:nc|ncat|netcat|curl|telnet)\b|/dev/(?:tcp|udp)/|\b(?:scp|rsync|sftp"
+        r"|ftp)\b.{0,80}\s\S+@?[\w.-]+:\S*|\b(?:webhook\.site|requestbin|ngrok|pastebin\.com|transfer\.sh"
+        r"|burpcollaborator|oast\.|interactsh|pipedream)|\bbase64\b.{0,40}\||\beval\b.{0,20}\$\("
+        r"|\b(?:ba)?sh -c .{0,20}\$\(curl|\bpython\d? -c .{0,80}(?:urlopen|requests|socket)|!\[[^\]]*\]\(https?:")),
+    ("it reads secrets out", (
+        rf"\b(?:cat|less|head|tail|print|printenv|echo|dump|reveal|read out|show me)\b.{{0,40}}{_SECRETS}|\benv \|"
+        rf"|\bprintenv\b|\$\{{?(?:[A-Z0-9]+_)*(?:key|token|secret|password)\b")),
+    ("it destroys or opens things up", (
+        r"\brm -(?:rf|fr|r -f|f -r)\w* (?:--no-preserve-root )?(?:/|~|\$home|\*|\.\.)|\bmkfs\b"
+        r"|\bdd if=.{0,60} of=/dev/|:\(\) ?\{|\bchmod (?:-r )?(?:0?777|a\+rwx)\b"
+        r"|\bgit push (?:\S+ ){0,3}(?:--force|-f)\b.{0,30}\b(?:main|master)\b|\bdrop (?:table|database)\b"
+        r"|\bshutdown -|> ?/dev/sd[a-z]|\bauthorized_keys\b|\bsudoers\b|\bcrontab -|\bnopasswd\b|\bhistory -c\b"
+        r"|\bset \+o history\b|--dangerously-\S+|--no-verify\b")),
+    ("a secret in a URL", (
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@|[?&](?:token|key|api_?key|access_token|auth"
+        r"|password|secret|sig)=[^\s&]{4,}")),
+    ("a secret", (
+        r"\b(?:password|passwd|passphrase|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token"
+        r"|private key)\b ?(?:is|=|:|==) ?[\"'`]?(?=\S*[\d!@#$%^&*_-])[^\s\"'`]{6,}")),
+)  # fmt: skip
+_COMPILED = tuple((why, re.compile(pattern, re.I)) for why, pattern in _PATTERNS)
+_SENDS = re.compile(
+    rf"(?P<lead>(?:\S+ ){{0,4}})\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|publish|copy"
+    rf"|share|report|submit)\w*\b[^.]{{0,60}}{_SECRETS}",
+    re.I,
+)
+_APART = re.compile(r"(?:\b\w[ .\-_*]){6,}\w\b")
+_BLOB = re.compile(
+    r"(?:[A-Za-z0-9+]{60,}={0,2}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){6,}|(?:&#x?[0-9a-f]+;){4,})", re.I
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def flat(text: str) -> str:
+    """Return one form of a text for comparing: compatibility characters resolved, lower case, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").casefold().split())
+
+
+def matches(text: str) -> list[str]:
+    """Return which of the rules a text breaks, in words."""
+    flattened = flat(text)
+    broken = [reason for reason, pattern in _COMPILED if pattern.search(flattened)]
+    if any(not re.search(_NOT, hit["lead"]) for hit in _SENDS.finditer(flattened)):
+        broken.append("it sends data away")
+    if _APART.search(flattened) or _BLOB.search(text) or any(_mixed(word) for word in _WORD.findall(text)):
+        broken.append("disguised words")
+    return broken
+
+
+def _mixed(word: str) -> bool:
+    """Return whether a word mixes Latin with letters that only look like it."""
+    if word.isascii():
+        return False
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "MATHEMATICAL"})
+
 
 MOST_TEXT = 400  # characters of a statement
 MOST_QUOTE = 600
@@ -74,9 +167,9 @@ def forbidden(observation: Observation, rules: Rules) -> tuple[str, ...]:
             problems.append("invisible or acting characters")
         if rules.redact(text) != text or "[redacted]" in text or MASKED in text:
             problems.append("a secret")
-        problems += gatepatterns.matches(text)
-        flat = gatepatterns.flat(text)
-        problems += [f"the constitution says never: {phrase}" for phrase in rules.never if phrase_in(phrase, flat)]
+        problems += matches(text)
+        flattened = flat(text)
+        problems += [f"the constitution says never: {phrase}" for phrase in rules.never if phrase_in(phrase, flattened)]
     return tuple(dict.fromkeys(problems))
 
 

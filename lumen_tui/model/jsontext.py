@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from _json import make_scanner
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    Raw = dict[str, Any]
 
 try:
     from _json import encode_basestring_ascii as quote
@@ -25,3 +29,48 @@ def dumps(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ",".join([f"{quote(key)}:{dumps(inner)}" for key, inner in value.items()]) + "}"
     return "[" + ",".join([dumps(inner) for inner in value]) + "]"
+
+
+def _finite(number: str) -> float:
+    """Return a finite float. Raise ValueError: 1e400 would be infinity, which no other reader takes."""
+    value = float(number)
+    if value - value != 0.0:
+        raise ValueError(f"{number[:20]} is out of range")
+    return value
+
+
+class _Rules:
+    """The attributes that the C scanner reads from a decoder."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float = parse_constant = staticmethod(_finite)
+    parse_int = int
+
+
+_scan = make_scanner(_Rules())  # type: ignore[arg-type]  # typeshed knows the class alone, C asks for its attributes
+
+
+def decode(data: bytes) -> Raw | None:
+    """Decode a JSON object; return None for what msgspec's decoders would refuse."""
+    try:
+        text = data.strip().decode()
+        record, end = _scan(text, 0)
+        if "\\ud" in text or "\\uD" in text:
+            _refuse_lone_surrogates(record)
+    except (ValueError, StopIteration, RecursionError, SystemError):  # the last: `json` itself is not loaded
+        return None
+    return record if isinstance(record, dict) and end == len(text) else None
+
+
+def _refuse_lone_surrogates(value: Any) -> None:
+    """Raise UnicodeEncodeError for half a character, which can be written nowhere: no file, database or terminal."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            key.encode()
+            _refuse_lone_surrogates(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_lone_surrogates(inner)

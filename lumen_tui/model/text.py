@@ -8,6 +8,9 @@ emoji use, lone surrogates. Each becomes something visible, so that a reader see
 from __future__ import annotations
 
 import re
+from itertools import groupby
+
+from lumen_tui.model import ids, times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,3 +69,67 @@ def one_line(text: str, limit: int = 400) -> str:
 def is_safe(text: str) -> bool:
     """Return whether `safe` would leave `text` as it is (the second line of defence asks this)."""
     return _HOSTILE.search(text) is None
+
+
+_FULL = f"(?:{'|'.join(ids.KINDS)})-[{ids.ALPHABET}]{{{ids.CHARS}}}"
+_ID = re.compile(rf"(?P<folder>(?:[\w.~-]*/)*)\b(?P<id>{_FULL})\b(?P<below>/?)")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
+
+
+def humanize(text: str) -> str:
+    """`tsk-7f2k9c0w4h1zt is lost` -> `7f2k is lost`; a date with a `T` as `times.stamp` writes it.
+
+    A path through a folder named by an id becomes `…/7f2k/result.md`: the beginning of a real path is not made up.
+    """
+    if "-" not in text:
+        return text
+    return _DATE.sub(_stamped, _ID.sub(_shortened, text))
+
+
+def _shortened(match: re.Match[str]) -> str:
+    folder = "…/" if match["folder"] and match["below"] else match["folder"]
+    return f"{folder}{ids.short(match['id'])}{match['below']}"
+
+
+def _stamped(match: re.Match[str]) -> str:
+    seconds = times.epoch(match[0])
+    return times.stamp(seconds) if seconds else match[0]
+
+
+_EMPTY_LINES = 3  # from which a run of them is folded
+_BLANKS = re.compile(r"[^\S\n]{40,}")  # a gap that no aligned code has
+_TAIL = 3  # one in so many characters of what is kept shows the end
+
+
+def fold(text: str) -> str:
+    """Return `text` made safe, with `… 399 empty lines …` and `… 3 000 blanks …` in place of long blank runs."""
+    lines: list[str] = []
+    for empty, run in groupby(safe(text).expandtabs(4).split("\n"), key=lambda part: not part.strip()):
+        parts = list(run)
+        folded = empty and len(parts) >= _EMPTY_LINES
+        lines += [f"… {_number(len(parts))} empty lines …"] if folded else [_BLANKS.sub(_gap, part) for part in parts]
+    return "\n".join(lines)
+
+
+def _gap(run: re.Match[str]) -> str:
+    return f" … {_number(len(run[0]))} blanks … "
+
+
+def brief(text: str, limit: int) -> str:
+    """`text` folded, on one line, at most `limit` characters: its beginning and its end, and how much is between."""
+    flat = " ".join(fold(text).split())
+    if len(flat) <= limit:
+        return flat
+    between = f" … {_number(len(flat) - limit)} more characters … "
+    room = max(0, limit - len(between))
+    tail = room // _TAIL
+    return f"{flat[: room - tail]}{between}{flat[len(flat) - tail :]}"
+
+
+def line_count(text: str) -> int:
+    """Return how many lines `text` has, an ending line break apart."""
+    return len(text.removesuffix("\n").split("\n"))
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")

@@ -6,11 +6,36 @@ For commands that must start fast. Texts are as they stand in the file unless it
 from __future__ import annotations
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.plain import Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+class Plain:
+    """One record; nobody changes a field of one that was handed out."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and builtins(self) == builtins(other)
+
+    __hash__ = None  # type: ignore[assignment]  # fields may hold lists and dicts
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({builtins(self)})"
+
+
+def builtins(value: Any) -> Any:
+    """Return a record, or what holds some, as dicts and lists; other values as they are."""
+    if isinstance(value, Plain):
+        return {name: builtins(getattr(value, name)) for name in type(value).__annotations__}
+    if isinstance(value, dict):
+        return {key: builtins(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [builtins(inner) for inner in value]
+    return value
 
 
 class NodeView(Plain):
@@ -169,3 +194,86 @@ def present_unit_fields(fields: dict[str, Any]) -> dict[str, Any]:
     if found_during is not None:
         renamed.setdefault("discovered_in", found_during)
     return renamed
+
+
+class Entry(Plain):
+    """One line of the page. `extra` holds what this kind of line has beside its text."""
+
+    id: str = ""
+    kind: str = ""
+    text: str = ""
+    by: str = ""
+    at: str = ""
+    age_seconds: float = 0.0
+    extra: dict[str, str] = {}  # noqa: RUF012 - a default that nobody changes
+
+
+class Blocker(Plain):
+    """Something open that must be closed first."""
+
+    id: str = ""
+    title: str = ""
+    status: str = ""
+    by: str = ""
+    at: str = ""
+    age_seconds: float = 0.0
+
+
+class Page(Plain):
+    """What `ready --wu` shows. Lists hold the newest or the most urgent; `left_out` counts the others."""
+
+    wu_id: str = ""
+    taken_at: str = ""
+    unit: UnitView | None = None
+    lane_holders: tuple[HolderView, ...] = ()
+    session: SessionView | None = None  # the newest open one on this work unit
+    session_age_seconds: float = 0.0
+    other_sessions: tuple[str, ...] = ()
+    handoffs: tuple[Entry, ...] = ()
+    last_checkpoint: Entry | None = None
+    files_touched: tuple[str, ...] = ()
+    signals: tuple[Entry, ...] = ()
+    pending_decisions: tuple[Entry, ...] = ()
+    decisions: tuple[Entry, ...] = ()
+    summary: Entry | None = None  # the newest one, of what is not listed any more
+    discoveries: tuple[Entry, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
+    items: tuple[Entry, ...] = ()  # open nodes in order of priority, date and id
+    drifted: tuple[str, ...] = ()  # facts that the work unit relies on and that are not so any more, each with its mark
+    left_out: dict[str, int] = {}  # noqa: RUF012 - a default that nobody changes
+
+
+class Cut(Plain):
+    """What a block had no room for."""
+
+    section: str = ""
+    left_out: int = 0
+    why: str = ""
+
+
+class Block(Plain):
+    """Text for an agent's context, within its budget of characters."""
+
+    wu_id: str = ""
+    text: str = ""
+    size: int = 0
+    max_size: int = 0
+    cut: tuple[Cut, ...] = ()
+
+
+class Changes(Plain):
+    """`why` says why nothing is known; it is empty where `stat` and `files` are what git said."""
+
+    root: str = ""
+    branch: str = ""
+    head: str = ""  # the commit on which the working tree stands
+    base: str = ""  # what it was compared with
+    stat: str = ""
+    files: tuple[str, ...] = ()
+    more_files: int = 0
+    why: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many files."""
+        return len(self.files) + self.more_files

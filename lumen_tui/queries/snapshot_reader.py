@@ -19,7 +19,7 @@ from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.queries import evolution_page
 from lumen_tui.queries.queue_conditions import queue_conditions
-from lumen_tui.storage import disk_space, files, lease, misplaced, process, program_version
+from lumen_tui.storage import files, integrity, lease, process
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
@@ -103,7 +103,7 @@ def _wake_state(layout: Layout) -> WakeState:
 
 
 def _folder_problems(layout: Layout) -> list[Problem]:
-    return disk_space.problems(layout.root) + misplaced.problems(layout)
+    return integrity.disk_problems(layout.root) + integrity.misplaced_files(layout)
 
 
 class SnapshotReader:
@@ -184,7 +184,7 @@ class SnapshotReader:
         self._missing_reason = (
             "" if self.layout.root.is_dir() else f"the state folder {self.layout.root} does not exist"
         )
-        self._machine = program_version.problems()
+        self._machine = integrity.program_problems()
         self._machine += (
             _folder_missing(self._missing_reason) if self._missing_reason else _folder_problems(self.layout)
         )

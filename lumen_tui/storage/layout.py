@@ -241,3 +241,15 @@ def default_root(environ: dict[str, str], cwd: Path) -> Path:
         return cwd / "state"
     base = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base) / "lumen"
+
+
+class Folder:
+    """The paths of one state folder. Creating the object reads and creates no file."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+
+    @property
+    def root(self) -> Path:
+        """The state folder."""
+        return self.layout.root

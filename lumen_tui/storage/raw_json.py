@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.model.jsontext import dumps
+from lumen_tui.model import jsontext
+from lumen_tui.model.jsontext import decode, dumps
 from lumen_tui.storage import files
-from lumen_tui.storage.json_scanner import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     Raw = dict[str, Any]
-
 
 _WINDOW = 1024 * 1024  # bytes of a journal's end that are searched for a text
 
@@ -86,3 +85,41 @@ def _mentioning(data: bytes, text: object) -> Iterator[Raw]:
 def _status(record: Raw) -> object:
     meta = record.get("metadata")
     return meta.get("status") if isinstance(meta, dict) else None
+
+
+BEGUN = b'"stage":"begun"'
+_LARGEST = files.MAX_LINE - 4096  # bytes of changes that a line has room for
+_NAMES = ("id", "at", "by", "verb")
+
+
+def myself() -> str:
+    """Return this process as `storage.process.name` writes it, without that module's imports."""
+    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+        ticks = file.read().rpartition(")")[2].split()[19]
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read(8)
+    except OSError:
+        boot = ""
+    return f"{os.getpid()}-{ticks}-{boot}"
+
+
+def begun(record: dict[str, Any], changes: list[dict[str, Any]]) -> bytes:
+    """Return the line of an action that begins. The last changes are left out where they are too long."""
+    from lumen_tui.model.secrets.redaction import redact
+
+    whole = {**record, "summary": redact(record["summary"]), "stage": "begun", "process": myself()}
+    recorded = list(changes)
+    while recorded and len(dumps(recorded)) > _LARGEST:
+        recorded.pop()
+    return line({**whole, "changes": recorded})
+
+
+def end_of(lines: bytes, stage: str) -> bytes:
+    """Return the line that says how the action on these lines ended; empty where they begin none."""
+    first = lines[: lines.find(b"\n")]
+    begun = jsontext.decode(first) if BEGUN in first else None
+    if begun is None or begun.get("stage") != "begun":
+        return b""
+    fields = {name: begun.get(name, "") for name in _NAMES}
+    return line({**fields, "target": "", "summary": "", "stage": stage})

@@ -6,10 +6,10 @@ and a record that would have been carries a mark, so that later writers leave it
 
 from __future__ import annotations
 
+from lumen_tui.model import jsontext
 from lumen_tui.model.jsontext import dumps
 from lumen_tui.model.secrets import screen
 from lumen_tui.model.secrets.redaction import redact, redact_value
-from lumen_tui.storage import json_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def clean_line(line: bytes) -> bytes:
     """Return a JSON object of ours with its secrets masked, unless it is marked verbatim."""
     if _MARKED in line or not screen.may_hold(line):
         return line
-    record = json_scanner.decode(line)
+    record = jsontext.decode(line)
     return line if record is None else _cleaned(line, record)
 
 
@@ -64,7 +64,7 @@ def clean_foreign(line: bytes) -> bytes:
     """Return a JSON object from elsewhere with its secrets masked, whether or not it is marked verbatim."""
     if not screen.may_hold(line) and not any(sign in line for sign in _HIDDEN):
         return line
-    record = json_scanner.decode(line)
+    record = jsontext.decode(line)
     if record is None:
         return line
     if record.pop(MARK, None) is not None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from lumen_tui.model.times import HOUR
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.damage import Quarantined, known_lines
 from lumen_tui.storage.journal import Journal, whole_lines
-from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.layout import FOLDERS, Layout
 
 _KEPT = 4096  # bytes of a damaged line in the quarantine journal; a longer one gets a file of its own
 Judge = Callable[[bytes], str]  # returns why a line is no record, or the empty string
@@ -114,7 +116,7 @@ def leftovers(root: Path, before: float) -> Iterator[Path]:
                 yield path
 
 
-def sweep(path: Path) -> None:
+def remove_leftover(path: Path) -> None:
     """Remove an unfinished replacement, a file or a folder with its files."""
     if not path.is_dir() or path.is_symlink():
         directories.remove(path)
@@ -123,3 +125,43 @@ def sweep(path: Path) -> None:
         directories.remove(inner)
     os.rmdir(path)
     files.sync_folder(path.parent)
+
+
+OLD_SECONDS = 60.0  # a younger one may be somebody's work
+_TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL).fullmatch
+
+
+class Sweeper:
+    """A sweep of the folders that every engine writes to, at its first call and then each hour."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._folders = (layout.root, *(layout.root / name for name in FOLDERS))
+        self._next = 0.0
+
+    def sweep(self, now: float) -> None:
+        """Remove what killed writers left there, if an hour has passed since the last time."""
+        if now < self._next:
+            return
+        self._next = now + HOUR
+        for folder in self._folders:
+            sweep(folder, now - OLD_SECONDS)
+
+
+def sweep(folder: Path, before: float) -> int:
+    """Remove what interrupted replaces left in `folder` before that time (seconds since 1970); return how many."""
+    try:
+        with os.scandir(folder) as entries:
+            old = [entry.path for entry in entries if _TEMPORARY(entry.name) and _is_old(entry, before)]
+    except FileNotFoundError:
+        return 0
+    for path in old:
+        directories.remove(path)
+    return len(old)
+
+
+def _is_old(entry: os.DirEntry[str], before: float) -> bool:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return False  # its writer was quicker
+    return stat.S_ISREG(status.st_mode) and status.st_mtime < before

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lumen_tui.storage.folder import Folder
 from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.layout import Folder
 
 
 class Store(Folder):

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model.customtools import CustomTool
 from lumen_tui.model.ids import BadId
-from lumen_tui.model.roles import Role
+from lumen_tui.model.roles import CustomTool, Role
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile

@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from lumen_tui.model.approvals import moving
 from lumen_tui.model.config import Config
-from lumen_tui.model.roles import Role
+from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config

@@ -23,7 +23,7 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import last_frame, program_version
+from lumen_tui.storage import integrity, last_frame
 from lumen_tui.tui import theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
@@ -130,7 +130,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def _handle_exception(self, error: Exception) -> None:
         """As Textual has it; but where an upgrade took the files away, one sentence tells more than the traceback."""
-        if why := program_version.replaced():
+        if why := integrity.replaced():
             self._return_code = 1
             self.panic(f"lumen-tui: {why}")
         else:

@@ -12,7 +12,7 @@ from typing import Any
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.storage import program_version
+from lumen_tui.storage import integrity
 from lumen_tui.tui.words import sentence
 
 _TRY_AGAIN = 2.0  # seconds
@@ -66,7 +66,7 @@ class Bridge:
                 for snapshot in self._port.changes(self._stop):
                     self._offer(snapshot)
             except Exception as error:  # noqa: BLE001
-                self._call(self._tell, program_version.replaced() or f"the state folder cannot be followed: {error}")
+                self._call(self._tell, integrity.replaced() or f"the state folder cannot be followed: {error}")
             self._stop.wait(_TRY_AGAIN)
 
     def await_picture(self, patience: float) -> None:
@@ -109,7 +109,7 @@ def carry_out(port: Port, verb: str, arguments: dict[str, Any]) -> tuple[Done | 
         near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
         return None, f"{error}{near}"
     except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-        return None, program_version.replaced() or reason_first(verb, str(error))
+        return None, integrity.replaced() or reason_first(verb, str(error))
 
 
 def reason_first(verb: str, text: str) -> str:

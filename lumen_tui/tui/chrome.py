@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from textual.timer import Timer
 
-from lumen_tui.model.humanize import humanize
+from lumen_tui.model.text import humanize
 from lumen_tui.tui.kit.footer import Notice, footer, footer_commands
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.lines import Lines

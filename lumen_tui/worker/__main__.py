@@ -27,7 +27,7 @@ import msgspec  # noqa: E402
 from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
-from lumen_tui.storage import files, locks, program_version  # noqa: E402
+from lumen_tui.storage import files, integrity, locks  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.policy.redaction import redactor  # noqa: E402
 from lumen_tui.tools.sandbox import limits  # noqa: E402
@@ -91,7 +91,7 @@ def _attempt(world: World, tally: TaskTally, started: list[Task]) -> tuple[str, 
         return "failed", str(error)
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
         sys.stderr.write(world.redact(traceback.format_exc()))
-        return "failed", program_version.replaced() or f"{type(error).__name__}: {error}"
+        return "failed", integrity.replaced() or f"{type(error).__name__}: {error}"
     return ("done", "") if outcome.ok else ("failed", outcome.reason)
 
 

@@ -13,11 +13,10 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model.approvals import COMMANDS, Acted, Approval, Decision, call_hash
-from lumen_tui.model.folding import brief
 from lumen_tui.model.runners import files_of
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Spec
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import brief, one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import process
 from lumen_tui.store.approvals import approvals

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lumen_tui.model import agent
-from lumen_tui.model.roles import Role
-from lumen_tui.model.toolrules import in_words
+from lumen_tui.model.roles import Role, in_words
 from lumen_tui.tools.policy.fence import explained
 from lumen_tui.tools.policy.rules import TaskRules
 

@@ -20,8 +20,17 @@ from lumen_tui.model import budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS
-from lumen_tui.model.opinions import MOST_ANSWER, MOST_REASON, Judgement, Trial, Word
-from lumen_tui.model.reading import MOST_FOUND, Answer, Candidate, Order
+from lumen_tui.model.evolution_requests import (
+    MOST_ANSWER,
+    MOST_FOUND,
+    MOST_REASON,
+    Answer,
+    Candidate,
+    Judgement,
+    Order,
+    Trial,
+    Word,
+)
 from lumen_tui.model.roles import Role
 from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Spec, Usage

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.model.plainoptions import ALL, OPTIONS
-from lumen_tui.model.runners import runs_files
+from lumen_tui.model.runners import ALL, OPTIONS, runs_files
 from lumen_tui.tools.policy.calls import narrow_rule
 from lumen_tui.tools.policy.verdict import PolicyCall
 

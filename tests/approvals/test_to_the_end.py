@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lumen_stage import Stage
 
-from lumen_tui.model.folding import brief, fold, line_count
+from lumen_tui.model.text import brief, fold, line_count
 from lumen_tui.tui.kit.confirm import ConfirmKey
 
 END = "touch EVIL-END"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model.excerpts import excerpt
-from lumen_tui.model.searching import Hit, Parts, close_up, parse, score, spread, why
+from lumen_tui.model.searching import Hit, Parts, close_up, excerpt, parse, score, spread, why
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0

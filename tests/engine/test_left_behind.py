@@ -12,7 +12,7 @@ from lumen_program import lumen
 
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.storage.layout import FOLDERS
-from lumen_tui.storage.sweeping import OLD_SECONDS
+from lumen_tui.storage.repair import OLD_SECONDS
 
 ABANDONED = ".run.json.0123456789ab.tmp"
 

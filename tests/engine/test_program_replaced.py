@@ -17,7 +17,7 @@ from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage import program_version
+from lumen_tui.storage import integrity
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.worker import __main__ as worker
 
@@ -30,20 +30,20 @@ def mark(tmp_path, monkeypatch):
     """A file that stands for the installed program of this process."""
     path = tmp_path / "__init__.py"
     path.write_text("1")
-    monkeypatch.setattr(program_version, "_MARK", str(path))
-    monkeypatch.setattr(program_version, "_STARTED", program_version._fingerprint())
+    monkeypatch.setattr(integrity, "_MARK", str(path))
+    monkeypatch.setattr(integrity, "_STARTED", integrity._program_fingerprint())
     return path
 
 
 def test_a_file_that_is_new_or_gone_means_another_program(mark):
-    assert program_version.replaced() == ""
+    assert integrity.replaced() == ""
     mark.rename(mark.with_suffix(".old"))
-    assert program_version.replaced() == WHY
+    assert integrity.replaced() == WHY
     mark.write_text("1")
-    assert program_version.replaced() == WHY  # the same words, another installation
+    assert integrity.replaced() == WHY  # the same words, another installation
     mark.unlink()
     mark.with_suffix(".old").rename(mark)
-    assert program_version.replaced() == ""
+    assert integrity.replaced() == ""
 
 
 async def test_the_engine_ends_and_leaves_what_waits_to_the_next(world, mark):

@@ -10,20 +10,21 @@ import pytest
 from evolution_desk import Mind, SessionFile
 
 from lumen_tui.model import evolvedfiles
-from lumen_tui.model.claudemd import BEGIN, END, assemble, placed
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Source, Status, Trust
+from lumen_tui.model.evolvedfiles import SECTION_BEGIN, SECTION_END, assemble, placed
 from lumen_tui.model.times import iso
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.evolution import evolved, writing
 
-OURS = f"{BEGIN}\nnew\n{END}\n"
+OURS = f"{SECTION_BEGIN}\nnew\n{SECTION_END}\n"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "", "mine", "mine\r\n\n\n", f"a begin that lost its end {BEGIN} and my words", f"{BEGIN}\nmy words, no end\n",
-        f"{END} x {BEGIN} y", f"`{BEGIN}` and `{END}` are the marks.\nkeep me\n",
+        "", "mine", "mine\r\n\n\n", f"a begin that lost its end {SECTION_BEGIN} and my words",
+        f"{SECTION_BEGIN}\nmy words, no end\n", f"{SECTION_END} x {SECTION_BEGIN} y",
+        f"`{SECTION_BEGIN}` and `{SECTION_END}` are the marks.\nkeep me\n",
     ],
 )  # fmt: skip
 def test_what_is_not_ours_is_never_taken_away(text: str) -> None:
@@ -34,8 +35,8 @@ def test_what_is_not_ours_is_never_taken_away(text: str) -> None:
 
 
 def test_only_what_stands_between_the_marks_is_written() -> None:
-    text = f"# Mine\r\n{BEGIN}\r\nold\r\n{END} behind\r\ntail"
-    assert placed(text, OURS) == f"# Mine\r\n{BEGIN}\nnew\n{END} behind\r\ntail"
+    text = f"# Mine\r\n{SECTION_BEGIN}\r\nold\r\n{SECTION_END} behind\r\ntail"
+    assert placed(text, OURS) == f"# Mine\r\n{SECTION_BEGIN}\nnew\n{SECTION_END} behind\r\ntail"
 
 
 def test_a_long_part_crowds_out_no_short_one() -> None:

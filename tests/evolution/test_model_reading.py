@@ -14,7 +14,7 @@ from lumen_tui.engine.evolution import modelread
 from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Status, Trust
-from lumen_tui.model.reading import Answer, Order
+from lumen_tui.model.evolution_requests import Answer, Order
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved

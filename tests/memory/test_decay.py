@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model import decay, forecast, times
-from lumen_tui.model.decay import DecayRule
-from lumen_tui.model.forecast import Aging
+from lumen_tui.model import decay, times
+from lumen_tui.model.decay import Aging, DecayRule
 from lumen_tui.store.memory.node_index import AgeIndex
 
 DAY = 86400.0
@@ -103,7 +102,7 @@ def test_what_is_touched_or_changed_between_the_look_and_the_lock_stays(desk):
     asked = []
 
     def plan(index: AgeIndex) -> list[ArchiveCandidate]:
-        rows = index.untouched_since(forecast.due_before(DecayRule(), desk.now))
+        rows = index.untouched_since(decay.due_before(DecayRule(), desk.now))
         found = [ArchiveCandidate(row.node_id, row.touched, "old", 0.05) for row in rows]
         if not asked:
             desk.do("decay.touch", node_ids=touched)
@@ -149,11 +148,9 @@ def test_an_hour_after_a_jump_decay_goes_on_and_a_rotated_journal_still_counts(d
 def test_the_forecast_is_ordered_and_due_means_below_the_threshold(ages, half_life, threshold, ahead):
     rule, now = DecayRule(half_life, threshold), 1_800_000_000.0
     at = now + ahead * DAY
-    fates = forecast.forecast([Aging(f"mem-{n}", now - age * DAY) for n, age in enumerate(ages)], rule, at)
+    fates = decay.forecast([Aging(f"mem-{n}", now - age * DAY) for n, age in enumerate(ages)], rule, at)
     assert [fate.fades_at for fate in fates] == sorted(fate.fades_at for fate in fates)
-    assert sum(fate.due for fate in fates) == len(
-        [fate for fate in fates if fate.touched < forecast.due_before(rule, at)]
-    )
+    assert sum(fate.due for fate in fates) == len([fate for fate in fates if fate.touched < decay.due_before(rule, at)])
     for fate in fates:
         if abs(fate.fades_at - at) > 1:
             assert fate.due == (fate.score < threshold) == (fate.fades_at < at)
@@ -166,7 +163,7 @@ def test_the_forecast_the_pane_and_the_command_name_the_same_nodes(desk, half_li
     rule = DecayRule(half_life, threshold)
     index = desk.index()
     rows = index.untouched_since(math.inf)
-    expected = {fate.node_id for fate in forecast.forecast(rows, rule, desk.now) if fate.due}
+    expected = {fate.node_id for fate in decay.forecast(rows, rule, desk.now) if fate.due}
     assert len(expected) == index.decay_view(rule, desk.now).due
     assert {row.node_id for row in index.fading(rule, desk.now) if row.fades_at < desk.now} == expected
     desk.do("decay.apply", half_life_days=half_life, threshold=threshold)

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from lumen_tui.model.links import Provenance, Step
+from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.queries.lineage.provenance import provenance
 
 
-def walk(steps: tuple[Step, ...]) -> list:
+def walk(steps: tuple[Hop, ...]) -> list:
     return [(step.link, step.id, *([walk(step.steps)] if step.steps else [])) for step in steps]
 
 
-def tree(desk, node: str) -> Provenance:
+def tree(desk, node: str) -> Trace:
     return provenance(desk.store, node)
 
 

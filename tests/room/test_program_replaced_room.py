@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.storage import program_version
+from lumen_tui.storage import integrity
 from lumen_tui.tui.app import LumenApp
 from lumen_tui.tui.handlers.running import ScreensHandler
 
@@ -23,7 +23,7 @@ async def test_a_key_whose_screen_is_gone_ends_the_room_with_the_reason(
 ) -> None:
     monkeypatch.setattr(ScreensHandler, "do_help", _gone)
     async with open_room() as room:
-        monkeypatch.setattr(program_version, "_STARTED", (1, 1, 1))
+        monkeypatch.setattr(integrity, "_STARTED", (1, 1, 1))
         app: LumenApp = room.app
         pressing = asyncio.create_task(room.pilot.press("question_mark"))  # waits for a screen that will not come
         for _ in range(1000):
@@ -45,6 +45,6 @@ async def test_the_same_error_with_the_program_in_place_is_shown_as_it_is(open_r
 async def test_an_action_that_breaks_tells_it_too(open_room: Any, monkeypatch: Any) -> None:
     async with open_room() as room:
         monkeypatch.setattr(room.port, "submit", lambda *_, **__: _gone(None))
-        monkeypatch.setattr(program_version, "_STARTED", (1, 1, 1))
+        monkeypatch.setattr(integrity, "_STARTED", (1, 1, 1))
         await room.press("u")
         await room.until(lambda: WHY in room.footer)

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
 
-from lumen_tui.model.listings import AuditEntry
+from lumen_tui.model.records import AuditEntry
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso

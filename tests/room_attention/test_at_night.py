@@ -16,7 +16,7 @@ from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import Status
-from lumen_tui.storage import disk_space, process
+from lumen_tui.storage import integrity, process
 from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.shell.git_read import _ask
 from lumen_tui.tui.kit.header import header
@@ -123,9 +123,11 @@ async def test_a_disk_that_is_full_is_said_while_nothing_else_can_tell(desk, ope
 
 def test_room_on_a_disk_is_measured_for_who_may_use_it():
     usual = (4096, 4096, 1000, 500, 500, 1000, 500, 500, 0, 255)
-    assert disk_space.full(os.statvfs_result(usual)) == ""
-    assert "inodes" in disk_space.full(os.statvfs_result((*usual[:6], 0, 0, 0, 255)))
-    assert disk_space.full(os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255))) == "", "one that counts nothing"
+    assert integrity.disk_full(os.statvfs_result(usual)) == ""
+    assert "inodes" in integrity.disk_full(os.statvfs_result((*usual[:6], 0, 0, 0, 255)))
+    assert integrity.disk_full(os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255))) == "", (
+        "one that counts nothing"
+    )
 
 
 async def test_a_signal_that_was_not_sent_is_not_typed_again(desk, open_room):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lumen_tui.model.listings import AuditEntry, NodeRow
-from lumen_tui.model.records import Node
+from lumen_tui.model.records import AuditEntry, Node, NodeRow
 from lumen_tui.model.times import iso
 from lumen_tui.storage.store import Store
 from lumen_tui.tui.screens.discoveries import SimilarScreen, Verdict

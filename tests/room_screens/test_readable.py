@@ -16,8 +16,7 @@ from rich.cells import cell_len
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import ids, times
-from lumen_tui.model.humanize import humanize
-from lumen_tui.model.text import is_safe
+from lumen_tui.model.text import humanize, is_safe
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.app import LumenApp
 

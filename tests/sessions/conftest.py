@@ -15,7 +15,7 @@ from lumen_program import lumen
 from lumen_tui.actions import ready
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import perform
-from lumen_tui.model.page import Page
+from lumen_tui.model.views import Page
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.work import work_units

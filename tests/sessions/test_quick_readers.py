@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lumen_tui.actions import changes
-from lumen_tui.model import jsontext, plain
-from lumen_tui.model.handoff import Tracked
-from lumen_tui.model.session import Decision, WorkSession
-from lumen_tui.storage import frontmatter, json_scanner, raw_json
+from lumen_tui.model import jsontext
+from lumen_tui.model.views import builtins
+from lumen_tui.model.work import Decision, Tracked, WorkSession
+from lumen_tui.storage import frontmatter, raw_json
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.work import open_sessions, sessions, views, work_units
 
@@ -92,7 +92,7 @@ def test_the_files_of_this_program_are_the_usual_ones(desk):
 @given(VALUES)
 def test_json_by_hand_is_the_json_of_the_library(value):
     assert json.loads(jsontext.dumps(value)) == json.loads(json.dumps(value))
-    assert json_scanner.decode(jsontext.dumps({"x": value}).encode()) == {"x": json.loads(json.dumps(value))}
+    assert jsontext.decode(jsontext.dumps({"x": value}).encode()) == {"x": json.loads(json.dumps(value))}
 
 
 def test_a_line_too_long_by_its_escapes_is_written_with_its_letters():
@@ -109,7 +109,7 @@ def test_a_session_reads_the_same_and_keeps_what_nobody_knows(desk):
     sessions.start(desk.layout, one)
     assert sessions.read(desk.layout, "ses-1") == one
     view = open_sessions.read(desk.root, "ses-1")
-    assert msgspec.convert(plain.builtins(view), WorkSession) == one
+    assert msgspec.convert(builtins(view), WorkSession) == one
     path = desk.layout.sessions / "ses-1.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "theirs": {"x": 1.5}}))
     sessions.change(desk.layout, "ses-1", lambda found: msgspec.structs.replace(found, lane="UI"))

@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.actions.checkpoints import MOST_TOUCHED, with_files
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model.session import Decision, WorkSession, with_decision
+from lumen_tui.model.work import Decision, WorkSession, with_decision
 from lumen_tui.storage import files
 from lumen_tui.store.work import sessions
 

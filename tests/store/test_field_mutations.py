@@ -17,9 +17,9 @@ import msgspec
 import pytest
 from lumen_program import lumen
 
+from lumen_tui.model import jsontext
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage import json_scanner
 
 SAMPLED_FILES = 16  # changed JSON files of the short form
 NOW = 1_800_000_000.0
@@ -209,4 +209,4 @@ def test_both_decoders_call_the_same_records_damaged(spoilt: Path) -> None:
                 taken = True
             except UNDECODABLE:
                 taken = False
-            assert (json_scanner.decode(line) is not None) == taken, line[:200]
+            assert (jsontext.decode(line) is not None) == taken, line[:200]

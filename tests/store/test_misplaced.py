@@ -13,14 +13,14 @@ from lumen_program import lumen
 from lumen_tui.__main__ import main
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage import files, misplaced
+from lumen_tui.storage import files, integrity
 from lumen_tui.storage.layout import FOLDERS, Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.ledger.ledger import Ledger
 
 NOW = 1_800_000_000.0
 NAMES = [str(path.relative_to("/s")) for path in Layout(Path("/s")).files()]
-POLICY = [str(path.relative_to("/s")) for path in misplaced.policy(Layout(Path("/s")))]
+POLICY = [str(path.relative_to("/s")) for path in integrity.policy_files(Layout(Path("/s")))]
 ODD = {
     "folder": Path.mkdir,
     "link": lambda path: path.symlink_to("nowhere"),

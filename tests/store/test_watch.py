@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.storage import watch
-from lumen_tui.storage.inotify import Notices
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.watch import Notices
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ import itertools, sys, threading
 from pathlib import Path
 from lumen_tui.storage import watch
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.inotify import Notices
+from lumen_tui.storage.watch import Notices
 try:
     Notices([Path("/")])
 except OSError as error:
@@ -107,7 +107,7 @@ layout, stop = Layout(Path(sys.argv[1])), threading.Event()
 layout.create()
 waiting = watch.wait_for_changes(layout, stop, lambda: True)
 next(waiting)
-print("lumen_tui.storage.inotify" in sys.modules, "watchfiles" in sys.modules)
+print("lumen_tui.storage.watch" in sys.modules, "watchfiles" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
     assert ran.stdout == "True False\n", ran.stderr

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
+from lumen_tui.model.roles import ALL_TOOLS, Limits, Role, ToolRule
 from lumen_tui.model.tasks import Spec
-from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
 from lumen_tui.tools.policy.redaction import redactor

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model.roles import Limits
-from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.model.roles import Limits, ToolRule
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest
 from lumen_tui.tools.policy import calls
 from lumen_tui.tools.toolbox import Stuck

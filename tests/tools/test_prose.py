@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import ApprovalsConfig, Config, WebConfig
-from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
 from lumen_tui.model.tasks import Spec
-from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.tools.policy.rules import BadRules, TaskRules

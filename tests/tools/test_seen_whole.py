@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.model.roles import ToolRule
 from lumen_tui.tools.base import ApprovalReply
 
 RULES = (ToolRule("requires_approval", "shell"), ToolRule("requires_approval", "write_file"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.model.approvals import AllowRule
-from lumen_tui.model.toolrules import KINDS, ToolRule, in_words, wrong
+from lumen_tui.model.roles import KINDS, ToolRule, in_words, wrong
 from lumen_tui.tools.policy.rules import TaskRules
 from lumen_tui.tools.policy.verdict import CallHistory, PolicyCall, ended_by, unmet, verdict
 

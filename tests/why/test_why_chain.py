@@ -8,7 +8,7 @@ import time
 from lumen_apiserver import tool, tools, use
 
 from lumen_tui.__main__ import main
-from lumen_tui.model import whytrace as shape
+from lumen_tui.model import lineage as shape
 from lumen_tui.queries.lineage.trace import trace
 
 DEPOSIT = tool("deposit", wake_state="One task is out.", next=["read its result"])

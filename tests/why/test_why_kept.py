@@ -8,7 +8,7 @@ from lumen_tui.actions.registry import perform
 from lumen_tui.model import agent
 from lumen_tui.model import relay as rules
 from lumen_tui.model.ids import Ambiguous, short
-from lumen_tui.model.whytrace import Row, rows
+from lumen_tui.model.lineage import Row, rows
 from lumen_tui.queries.lineage.trace import resolve, trace
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store

@@ -13,9 +13,9 @@ from lumen_tui.actions.registry import perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.model.ids import Ambiguous
+from lumen_tui.model.lineage import rows
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.transcript import session_id
-from lumen_tui.model.whytrace import rows
 from lumen_tui.queries.lineage.trace import resolve, trace
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout

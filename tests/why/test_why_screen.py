@@ -10,8 +10,8 @@ from lumen_stage import Stage, until
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import lineage as shape
 from lumen_tui.model import times
-from lumen_tui.model import whytrace as shape
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.tasks import Exit, Spec, Usage

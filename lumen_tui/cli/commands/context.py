@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions import context
 from lumen_tui.cli.commands.sessions import add_author
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.model.page import Block
+from lumen_tui.model.views import Block
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser

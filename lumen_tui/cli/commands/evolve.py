@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.gate import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
-    from lumen_tui.model.claudemd import Cut
+    from lumen_tui.model.evolvedfiles import Cut
     from lumen_tui.model.sessionlog import Report
 
 

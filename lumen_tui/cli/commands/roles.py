@@ -313,9 +313,9 @@ def _edited(text: str, name: str) -> Iterator[str]:
         if path.exists() and path.read_bytes() != text.encode():
             talk(f"what you wrote is in {path}: give it with --file once it is in order")
         else:
-            repair.sweep(folder)
+            repair.remove_leftover(folder)
         raise
-    repair.sweep(folder)
+    repair.remove_leftover(folder)
 
 
 def _text_after_editing(path: Path, before: str) -> str:

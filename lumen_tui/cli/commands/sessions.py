@@ -13,8 +13,8 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.fast import light
 from lumen_tui.cli.session import Session, document, print_id, print_outcome, say, table, talk
 from lumen_tui.model import times
-from lumen_tui.model.page import Entry
-from lumen_tui.model.session import TIERS, WorkSession
+from lumen_tui.model.views import Entry
+from lumen_tui.model.work import TIERS, WorkSession
 from lumen_tui.storage import ancestry
 from lumen_tui.store.work import sessions as stored
 

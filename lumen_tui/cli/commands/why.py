@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.cli.session import Session, document, say
-from lumen_tui.model import whytrace as shape
+from lumen_tui.model import lineage as shape
 from lumen_tui.store.memory.nodes import Ambiguous
 
 if TYPE_CHECKING:

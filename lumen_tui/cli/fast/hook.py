@@ -12,8 +12,8 @@ import time
 
 from lumen_tui.cli.fast import light
 from lumen_tui.model import ids, times
+from lumen_tui.model.jsontext import decode
 from lumen_tui.storage import files, locks
-from lumen_tui.storage.json_scanner import decode
 from lumen_tui.store.sessions import hook_journal
 
 TYPE_CHECKING = False

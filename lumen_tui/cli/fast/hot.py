@@ -98,9 +98,9 @@ def _append(
     original = light.line(record)
     line = files.check_line(original)
     if line[:-1] != original:  # the summary must hold no secret either, nor a piece of one
-        from lumen_tui.storage import json_scanner
+        from lumen_tui.model import jsontext
 
-        record = json_scanner.decode(line) or {**record, "message": "", "content": ""}
+        record = jsontext.decode(line) or {**record, "message": "", "content": ""}
     client = light.client(os.environ)
     if record.get("wu_id") and not os.path.exists(f"{root}/work/{record['wu_id']}.md"):
         from lumen_tui.actions import places

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from lumen_tui.actions import checkpoints, fields, places, ready
 from lumen_tui.cli.fast import light
-from lumen_tui.model import ids, plain
+from lumen_tui.model import ids, views
 from lumen_tui.model.text import safe
-from lumen_tui.storage.folder import Folder
+from lumen_tui.storage.layout import Folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lumen_tui.model.page import Page
+    from lumen_tui.model.views import Page
 
 CHECKPOINT = {
     "--note": "note", "-n": "note", "--wu": "wu", "--session": "session", "-s": "session", "--progress": "progress",
@@ -89,7 +89,7 @@ def show(page: Page, kind: str, *, as_json: bool) -> None:
     if as_json:
         import json
 
-        print(json.dumps(plain.builtins(page), indent=1))
+        print(json.dumps(views.builtins(page), indent=1))
         return
     for line in [ready.entry_text(entry) for entry in page.items] if kind else ready.lines(page):
         print(safe(line))

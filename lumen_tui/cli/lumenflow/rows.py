@@ -14,8 +14,8 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands import knowledge
 from lumen_tui.cli.lumenflow.spelling import Spelling, run_own, text
 from lumen_tui.cli.session import Session, document, say
-from lumen_tui.model.session import TIERS
 from lumen_tui.model.text import one_line
+from lumen_tui.model.work import TIERS
 from lumen_tui.store.memory import nodes
 
 _D, _B, _PREVIEW = "-d/--base-dir -q/--quiet!", "-b/--base-dir -q/--quiet!", "--dry-run! --json!"

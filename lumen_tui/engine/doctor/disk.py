@@ -25,7 +25,7 @@ from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.storage import directories, files, misplaced, repair, sweeping
+from lumen_tui.storage import directories, files, integrity, repair
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.repair import Damaged, Judge
@@ -175,7 +175,9 @@ def places(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 def _folders(layout: Layout) -> list[Problem]:
     return [
-        problem for problem in misplaced.problems(layout) if stat.S_ISDIR(os.lstat(layout.root / problem.where).st_mode)
+        problem
+        for problem in integrity.misplaced_files(layout)
+        if stat.S_ISDIR(os.lstat(layout.root / problem.where).st_mode)
     ]
 
 
@@ -245,9 +247,9 @@ def _open_to_others(path: Path, where: str, status: os.stat_result, fix: bool) -
 
 def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Report temporary files and half-made task folders of killed writers: harmless, so notes."""
-    for path in list(repair.leftovers(layout.root, now - sweeping.OLD_SECONDS)):
+    for path in list(repair.leftovers(layout.root, now - repair.OLD_SECONDS)):
         kind = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
         if fix:
-            repair.sweep(path)
+            repair.remove_leftover(path)
         where = str(path.relative_to(layout.root))
         yield Finding("leftovers", where, kind, level=NOTE, mendable=True, mended="removed" if fix else "")

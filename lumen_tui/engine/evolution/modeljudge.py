@@ -19,12 +19,11 @@ from lumen_tui.actions.evolution import gate_rules
 from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.gate import CandidateGate, Key, Opinion, Passed, key_of
 from lumen_tui.engine.supervisor.workers import worker_env
-from lumen_tui.model import evolvedfiles, opinions
+from lumen_tui.model import evolution_requests, evolvedfiles
 from lumen_tui.model.config import Config, EvolutionConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation
-from lumen_tui.model.opinions import MOST_CASES, Case, Judgement, Trial
-from lumen_tui.model.reading import Answer
+from lumen_tui.model.evolution_requests import MOST_CASES, Answer, Case, Judgement, Trial
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.choose import key_names, provider_name
@@ -169,14 +168,18 @@ class ModelJudge:
             str(self._store.root),
             tuple(Case(str(case.kind), case.text, case.quote, str(case.trust), case.target) for case in cases),
             standing,
-            redact(read_constitution(layout).approved)[: opinions.MOST_CONSTITUTION],
+            redact(read_constitution(layout).approved)[: evolution_requests.MOST_CONSTITUTION],
         )
 
 
 def _newest(text: str) -> str:
     """Return the entries of a learnt file, one per line, without ids; the last ones if there are many."""
     lines = "\n".join(f"- {entry}" for entry in evolvedfiles.entries(text).values())
-    return lines if len(lines) <= opinions.MOST_STANDING else lines[-opinions.MOST_STANDING :].partition("\n")[2]
+    return (
+        lines
+        if len(lines) <= evolution_requests.MOST_STANDING
+        else lines[-evolution_requests.MOST_STANDING :].partition("\n")[2]
+    )
 
 
 def _answer(config: Config, trial: Trial, over: Callable[[], bool]) -> Judgement:

@@ -19,7 +19,7 @@ from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate
 from lumen_tui.engine.evolution.modeljudge import ModelJudge
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
-from lumen_tui.model.reading import Answer, Order, Passage
+from lumen_tui.model.evolution_requests import Answer, Order, Passage
 from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso

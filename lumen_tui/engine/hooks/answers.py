@@ -6,8 +6,8 @@ On the path of the hot verbs, so whatever costs time is imported by the function
 from __future__ import annotations
 
 from lumen_tui.model import progresswords, times
+from lumen_tui.model.jsontext import decode
 from lumen_tui.storage import backwards
-from lumen_tui.storage.json_scanner import decode
 from lumen_tui.store.sessions import hook_journal
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def block(root: str, *, by: str, wu_id: str, now: float) -> str:
     from lumen_tui.actions.context import recover
     from lumen_tui.actions.refusal import ActionError
     from lumen_tui.storage.files import StoreError
-    from lumen_tui.storage.folder import Folder
+    from lumen_tui.storage.layout import Folder
 
     more = _MORE.format(wu_id)
     room = SIZE - len(_HEAD) - len(more)

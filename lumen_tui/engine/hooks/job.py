@@ -20,10 +20,10 @@ import msgspec
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
+from lumen_tui.model.jsontext import decode
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.journal import Journal, encode
-from lumen_tui.storage.json_scanner import decode
 from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import sessions

@@ -19,9 +19,8 @@ from lumen_tui.model.capsule import Capsule, Claims, Part
 from lumen_tui.model.config import Config
 from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.loop import Heartbeat, LeftOut, Packet
-from lumen_tui.model.session import WorkSession
 from lumen_tui.model.text import one_line
-from lumen_tui.model.work import WorkUnit
+from lumen_tui.model.work import WorkSession, WorkUnit
 from lumen_tui.queries import evolution_page
 from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError

@@ -18,8 +18,8 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.storage import backwards, directories, files, process
 from lumen_tui.storage.clock import Clock, SystemClock
+from lumen_tui.storage.repair import sweep
 from lumen_tui.storage.store import Store
-from lumen_tui.storage.sweeping import sweep
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.tasks import pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited

@@ -10,8 +10,8 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation
+from lumen_tui.model.lineage import Hop
 from lumen_tui.model.text import one_line
-from lumen_tui.model.whytrace import Hop
 from lumen_tui.queries.lineage.provenance import Link
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from lumen_tui.model import ids
 from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.lineage import Hop
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.model.whytrace import Hop
 from lumen_tui.queries.lineage.provenance import Link
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lumen_tui.model.ids import BadId
-from lumen_tui.model.links import Provenance, Step
+from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
@@ -60,16 +60,16 @@ class NodeLinks:
             self.up.setdefault(link.child, []).append(link)
             self.down.setdefault(link.parent, []).append(link)
 
-    def tree(self, node_id: str) -> Provenance:
+    def tree(self, node_id: str) -> Trace:
         """Return the chain up and down from one node."""
         known = _StepReader(self._layout)
         seen = {node_id}
         up = self._steps(node_id, self.up, known, seen, 0)
-        return Provenance(node=known.step(node_id), up=up, down=self._steps(node_id, self.down, known, {node_id}, 0))
+        return Trace(node=known.step(node_id), up=up, down=self._steps(node_id, self.down, known, {node_id}, 0))
 
     def _steps(
         self, identifier: str, side: dict[str, list[Link]], known: _StepReader, seen: set[str], depth: int
-    ) -> tuple[Step, ...]:
+    ) -> tuple[Hop, ...]:
         steps = []
         upwards = side is self.up
         for link in side.get(identifier, ())[:_MOST]:
@@ -134,15 +134,15 @@ class _StepReader:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._steps_by_id: dict[str, Step] = {}
+        self._steps_by_id: dict[str, Hop] = {}
 
-    def step(self, identifier: str) -> Step:
+    def step(self, identifier: str) -> Hop:
         if identifier not in self._steps_by_id:
             self._steps_by_id[identifier] = self._read(identifier)
         return self._steps_by_id[identifier]
 
-    def _read(self, identifier: str) -> Step:
-        nothing = Step(id=safe(identifier), kind="", title="")
+    def _read(self, identifier: str) -> Hop:
+        nothing = Hop(id=safe(identifier), kind="", title="")
         try:
             if identifier.startswith("WU-"):
                 return self._unit(identifier) or nothing
@@ -151,11 +151,11 @@ class _StepReader:
         except (BadFile, BadId, StoreError, OSError):
             return nothing
 
-    def _unit(self, wu_id: str) -> Step | None:
+    def _unit(self, wu_id: str) -> Hop | None:
         unit = work_units.read_unit(self._layout, wu_id)
         if unit is None:
             return None
-        return Step(
+        return Hop(
             id=wu_id,
             kind="work",
             title=one_line(unit.title, 120),
@@ -164,15 +164,15 @@ class _StepReader:
             by=safe(unit.created_by),
         )
 
-    def _task(self, task_id: str) -> Step | None:
+    def _task(self, task_id: str) -> Hop | None:
         spec = task_files.read_spec(self._layout, task_id)
-        return Step(id=task_id, kind="task", title=one_line(spec.objective, 120)) if spec else None
+        return Hop(id=task_id, kind="task", title=one_line(spec.objective, 120)) if spec else None
 
 
-def _node_step(node: Raw) -> Step:
+def _node_step(node: Raw) -> Hop:
     meta = node.get("metadata")
     status = _text(meta, "status") if isinstance(meta, dict) else ""
-    return Step(
+    return Hop(
         id=safe(str(node["id"])),
         kind=safe(str(node.get("type", "note"))),
         status=safe(status) or "open",
@@ -182,6 +182,6 @@ def _node_step(node: Raw) -> Step:
     )
 
 
-def provenance(store: Store, node_id: str) -> Provenance:
+def provenance(store: Store, node_id: str) -> Trace:
     """The chain up and down from a node. LookupError where there is none; Ambiguous for the start of several ids."""
     return NodeLinks(store.layout).tree(nodes.resolve(store.layout.memory, node_id, "mem"))

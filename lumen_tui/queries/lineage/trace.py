@@ -6,9 +6,9 @@ import msgspec
 
 from lumen_tui.model import agent, ids
 from lumen_tui.model.ids import Ambiguous, BadId
+from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line, safe, safe_all
-from lumen_tui.model.whytrace import Hop, Trace
 from lumen_tui.queries.lineage import learnings, notes
 from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
 from lumen_tui.queries.lineage.provenance import Link

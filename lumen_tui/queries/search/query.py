@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.model.excerpts import excerpt
-from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, SearchQuery, close_up, score
+from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, SearchQuery, close_up, excerpt, score
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.tables import COLUMNS
 

@@ -8,17 +8,18 @@ the index is made in memory. Lines are always read from the journals themselves,
 
 from __future__ import annotations
 
+from lumen_tui.model import jsontext
 from lumen_tui.model.text import safe_all
 from lumen_tui.model.views import NodeView, SignalView
 from lumen_tui.queries.trail.trail_file import ALL, EDGES, NODES, SIGNALS, TrailFile, path
-from lumen_tui.storage import backwards, json_scanner
+from lumen_tui.storage import backwards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from lumen_tui.model.plain import Plain
+    from lumen_tui.model.views import Plain
     from lumen_tui.storage.layout import Layout
 
 __all__ = [
@@ -76,7 +77,7 @@ class Trail:
 
     def _nodes(self, rows: Iterable[tuple[int, str]]) -> Iterator[NodeView]:
         for offset, identifier in rows:
-            record = json_scanner.decode(backwards.line_at(self._file.fds[NODES], offset))
+            record = jsontext.decode(backwards.line_at(self._file.fds[NODES], offset))
             if record and record.get("id") == identifier:
                 yield node_view(record)
 
@@ -128,7 +129,7 @@ class Trail:
         query = "SELECT at FROM signals WHERE wu = ? ORDER BY at DESC LIMIT ?"
         views = []
         for (offset,) in self._file.db.execute(query, (wu_id, limit)).fetchall():
-            record = json_scanner.decode(backwards.line_at(self._file.fds[SIGNALS], offset))
+            record = jsontext.decode(backwards.line_at(self._file.fds[SIGNALS], offset))
             if record and record.get("wu_id") == wu_id:
                 views.append(signal_view(record))
         return views

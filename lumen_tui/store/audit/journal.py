@@ -15,11 +15,10 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.listings import AuditEntry
-from lumen_tui.model.records import Action, Change, Stage
+from lumen_tui.model.records import Action, AuditEntry, Change, Stage
 from lumen_tui.model.secrets.redaction import redact
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import backwards, files, process, stages
+from lumen_tui.storage import backwards, files, process, raw_json
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 
@@ -66,7 +65,7 @@ def action_lines(action: Action) -> bytes:
 
 def begun_lines(action: Action) -> bytes:
     """Return the lines of an action that takes further writes; whoever appends them records its end as well."""
-    return action_lines(msgspec.structs.replace(action, stage=Stage.BEGUN, process=stages.myself()))
+    return action_lines(msgspec.structs.replace(action, stage=Stage.BEGUN, process=raw_json.myself()))
 
 
 def record(layout: Layout, *actions: Action) -> None:
@@ -115,7 +114,7 @@ def carrying_out(layout: Layout, action: Action) -> Iterator[None]:
 def record_end(layout: Layout, lines: bytes, stage: str) -> None:
     """Record how the action that began with these lines ended. On a full disk it stays open for the doctor."""
     with contextlib.suppress(files.StoreError):
-        files.append(layout.actions, stages.end_of(lines, stage), durable=False)
+        files.append(layout.actions, raw_json.end_of(lines, stage), durable=False)
 
 
 def actions(layout: Layout) -> Iterator[Action]:

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import evolvedfiles, freshness, gate, times
-from lumen_tui.model.claudemd import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.model.sessionlog import MODEL_PLACE
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout, from_home

@@ -12,11 +12,9 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import decay, times
-from lumen_tui.model.decay import BINS, PROTECTIONS, DecayForecast, DecayRule, DecayView
+from lumen_tui.model.decay import BINS, PROTECTIONS, Aging, DecayForecast, DecayRule, DecayView
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.forecast import Aging
-from lumen_tui.model.listings import NodeRow
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, Touch, priority_rank
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, NodeRow, Touch, priority_rank
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower

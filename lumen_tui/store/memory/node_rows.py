@@ -15,8 +15,7 @@ from lumen_tui.model import decay
 from lumen_tui.model.attention import Untriaged
 from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
 from lumen_tui.model.decoding import UNDECODABLE, readable
-from lumen_tui.model.listings import NodeRow
-from lumen_tui.model.records import PRIORITIES, Node
+from lumen_tui.model.records import PRIORITIES, Node, NodeRow
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.storage.lazy_rows import LazyRows

@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Callable
 
+from lumen_tui.model import jsontext
 from lumen_tui.model.ids import Ambiguous as Ambiguous
-from lumen_tui.storage import backwards, files, json_scanner, raw_json, stages
+from lumen_tui.storage import backwards, files, raw_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def newest(fd: int, identifiers: Iterable[str]) -> dict[str, tuple[int, Raw]]:
         if not missing:
             break
         for identifier, at in _mentions(block, missing):
-            record = json_scanner.decode(_line_around(block, at)) if identifier in missing else None
+            record = jsontext.decode(_line_around(block, at)) if identifier in missing else None
             if record and record.get("id") == identifier.decode():
                 records[record["id"]] = start + block.rfind(b"\n", 0, at) + 1, record
                 missing.discard(identifier)
@@ -87,7 +88,7 @@ def _with_prefix(fd: int, text: str, kind: str) -> set[str]:
             identifier = match.group(1).decode(errors="replace")
             if identifier in matches:
                 continue
-            record = json_scanner.decode(_line_around(block, match.start()))
+            record = jsontext.decode(_line_around(block, match.start()))
             if not record or record.get("id") != identifier:
                 continue
             if identifier in (text, f"{kind}-{text}"):
@@ -175,10 +176,10 @@ def append_both(layout: Layout, fd: int, lines: bytes, actions: bytes, *, durabl
 
 def _record_end(layout: Layout, actions: bytes, stage: str) -> None:
     """Record how a begun action ended. Where that cannot be written it stays open, which the doctor repairs."""
-    if stages.BEGUN not in actions:
+    if raw_json.BEGUN not in actions:
         return
     try:
-        files.append(layout.actions, stages.end_of(actions, stage), durable=False)
+        files.append(layout.actions, raw_json.end_of(actions, stage), durable=False)
     except files.StoreError:
         pass
 

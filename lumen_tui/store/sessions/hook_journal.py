@@ -11,8 +11,8 @@ import os
 
 from lumen_tui import __version__
 from lumen_tui.model import times
+from lumen_tui.model.jsontext import decode
 from lumen_tui.storage import backwards, files, raw_json
-from lumen_tui.storage.json_scanner import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

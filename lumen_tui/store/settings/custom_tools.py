@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model import ids
-from lumen_tui.model.customtools import CustomTool
-from lumen_tui.model.roles import ALL_TOOLS
+from lumen_tui.model.roles import ALL_TOOLS, CustomTool
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile

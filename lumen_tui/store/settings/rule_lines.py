@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from lumen_tui.model.toolrules import ToolRule, wrong
+from lumen_tui.model.roles import ToolRule, wrong
 from lumen_tui.storage import frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 

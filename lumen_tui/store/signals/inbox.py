@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
+from lumen_tui.model.jsontext import decode
 from lumen_tui.storage import backwards, files
-from lumen_tui.storage.json_scanner import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

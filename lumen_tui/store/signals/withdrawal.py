@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from lumen_tui.model import times
+from lumen_tui.model import jsontext, times
 from lumen_tui.model.records import Receipt
-from lumen_tui.storage import files, json_scanner, locks, rewriting
+from lumen_tui.storage import files, locks, rewriting
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
@@ -78,6 +78,6 @@ def _drop(path: files.StrPath, signal_id: str) -> None:
     mark = f'"{signal_id}"'.encode()
 
     def without(lines: Iterator[bytes]) -> Iterator[bytes]:
-        return (line for line in lines if mark not in line or (json_scanner.decode(line) or {}).get("id") != signal_id)
+        return (line for line in lines if mark not in line or (jsontext.decode(line) or {}).get("id") != signal_id)
 
     rewriting.lines(path, without)

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model import plain
-from lumen_tui.model.session import WorkSession
+from lumen_tui.model import views
 from lumen_tui.model.views import SessionView
+from lumen_tui.model.work import WorkSession
 from lumen_tui.storage import directories, files, locks, raw_json
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.work import open_sessions
@@ -29,7 +29,7 @@ def current_path(layout: Layout) -> Path:
 
 
 def _record(view: SessionView | None) -> WorkSession | None:
-    return msgspec.convert(plain.builtins(view), WorkSession) if view else None
+    return msgspec.convert(views.builtins(view), WorkSession) if view else None
 
 
 def start(layout: Layout, session: WorkSession) -> None:
@@ -87,7 +87,7 @@ def change(layout: Layout, session_id: str, edit: Callable[[WorkSession], WorkSe
     """Change a session under the lock; None where there is none. One that has an end moves to the ended ones."""
 
     def fields(view: SessionView) -> dict[str, object]:
-        return dict(msgspec.to_builtins(edit(msgspec.convert(plain.builtins(view), WorkSession))))
+        return dict(msgspec.to_builtins(edit(msgspec.convert(views.builtins(view), WorkSession))))
 
     return _record(open_sessions.change(layout.root, session_id, fields))
 

@@ -16,10 +16,9 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model import lanes as names
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.views import present_unit_fields
-from lumen_tui.model.work import WorkUnit
+from lumen_tui.model.work import Holder, Tracked, WorkUnit
 from lumen_tui.storage import directories, files, frontmatter, locks, process
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout

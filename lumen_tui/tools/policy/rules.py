@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.approvals import AllowRule
-from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS
-from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, ToolRule
 
 
 class BadRules(Exception):

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from lumen_tui.model.roles import ALL_TOOLS
-from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.model.roles import ALL_TOOLS, ToolRule
 
 HEAD = r"(?:please |you (?:must|should|may|can) |always |strictly )*"
 NOT = r"(?:no|without|never use|do not use|don't use|must not use)"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from lumen_tui.model.approvals import AllowRule, allows
-from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.model.roles import ToolRule
 from lumen_tui.tools.policy.rules import TaskRules
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written

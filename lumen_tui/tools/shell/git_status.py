@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from lumen_tui.model.text import safe
-from lumen_tui.model.worktree import Changes
+from lumen_tui.model.views import Changes
 from lumen_tui.tools.shell import git_read
 
 SECONDS = 3.0  # for everything together

@@ -13,8 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lumen_tui.model.folding import fold, line_count
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import fold, line_count, one_line, safe
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.menu import consequences
 from lumen_tui.tui.kit.parts import Said

@@ -8,8 +8,7 @@ from textual.content import Content
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
-from lumen_tui.model.humanize import humanize
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import humanize, one_line, safe
 
 Fact = tuple[str, str | Content]
 

@@ -7,8 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from lumen_tui.model.humanize import humanize
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui.kit.cells import spread, wrap
 from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail

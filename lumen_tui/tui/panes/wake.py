@@ -9,9 +9,8 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.snapshot import Revisions
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import humanize, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WAKE
 from lumen_tui.tui.kit.bindings import bindings

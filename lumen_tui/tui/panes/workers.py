@@ -13,11 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from lumen_tui.model import agent, ids, queueing, times
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words, without_echo
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.kit.bindings import bindings

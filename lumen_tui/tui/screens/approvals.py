@@ -15,10 +15,9 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule, whole_call
-from lumen_tui.model.folding import fold, line_count
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import fold, line_count, one_line, safe
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.cells import Cell, line, wrap
 from lumen_tui.tui.kit.jobs import looked

@@ -12,10 +12,9 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, whole_call
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys_line import KeysLine

@@ -9,8 +9,8 @@ from rich.segment import Segment
 
 from lumen_tui.model import digest as shape
 from lumen_tui.model.digest import Digest, Entry, Group
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet

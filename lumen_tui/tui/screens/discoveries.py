@@ -16,9 +16,8 @@ from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.listings import Alike
 from lumen_tui.model.merging import first_to_stay, merged
-from lumen_tui.model.records import Node
+from lumen_tui.model.records import Alike, Node
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line

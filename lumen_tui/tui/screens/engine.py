@@ -12,10 +12,9 @@ from textual.widget import Widget
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Problem, Snapshot
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Choice, Line

@@ -14,8 +14,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import freshness, ids
 from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
-from lumen_tui.model.humanize import humanize
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line

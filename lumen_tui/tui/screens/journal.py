@@ -12,8 +12,8 @@ from textual.binding import Binding, BindingType
 from lumen_tui.actions import acting
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
-from lumen_tui.model.humanize import humanize
-from lumen_tui.model.listings import AuditEntry
+from lumen_tui.model.records import AuditEntry
+from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line, spread

@@ -11,9 +11,8 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.humanize import humanize
-from lumen_tui.model.text import one_line
-from lumen_tui.model.whytrace import Hop, Row, Trace, cost, rows, words
+from lumen_tui.model.lineage import Hop, Row, Trace, cost, rows, words
+from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
@@ -152,6 +151,6 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         self.say("The chain is in the clipboard.")
 
     def _text(self) -> Iterator[str]:
-        from lumen_tui.model.whytrace import lines
+        from lumen_tui.model.lineage import lines
 
         yield from lines(self._trace) if self._trace else ()

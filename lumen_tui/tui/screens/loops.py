@@ -14,9 +14,9 @@ from lumen_tui.model import capsule as shape
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model import times
 from lumen_tui.model.agent import task_id
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import humanize
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import loop_records
 from lumen_tui.store.memory.loop_records import PacketIndex, PacketRows

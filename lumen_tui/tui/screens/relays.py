@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.relay import Box, Status, Submission
+from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line

@@ -16,11 +16,10 @@ from textual.content import Content
 from lumen_tui.engine.port import Port, TaskDetail
 from lumen_tui.model import ids, queueing, times
 from lumen_tui.model.budget import own_words
-from lumen_tui.model.humanize import humanize
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.cells import Cell, line
