@@ -27,6 +27,7 @@ from lumen_tui.storage import integrity, last_frame
 from lumen_tui.tui import theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
+from lumen_tui.tui.host import Host
 from lumen_tui.tui.patches import fewer_bytes, fewer_lines, release_screens
 from lumen_tui.tui.patches.output_guard import AsciiTwins, Guard
 from lumen_tui.tui.patches.terminal import NO_CELLS, Terminal
@@ -73,7 +74,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.read_only = read_only
         self.engine = engine  # the one that this room started
         self.clock = clock
-        self.room = Room()
+        self.room = Room(self)
         self.presence = Presence(self)
         self.animation_level = "none"
         self._filters += [AsciiTwins(), NoColor(), Guard()] if lean else [Guard()]
@@ -107,7 +108,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._bridge = Bridge(self.port, loop, self.show, self._tell)
         self._bridge.start()
 
-    def await_picture(self) -> None:
+    def await_snapshot(self) -> None:
         """Give the first picture a moment: a room that opens with its content is laid out and painted once."""
         if self._bridge is not None:
             self._bridge.await_picture(_PATIENCE)
@@ -156,7 +157,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             if slip := slip_in(snapshot.config.keys):
                 self._tell(slip)
         self.room.show(snapshot, self.clock())
-        for screen in self.above():
+        for screen in self._above():
             screen.show(snapshot)
             screen.tick(self.clock())
         self._name_terminal(snapshot)
@@ -166,7 +167,23 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
 
-    def above(self) -> list[Dialog[Any]]:
+    @property
+    def host(self) -> Host:
+        """Itself, as `host_of` finds it."""
+        return self
+
+    def open_lineage(self, name: str) -> None:
+        """Open what caused the thing with this id, and what came of it."""
+        from lumen_tui.tui.screens.lineage import WhyScreen
+
+        self.push_screen(WhyScreen(self.port, name, self.clock()))
+
+    def tick_screens(self, now: float) -> None:
+        """Bring the ages in what is open over the room up to date."""
+        for screen in self._above():
+            screen.tick(now)
+
+    def _above(self) -> list[Dialog[Any]]:
         """What is open over the room, the topmost last."""
         if self.screen is self.room:
             return []

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.segment import Segment
+from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.text import humanize
+from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.footer import Notice, footer, footer_commands
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.layout import pane_line
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
+from lumen_tui.tui.panes.base import PanedRoom
 
 _SAID_FOR = 6.0  # seconds that a notice stays
 
@@ -22,8 +20,10 @@ _SAID_FOR = 6.0  # seconds that a notice stays
 class Chrome:
     """What the room's three lines say. `notice` is the quiet word in the footer, which goes away by itself."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: PanedRoom, screen: Screen[None], host: Host) -> None:
         self._room = room
+        self._screen = screen
+        self._host = host
         self._asked: object = None
         self._footer: list[Segment] = []
         self._silence: Timer | None = None
@@ -31,13 +31,13 @@ class Chrome:
 
     def header(self, width: int, _height: int) -> list[list[Segment]]:
         """The line above the panes."""
-        lumen = self._room.lumen
-        return [header(self._room.snapshot, lumen.clock(), width, lumen.look, here=lumen.drives)]
+        host = self._host
+        return [header(self._room.snapshot, host.clock(), width, host.look, here=host.drives)]
 
     def others(self, width: int, height: int) -> list[list[Segment]]:
         """The panes that are not seen, a line each or one together."""
         if height == 1:
-            return [pane_line(self._room, width)]
+            return [pane_line(self._room.panes, self._room.current, width, self._host.look)]
         return [pane.summary(width) for pane in self._room.panes if pane is not self._room.current]
 
     def footer(self, width: int, _height: int) -> list[list[Segment]]:
@@ -45,7 +45,7 @@ class Chrome:
         room = self._room
         offered = footer_commands(room.current.scope, room.current.rows is not None)
         commands = [command for command in offered if not room.why_not(command)]
-        asked = (commands, room.snapshot.config.keys, self.notice, width, room.lumen.look)
+        asked = (commands, room.snapshot.config.keys, self.notice, width, self._host.look)
         if asked != self._asked:  # where a cursor moves it mostly stays as it is
             self._asked, self._footer = asked, footer(*asked)
         return [self._footer]
@@ -53,11 +53,11 @@ class Chrome:
     def redraw(self) -> None:
         """All three."""
         for name in ("#header", "#footer", "#others"):
-            self._room.query_one(name, Lines).redraw()
+            self._screen.query_one(name, Lines).redraw()
 
     def redraw_footer(self) -> None:
         """What works changed, or the notice."""
-        self._room.query_one("#footer", Lines).redraw()
+        self._screen.query_one("#footer", Lines).redraw()
 
     def say(self, text: str, *, bad: bool = False, seconds: float = 0.0) -> None:
         """Another notice, for some seconds (0: the usual ones)."""
@@ -65,7 +65,7 @@ class Chrome:
         self.redraw_footer()
         if self._silence is not None:
             self._silence.stop()
-        self._silence = self._room.set_timer(seconds or _SAID_FOR, self._hush)
+        self._silence = self._screen.set_timer(seconds or _SAID_FOR, self._hush)
 
     def _hush(self) -> None:
         self.notice = None

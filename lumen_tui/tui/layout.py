@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.geometry import Size
+from textual.screen import Screen
 from textual.widget import Widget
 
 from lumen_tui.tui.commands import DISCOVERIES, SIGNALS, WORKERS
 from lumen_tui.tui.kit.cells import spread
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
+from lumen_tui.tui.panes.base import Pane
+from lumen_tui.tui.theme import Appearance
 
 _TWO_COLUMNS = Size(100, 30)  # below this the focused pane has the screen
 _DETAIL = 180  # cells from which the selected row has a column of its own
@@ -50,29 +51,25 @@ def layout_for(size: Size, zoomed: bool) -> Layout:
     )
 
 
-def arrange(room: Room, size: Size) -> None:
+def arrange(screen: Screen[None], layout: Layout, panes: Sequence[Pane], current: Pane) -> None:
     """Show and hide what the layout asks for. What is seen is set here, before the focus moves to it."""
-    layout = room.arranged = layout_for(size, room.zoomed)
     for name in ("narrow", "wide", "low", "tall", "tiny", "single"):
-        room.set_class(getattr(layout, name), name)
-    for pane in room.panes:
-        _seen(pane, not layout.single or pane is room.current)
-        pane.set_class(layout.single and pane is room.current, "alone")
+        screen.set_class(getattr(layout, name), name)
+    for pane in panes:
+        _seen(pane, not layout.single or pane is current)
+        pane.set_class(layout.single and pane is current, "alone")
     for column in ("#left", "#right"):
-        holder = room.query_one(column)
-        _seen(holder, not layout.single or room.current in holder.children)
-    others = room.query_one("#others")
+        holder = screen.query_one(column)
+        _seen(holder, not layout.single or current in holder.children)
+    others = screen.query_one("#others")
     _seen(others, layout.others > 0)
     others.styles.height = max(1, layout.others)
-    _seen(room.detail, layout.wide)
-    share(room)
+    _seen(screen.query_one("#detail"), layout.wide)
 
 
-def share(room: Room) -> None:
+def share(panes: Sequence[Pane]) -> None:
     """Where another list of the column has rows, one without any gives up all but the lines of its sentence."""
-    if room.snapshot.loading < 1:
-        return  # its rows may still come
-    lists = [(pane, pane.rows) for pane in room.panes if pane.scope in _SHARING]
+    lists = [(pane, pane.rows) for pane in panes if pane.scope in _SHARING]
     filled = [pane for pane, rows in lists if rows is not None and rows.model.rows]
     for pane, _ in lists:
         pane.set_class(bool(filled) and pane not in filled, "-empty")
@@ -83,10 +80,8 @@ def _seen(widget: Widget, seen: bool) -> None:
         widget.display = seen
 
 
-def pane_line(room: Room, width: int) -> list[Segment]:
+def pane_line(panes: Sequence[Pane], current: Pane, width: int, look: Appearance) -> list[Segment]:
     """All panes on one line, for a window too low for a line each."""
-    ink = room.lumen.look.ink
-    parts = [
-        (f"{pane.number} {pane.name_shown}  ", ink.loud if pane is room.current else ink.muted) for pane in room.panes
-    ]
+    ink = look.ink
+    parts = [(f"{pane.number} {pane.name_shown}  ", ink.loud if pane is current else ink.muted) for pane in panes]
     return spread(width, parts, [])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import DISCOVERIES
+from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
 
 _REST = 0.15  # seconds without a move
 
@@ -20,8 +18,9 @@ _REST = 0.15  # seconds without a move
 class LikenessFinder:
     """Asks the port in a thread, and only about rows that were looked at."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: PanedRoom, port: Port) -> None:
         self._room = room
+        self._port = port
         self._job: asyncio.Task[None] | None = None
 
     def look(self, pane: DiscoveriesPane) -> None:
@@ -38,7 +37,7 @@ class LikenessFinder:
     async def _ask(self, pane: DiscoveriesPane, node_id: str) -> None:
         await asyncio.sleep(_REST)
         try:
-            found = await asyncio.to_thread(self._room.lumen.port.like, node_id)
+            found = await asyncio.to_thread(self._port.like, node_id)
         except (ActionError, StoreError):
             return  # a hint less; what is wrong with the folder is told elsewhere
         pane.learn(node_id, found)

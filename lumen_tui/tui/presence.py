@@ -16,11 +16,11 @@ from lumen_tui.queries.presence import LastVisit
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.host import Host
 
 if TYPE_CHECKING:
     from textual.worker import Worker
 
-    from lumen_tui.tui.app import LumenApp
 
 _EVERY = 180.0  # seconds between two notes: what a kill of the room may lose
 _SOON = 0.05  # seconds
@@ -31,8 +31,8 @@ _SHOWN = 60.0  # seconds that the line stays, unless something else is said
 class Presence:
     """Of one operator in one room. `before` is when they looked last, before they came or came back to it."""
 
-    def __init__(self, app: LumenApp) -> None:
-        self._app = app
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._layout: Layout | None = None
         self._touched = 0.0  # when somebody last pressed a key
         self._noted = 0.0  # when that was written down last, or is about to be
@@ -46,18 +46,18 @@ class Presence:
             return
         layout = Layout(Path(root))
         if layout.exists():
-            self._layout, self._touched = layout, self._app.clock()
+            self._layout, self._touched = layout, self._host.clock()
             self._arrive(layout)
 
     def _arrive(self, layout: Layout) -> None:
         """Nothing is noted from here until the last note is read: the next key comes before that, so may the end."""
         self._noted, self._reading = self._touched, True
-        self._coming = self._app.run_worker(self._come(layout), group="presence")
+        self._coming = self._host.run_worker(self._come(layout), group="presence")
 
     async def _come(self, layout: Layout) -> None:
         """Somebody is there now who was not before."""
-        now = self._app.clock()
-        self.before = await asyncio.to_thread(presence.read, layout, self._app.operator)
+        now = self._host.clock()
+        self.before = await asyncio.to_thread(presence.read, layout, self._host.operator)
         if self.before is not None and now - self.before.at > digest.AWAY:
             await self._tell(await asyncio.to_thread(self.digest))
         self._reading = False
@@ -65,7 +65,7 @@ class Presence:
 
     def looked(self) -> None:
         """A key or the mouse. After a long silence it is as if the room were opened."""
-        now, before = self._app.clock(), self._touched
+        now, before = self._host.clock(), self._touched
         self._touched = now
         if self._layout is None:
             return
@@ -73,14 +73,14 @@ class Presence:
             self._arrive(self._layout)
         elif not 0 <= now - self._noted < _EVERY:
             self._noted = now
-            self._app.run_worker(asyncio.to_thread(self._note), group="presence")
+            self._host.run_worker(asyncio.to_thread(self._note), group="presence")
 
     def digest(self) -> Digest:
         """What happened since the operator looked last before this room. Reads files: call it from a thread."""
         from lumen_tui.queries.digest import digest_for
 
         assert self._layout is not None  # noqa: S101 - nothing asks before the room shows everything
-        return digest_for(self._layout, self._app.operator, self._app.clock(), seen=self.before)
+        return digest_for(self._layout, self._host.operator, self._host.clock(), seen=self.before)
 
     @property
     def ready(self) -> bool:
@@ -92,25 +92,25 @@ class Presence:
         what happened before, the last note stands."""
         if self._reading and self._coming is not None:
             self._coming.cancel()
-        elif 0 <= self._app.clock() - self._touched < _EVERY:
+        elif 0 <= self._host.clock() - self._touched < _EVERY:
             self._note()
 
     def _note(self) -> None:
         """A folder that cannot be written is no matter: the digest will only begin earlier."""
-        if self._layout is None or self._app.read_only or self._reading:
+        if self._layout is None or self._host.read_only or self._reading:
             return
-        self._noted = self._app.clock()
+        self._noted = self._host.clock()
         try:
-            presence.write(self._layout, self._app.operator, self._noted)
+            presence.write(self._layout, self._host.operator, self._noted)
         except (files.StoreError, OSError):
             return
 
     async def _tell(self, found: Digest) -> None:
-        text, room = digest.line(found), self._app.room
+        text, room = digest.line(found), self._host.room
         if not text:
             return
         while not room.is_mounted:  # noqa: ASYNC110 - the first picture was quicker than the screen
             await asyncio.sleep(_SOON)
         key = shown_key(BY_ACTION["since"], room.snapshot.config.keys)
         told = f"{text} · {key} to read" if room.size.width >= _WIDE else f"{key} reads: {text}"  # its end may be cut
-        room.around.say(told, seconds=_SHOWN)
+        room.say(told, seconds=_SHOWN)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
 
@@ -15,11 +16,12 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.chrome import Chrome
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
+from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.filter_bar import FilterBar, FilterLine
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ClickedLines, Lines, ScrolledLines
-from lumen_tui.tui.layout import Layout, arrange, share
+from lumen_tui.tui.layout import Layout, arrange, layout_for, share
 from lumen_tui.tui.likeness import LikenessFinder
 from lumen_tui.tui.panes.base import NOTHING, Pane
 from lumen_tui.tui.panes.decay import DecayPane
@@ -30,9 +32,6 @@ from lumen_tui.tui.panes.signals import SignalsPane
 from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
 from lumen_tui.tui.patches.one_frame import OneFrame
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.app import LumenApp
 
 _FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
 _LOOKED_AT = 20  # tasks, of which the live ones stand near the front
@@ -51,8 +50,9 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
     AUTO_FOCUS = ""  # the room itself gives the focus, once it is laid out
     BINDINGS: ClassVar[list[BindingType]] = bindings(EVERYWHERE, "do")
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host) -> None:
         super().__init__()
+        self._host = host
         self.snapshot: Snapshot = NOTHING
         self.panes: tuple[Pane, ...] = (
             LoopPane(), WakePane(), WorkersPane(), SignalsPane(), DiscoveriesPane(), DecayPane(),
@@ -60,17 +60,12 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.current: Pane = self.panes[2]
         self.zoomed = False
         self.arranged = Layout()
-        self.around = Chrome(self)
+        self.around = Chrome(self, self, host)
         self.detail = DetailColumn()
-        self._handlers = Handlers(self)
-        self._likeness = LikenessFinder(self)
+        self._handlers = Handlers(self, host)
+        self._likeness = LikenessFinder(self, host.port)
         self._timer: Timer | None = None
         self._pace = _FAST
-
-    @property
-    def lumen(self) -> LumenApp:
-        """The application, by its own type."""
-        return cast("LumenApp", self.app)
 
     def compose(self) -> ComposeResult:
         loop, wake, workers, signals, discoveries, decay = self.panes
@@ -87,14 +82,23 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """All that the first paint shows is there before it: an empty one, and one without a focus, are saved."""
-        arrange(self, self.app.size)
+        self._arrange(self.app.size)
         self._keep_focus()
-        self.lumen.await_picture()
+        self._host.await_snapshot()
         self._timer = self.set_timer(self._pace, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
-        arrange(self, self.app.size)
+        self._arrange(self.app.size)
         self.call_after_refresh(self._keep_focus)
+
+    def _arrange(self, size: Size) -> None:
+        self.arranged = layout_for(size, self.zoomed)
+        arrange(self, self.arranged, self.panes, self.current)
+        self._share()
+
+    def _share(self) -> None:
+        if self.snapshot.loading >= 1:  # until then more rows may come
+            share(self.panes)
 
     def _keep_focus(self) -> None:
         """A pane that was hidden for a moment by another layout has lost it."""
@@ -108,23 +112,22 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.snapshot = snapshot
         for pane in self.panes:
             pane.show(snapshot, now)
-        share(self)
+        self._share()
         self._lines_again()
-        if self._timer is not None and self._pace != pace(snapshot, self.lumen.lean):
+        if self._timer is not None and self._pace != pace(snapshot, self._host.lean):
             self._timer.stop()
             self._tick()
 
     def _tick(self) -> None:
         """Bring relative times up to date, as often as something on screen moves."""
-        now, engine = self.lumen.clock(), self.lumen.engine
+        now, engine = self._host.clock(), self._host.engine
         if engine is not None:
             engine.poll()  # this room started it: where it has ended, nobody else lets it go
         for pane in self.panes:
             pane.tick(now)
-        for screen in self.lumen.above():
-            screen.tick(now)
+        self._host.tick_screens(now)
         self._lines_again()
-        self._pace = pace(self.snapshot, self.lumen.lean)
+        self._pace = pace(self.snapshot, self._host.lean)
         self._timer = self.set_timer(self._pace, self._tick)
 
     def _lines_again(self) -> None:
@@ -132,9 +135,9 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         if self.arranged.wide:
             self.detail.show(self.current.detail())
 
-    def say(self, text: str, bad: bool = False) -> None:
-        """Words about what was just done, in the footer for some seconds."""
-        self.around.say(text, bad=bad)
+    def say(self, text: str, bad: bool = False, seconds: float = 0.0) -> None:
+        """Words about what was just done, in the footer for so many seconds, or the usual ones."""
+        self.around.say(text, bad=bad, seconds=seconds)
 
     # Requests up.
 
@@ -154,17 +157,31 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
     @property
     def refusal(self) -> str:
         """Why nothing can be written from here; the empty string where it can."""
-        asked = "this room was opened with --read-only" if self.lumen.read_only else ""
+        asked = "this room was opened with --read-only" if self._host.read_only else ""
         return self.snapshot.read_only or asked
 
     def pane(self, scope: str) -> Pane:
         """The pane of a scope."""
         return next(pane for pane in self.panes if pane.scope == scope)
 
+    def toggle_zoom(self) -> None:
+        """Give the current pane the whole screen, or its place among the others back."""
+        self.zoomed = not self.zoomed
+        self._arrange(self.size)
+
+    def open_filter(self) -> None:
+        """Put the filter's line in the place of the footer."""
+        rows = self.current.rows
+        if rows is not None:
+            self.query_one("#footer").display = False
+            bar = self.query_one(FilterBar)
+            bar.placeholder = self.current.filter_hint
+            bar.open(rows.filter_text)
+
     def go_to(self, pane: Pane) -> None:
         """Give a pane the focus."""
         self.current = pane
-        arrange(self, self.size)
+        self._arrange(self.size)
         self.set_focus(pane.target)
         self._lines_again()
 
@@ -174,7 +191,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         pane = next((pane for pane in self.panes if pane in event.widget.ancestors), None)
         if pane is not None and pane is not self.current:
             self.current = pane
-            arrange(self, self.size)
+            self._arrange(self.size)
         self._lines_again()
 
     @on(LineList.Selected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import lumen_stage
@@ -15,6 +16,7 @@ from lumen_tui.model.relay import Box
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.screens.relays import RelayScreen
+from lumen_tui.tui.theme import NO_APPEARANCE
 
 _PASSES = 24  # of the event loop, in which a screen that was left takes its widgets away
 
@@ -74,7 +76,7 @@ async def test_what_an_action_did_is_told_in_the_room_where_its_sheet_was_left(
     room: Any, port: RemotePort, answer: Callable[[], Any], passes: int, refused: bool
 ) -> None:
     async with room(RelayScreen(port, 1.0, list[Box])) as (app, _):
-        app.room = Said()
+        app.host = SimpleNamespace(room=Said(), clock=lambda: 1.0, look=NO_APPEARANCE)
         screen = await opened(app, port)
         screen.run_worker(screen._submit("undo"))
         for _ in range(_PASSES):
@@ -85,7 +87,7 @@ async def test_what_an_action_did_is_told_in_the_room_where_its_sheet_was_left(
         answer().set_result((None, "nothing to undo") if refused else (Done("undone"), ""))
         for _ in range(_PASSES):
             await asyncio.sleep(0)
-        assert app.room.texts == [("nothing to undo", True) if refused else ("undone", False)]
+        assert app.host.room.texts == [("nothing to undo", True) if refused else ("undone", False)]
         assert app._exception is None
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.line_list import LineList
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
+from lumen_tui.tui.panes.base import PanedRoom
 
 
 class Reasons:
     """Offers what the journal of actions holds. The prompt opens at once, with what was known before."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._known: dict[str, tuple[str, ...]] = {}  # by verb, newest first
 
     def ask(self, title: str, verb: str, then: Callable[[str], None]) -> None:
@@ -34,7 +33,7 @@ class Reasons:
         prompt = ReasonPrompt(title, self._known.get(verb, ()), look=lambda: self._look(verb))
         if verb == "approval.deny":
             prompt.hint = "why? the worker is told so"
-        self._room.lumen.push_screen(prompt, answered)
+        self._host.push_screen(prompt, answered)
 
     def _used(self, verb: str, reason: str) -> None:
         others = (old for old in self._known.get(verb, ()) if old != reason)
@@ -43,7 +42,7 @@ class Reasons:
     def _look(self, verb: str) -> tuple[str, ...]:
         """Read the journal, for this prompt and for the next one."""
         try:
-            self._known[verb] = self._room.lumen.port.recent_reasons(verb)
+            self._known[verb] = self._host.port.recent_reasons(verb)
         except (ActionError, StoreError, OSError):
             return ()  # a hint less; what is wrong with the folder is told elsewhere
         return self._known[verb]
@@ -57,9 +56,10 @@ class Handler:
 
     scope = ""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: PanedRoom, host: Host) -> None:
         self.room = room
-        self.reasons = Reasons(room)
+        self.host = host
+        self.reasons = Reasons(host)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -90,7 +90,7 @@ class Handler:
 
     def submit(self, verb: str, **arguments: Any) -> None:
         """Carry out one action; the marks it used are dropped once it is done."""
-        self.room.lumen.submit(verb, lambda _: self._done(), **arguments)
+        self.host.submit(verb, lambda _: self._done(), **arguments)
 
     def _done(self) -> None:
         if self.scope and self.rows.marks.clear():
@@ -116,8 +116,8 @@ class Handler:
         """Open a task in full; `model` is the one or the tier that its role gives it."""
         from lumen_tui.tui.screens.task_detail import TaskDetailScreen
 
-        lumen, standing = self.room.lumen, self.snapshot.standing
-        lumen.push_screen(TaskDetailScreen(lumen.port, task_id, model=model, refusal=self.refusal, standing=standing))
+        host, standing = self.host, self.snapshot.standing
+        host.push_screen(TaskDetailScreen(host.port, task_id, model=model, refusal=self.refusal, standing=standing))
 
     def show_node(self, node_id: str) -> None:
         """Open a node in full, with the chain it stands in."""
@@ -127,14 +127,14 @@ class Handler:
         from lumen_tui.tui.kit.jobs import looked
         from lumen_tui.tui.screens.memory import NodeDetail
 
-        port = self.room.lumen.port
+        port = self.host.port
         try:
             node = await looked(self.room, port.node, node_id)
             chain = await looked(self.room, port.provenance, node_id)
         except (ActionError, StoreError) as error:
             self.room.say(str(error), bad=True)
             return
-        self.room.lumen.push_screen(NodeDetail(node, self.room.lumen.clock(), chain), self._node_chosen)
+        self.host.push_screen(NodeDetail(node, self.host.clock(), chain), self._node_chosen)
 
     def _node_chosen(self, action: str | None) -> None:
         if action:

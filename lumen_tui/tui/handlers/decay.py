@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.decay import DecayRule, DecayView
@@ -12,13 +12,12 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.kit.jobs import Loader
+from lumen_tui.tui.host import Host
+from lumen_tui.tui.kit.jobs import Loader, looked
 from lumen_tui.tui.kit.leaving import step_past
+from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.travel import Foresight, Travel
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
 
 
 class DecayHandler(Handler):
@@ -64,8 +63,8 @@ class DecayHandler(Handler):
         self._list_nodes(ProtectedScreen)
 
     def _list_nodes(self, screen: Any) -> None:
-        lumen = self.room.lumen
-        lumen.push_screen(screen(lumen.port, lumen.clock(), self.refusal))
+        host = self.host
+        host.push_screen(screen(host.port, host.clock(), self.refusal))
 
     def open(self) -> None:
         """The node in full."""
@@ -80,8 +79,8 @@ class TravelHandler(Handler):
 
     scope = DECAY
 
-    def __init__(self, room: Room) -> None:
-        super().__init__(room)
+    def __init__(self, room: PanedRoom, host: Host) -> None:
+        super().__init__(room, host)
         self._loader: Loader[Foresight] = Loader(room, self._ask, self._foreseen)
 
     @property
@@ -132,9 +131,9 @@ class TravelHandler(Handler):
 
     def _ask(self) -> Foresight:
         """Called in a thread."""
-        travel, at = self._pane.travel, self.room.lumen.clock()
+        travel, at = self._pane.travel, self.host.clock()
         at += travel.days * DAY
-        view, rows = self.room.lumen.port.decay_at(travel.rule(self._known), at)
+        view, rows = self.host.port.decay_at(travel.rule(self._known), at)
         return Foresight(travel, at, view, rows)
 
     def _foreseen(self, foresight: Foresight) -> None:
@@ -165,7 +164,7 @@ class RuleHandler(Handler):
         return "" if self._pane.travel.other_rule else "this is the rule in force: try another one first"
 
     def do_apply_rule(self) -> None:
-        port, now, known = self.room.lumen.port, self.room.lumen.clock(), self._known
+        port, now, known = self.host.port, self.host.clock(), self._known
         tried = self._pane.travel.rule(known)
 
         def counted(views: list[DecayView]) -> None:
@@ -176,7 +175,7 @@ class RuleHandler(Handler):
         self._look(lambda: [port.decay_at(rule, now)[0] for rule in (known, tried)], counted)
 
     def _write(self, changes: dict[str, float]) -> None:
-        self.room.lumen.submit("setting.change", lambda _: self._pane.go(Travel()), changes=changes)
+        self.host.submit("setting.change", lambda _: self._pane.go(Travel()), changes=changes)
 
     def why_run_decay(self) -> str:
         if self._pane.travel.moving:
@@ -184,7 +183,7 @@ class RuleHandler(Handler):
         return "" if self.snapshot.decay.active else "nothing is in memory that could fade"
 
     def do_run_decay(self) -> None:
-        port, now, rule = self.room.lumen.port, self.room.lumen.clock(), self._known
+        port, now, rule = self.host.port, self.host.clock(), self._known
 
         def ask() -> tuple[int, list[str]]:
             view, rows = port.decay_at(rule, now)
@@ -204,8 +203,6 @@ class RuleHandler(Handler):
         """Ask the disk in a thread, then go on."""
 
         async def run() -> None:
-            from lumen_tui.tui.kit.jobs import looked
-
             try:
                 found = await looked(self.room, ask)
             except (ActionError, StoreError) as error:
@@ -222,7 +219,7 @@ class RuleHandler(Handler):
             if yes:
                 then()
 
-        self.room.lumen.push_screen(ConfirmKey(title, lines, _CONFIRM, verb), answered)
+        self.host.push_screen(ConfirmKey(title, lines, _CONFIRM, verb), answered)
 
 
 def changed_settings(known: DecayRule, tried: DecayRule) -> dict[str, float]:

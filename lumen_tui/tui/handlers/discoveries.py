@@ -59,7 +59,7 @@ class DiscoveriesHandler(Handler):
 
         node = self._node(targets[0])
         form = PromoteForm(node, self.snapshot.lanes, self._pane.lane(node) or self.lane, len(targets))
-        self.room.lumen.push_screen(form, filled)
+        self.host.push_screen(form, filled)
 
     def _node(self, node_id: str) -> Node:
         """The node of a row; the selected one where that row is far away."""
@@ -80,7 +80,7 @@ class DiscoveriesHandler(Handler):
         """Carry out one decision on some rows; they need not be seen to go before the next one is made."""
         leaving = self._pane.leaving
         leaving.take(targets)
-        self.room.lumen.submit(
+        self.host.submit(
             verb, lambda _: leaving.happened(targets), lambda _: leaving.failed(targets), node_ids=targets, **arguments
         )
 
@@ -107,13 +107,13 @@ class DiscoveriesHandler(Handler):
         from lumen_tui.tui.kit.jobs import looked
         from lumen_tui.tui.screens.discoveries import MergeConfirm
 
-        lumen, here = self.room.lumen, self.selected.node.id
+        host, here = self.host, self.selected.node.id
         try:
-            found = await looked(self.room, lambda: [lumen.port.node(node_id) for node_id in node_ids])
+            found = await looked(self.room, lambda: [host.port.node(node_id) for node_id in node_ids])
         except (ActionError, StoreError) as error:
             self.room.say(str(error), bad=True)
             return
-        lumen.push_screen(MergeConfirm(found, here, lumen.clock()), self._merge)
+        host.push_screen(MergeConfirm(found, here, host.clock()), self._merge)
 
     def _merge(self, answer: tuple[str, tuple[str, ...]] | None) -> None:
         if answer is not None:
@@ -123,8 +123,8 @@ class DiscoveriesHandler(Handler):
     def do_similar(self) -> None:
         from lumen_tui.tui.screens.discoveries import SimilarScreen
 
-        lumen = self.room.lumen
-        lumen.push_screen(SimilarScreen(lumen.port, self.selected.node, lumen.clock()), self._for_all)
+        host = self.host
+        host.push_screen(SimilarScreen(host.port, self.selected.node, host.clock()), self._for_all)
 
     def _for_all(self, verdict: Verdict | None) -> None:
         if verdict is not None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.kit.filter_bar import FilterBar
-from lumen_tui.tui.layout import arrange
 
 
 class PanesHandler(Handler):
@@ -26,19 +24,13 @@ class PanesHandler(Handler):
         self.step(-1)
 
     def do_zoom(self) -> None:
-        self.room.zoomed = not self.room.zoomed
-        arrange(self.room, self.room.size)
+        self.room.toggle_zoom()
 
     def why_filter(self) -> str:
         return "" if self.room.current.rows is not None else "this pane has no list; 3, 4, 5 and 6 have one"
 
     def do_filter(self) -> None:
-        rows = self.room.current.rows
-        if rows is not None:
-            self.room.query_one("#footer").display = False
-            bar = self.room.query_one(FilterBar)
-            bar.placeholder = self.room.current.filter_hint
-            bar.open(rows.filter_text)
+        self.room.open_filter()
 
     def do_back(self) -> None:
         """The nearest thing first: marks, then the filter, then the zoom."""

@@ -50,7 +50,7 @@ class NeedsHandler(Handler):
         from lumen_tui.tui.screens.attention import AttentionScreen
 
         screen = AttentionScreen(self.snapshot, self._why_stays, self._desk(), self.at)
-        self.room.lumen.push_screen(screen, self._chosen)
+        self.host.push_screen(screen, self._chosen)
 
     def _desk(self) -> Desk:
         from lumen_tui.storage.layout import Layout
@@ -63,7 +63,7 @@ class NeedsHandler(Handler):
             lambda: self.refusal,
             self.show_task,
             lambda need: put_off(need, self.snapshot.spend.day),
-            lambda need: for_an_hour(need, self.snapshot.approvals, self.room.lumen.clock()),
+            lambda need: for_an_hour(need, self.snapshot.approvals, self.host.clock()),
             lambda request: walls_of(request, self.snapshot),
             lambda name: approvals.decision(Layout(Path(self.snapshot.root)), name),
             lambda: self.snapshot.approvals,
@@ -71,7 +71,7 @@ class NeedsHandler(Handler):
 
     def _send(self, verb: str, told: Callable[[str, bool], None], **arguments: Any) -> None:
         """Carry out one action, and say how it ended in the footer and to who asked."""
-        self.room.lumen.submit(verb, lambda done: told(done.summary, False), lambda why: told(why, True), **arguments)
+        self.host.submit(verb, lambda done: told(done.summary, False), lambda why: told(why, True), **arguments)
 
     def _chosen(self, need: Attention | None) -> None:
         if need is None or self._opens(need):
@@ -93,9 +93,9 @@ class NeedsHandler(Handler):
     def _opens(self, need: Attention) -> bool:
         """Go to the page on which it is answered, where it has one that changes nothing by being opened."""
         if need.need is Need.FACT:
-            OpenersHandler(self.room).show_facts(need.target)
+            OpenersHandler(self.room, self.host).show_facts(need.target)
         elif need.need is Need.RELAY:
-            OpenersHandler(self.room).show_relays(need.target)
+            OpenersHandler(self.room, self.host).show_relays(need.target)
         elif action := _ANSWERED_ON.get(need.target, "budget" if need.need is Need.BUDGET else ""):
             self.room.action_do(action)
         else:
@@ -111,12 +111,12 @@ class NeedsHandler(Handler):
     def _show_problems(self, at: str) -> None:
         from lumen_tui.tui.screens.engine import ProblemsScreen
 
-        self.room.lumen.push_screen(ProblemsScreen(self.snapshot, at))
+        self.host.push_screen(ProblemsScreen(self.snapshot, at))
 
     def _show_role(self, name: str) -> None:
         from lumen_tui.tui.screens.roles import RolesScreen
 
-        self.room.lumen.push_screen(RolesScreen(self.room.lumen.port, self.snapshot, at=name))
+        self.host.push_screen(RolesScreen(self.host.port, self.snapshot, at=name))
 
     def _why_stays(self, need: Attention) -> str:
         """Why one cannot be taken off the list, or the empty string."""
@@ -162,7 +162,7 @@ class NeedsHandler(Handler):
             if where:
                 self._step(1 if where == "next" else -1)
 
-        self.room.lumen.push_screen(ApprovalScreen(self.snapshot, approval_id, self._desk()), left)
+        self.host.push_screen(ApprovalScreen(self.snapshot, approval_id, self._desk()), left)
 
 
 def _elsewhere(need: Attention) -> str:

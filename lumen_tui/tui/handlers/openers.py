@@ -36,14 +36,14 @@ class OpenersHandler(Handler):
     def do_blocks(self) -> None:
         from lumen_tui.tui.screens.blocks import BlocksScreen
 
-        lumen = self.room.lumen
-        lumen.push_screen(BlocksScreen(lumen.port, self.snapshot, self.refusal))
+        host = self.host
+        host.push_screen(BlocksScreen(host.port, self.snapshot, self.refusal))
 
     def do_evolution(self) -> None:
         from lumen_tui.tui.screens.evolution import EvolutionScreen
 
-        lumen = self.room.lumen
-        lumen.push_screen(EvolutionScreen(lumen.port, self.snapshot, self.refusal))
+        host = self.host
+        host.push_screen(EvolutionScreen(host.port, self.snapshot, self.refusal))
 
     def do_freshness(self) -> None:
         self.show_facts("")
@@ -54,13 +54,13 @@ class OpenersHandler(Handler):
         from lumen_tui.store.memory.facts import FactIndex
         from lumen_tui.tui.screens.facts import FreshnessScreen
 
-        lumen, index = self.room.lumen, FactIndex(Layout(Path(self.snapshot.root)))
+        host, index = self.host, FactIndex(Layout(Path(self.snapshot.root)))
 
         def read() -> Sequence[FactState]:
             index.refresh()
             return index.states()
 
-        lumen.push_screen(FreshnessScreen(lumen.port, lumen.clock(), read, self.refusal, at))
+        host.push_screen(FreshnessScreen(host.port, host.clock(), read, self.refusal, at))
 
     def do_relay(self) -> None:
         self.show_relays("")
@@ -71,22 +71,22 @@ class OpenersHandler(Handler):
         from lumen_tui.store.memory.relays import RelayIndex
         from lumen_tui.tui.screens.relays import RelayScreen
 
-        lumen, index = self.room.lumen, RelayIndex(Layout(Path(self.snapshot.root)))
+        host, index = self.host, RelayIndex(Layout(Path(self.snapshot.root)))
 
         def read() -> Sequence[Box]:
             index.refresh()
             return index.boxes
 
-        lumen.push_screen(RelayScreen(lumen.port, lumen.clock(), read, self.refusal, at))
+        host.push_screen(RelayScreen(host.port, host.clock(), read, self.refusal, at))
 
     def do_search(self) -> None:
         from lumen_tui.queries.search.search import Searcher
         from lumen_tui.storage.layout import Layout
         from lumen_tui.tui.screens.search import SearchScreen
 
-        lumen = self.room.lumen
+        host = self.host
         searcher = Searcher(Layout(Path(self.snapshot.root)), conversation_bytes=_TALK_BYTES)
-        lumen.push_screen(SearchScreen(lumen.port, searcher, self.snapshot, self.refusal))
+        host.push_screen(SearchScreen(host.port, searcher, self.snapshot, self.refusal))
 
     def why_why(self) -> str:
         if self._subject():
@@ -94,9 +94,7 @@ class OpenersHandler(Handler):
         return "there is no row" if self.room.current.rows is not None else "no loop has ended yet"
 
     def do_why(self) -> None:
-        from lumen_tui.tui.screens.lineage import WhyScreen
-
-        self.room.lumen.push_screen(WhyScreen(self.room.lumen.port, self._subject(), self.room.lumen.clock()))
+        self.host.open_lineage(self._subject())
 
     def _subject(self) -> str:
         """The id of the selected row, or of the last loop where the pane has no list."""
@@ -122,8 +120,8 @@ class LoopHandler(Handler):
         if why := self.why_open():
             self.room.say(why)
             return
-        lumen, packet = self.room.lumen, self.snapshot.packets[-1]
-        lumen.push_screen(PacketSheet(lumen.port, self.snapshot.root, packet, lumen.clock()))
+        host, packet = self.host, self.snapshot.packets[-1]
+        host.push_screen(PacketSheet(host.port, self.snapshot.root, packet, host.clock()))
 
 
 class ContinuityHandler(Handler):
@@ -136,15 +134,15 @@ class ContinuityHandler(Handler):
         """Open the packets, with the cursor on the packet of loop `at` if it is not 0."""
         from lumen_tui.tui.screens.loops import PacketsScreen
 
-        self.room.lumen.push_screen(PacketsScreen(self.room.lumen.port, self.snapshot, at))
+        self.host.push_screen(PacketsScreen(self.host.port, self.snapshot, at))
 
     def why_since(self) -> str:
-        return "" if self.room.lumen.presence.ready else "the state folder is not read yet"
+        return "" if self.host.presence.ready else "the state folder is not read yet"
 
     def do_since(self) -> None:
         from lumen_tui.tui.screens.digest import DigestScreen
 
-        self.room.lumen.push_screen(DigestScreen(self.room.lumen.presence.digest, self._go))
+        self.host.push_screen(DigestScreen(self.host.presence.digest, self._go))
 
     def _go(self, screen: ListSheet[None, DigestRow], row: DigestRow) -> None:
         """Go to what a row is about; a sheet opens above the digest, so that esc comes back to it."""
@@ -159,7 +157,7 @@ class ContinuityHandler(Handler):
         elif kind == "node":
             self.show_node(target)
         elif kind == "fact":
-            OpenersHandler(self.room).show_facts(target)
+            OpenersHandler(self.room, self.host).show_facts(target)
         elif action := _ELSEWHERE.get(row.group.name):
             self.room.action_do(action)
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.launch import start_engine
@@ -19,17 +19,16 @@ from lumen_tui.tui import words
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import COMMANDS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.line_list import LineList
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
+from lumen_tui.tui.panes.base import PanedRoom
 
 
 class EngineHandler(Handler):
     """Start, beat, pause, new task, undo and redo."""
 
-    def __init__(self, room: Room) -> None:
-        super().__init__(room)
+    def __init__(self, room: PanedRoom, host: Host) -> None:
+        super().__init__(room, host)
         self.draft: dict[str, Any] = {}  # of a new task: what was typed and not sent
 
     def _why(self) -> str:
@@ -57,43 +56,43 @@ class EngineHandler(Handler):
 
         rows = self.room.pane(WORKERS).rows
         form = PauseForm(_scopes(self.snapshot, rows.selected if rows is not None else None))
-        self.room.lumen.push_screen(form, filled)
+        self.host.push_screen(form, filled)
 
     def why_engine(self) -> str:
         return "" if self.snapshot.engine.life is EngineLife.NONE else "an engine drives this folder already"
 
     def do_engine(self) -> None:
-        self.room.lumen.run_worker(self._start_engine(), group="engine", exclusive=True)
+        self.room.run_worker(self._start_engine(), group="engine", exclusive=True)
 
     async def _start_engine(self) -> None:
-        lumen = self.room.lumen
+        host = self.host
         try:
             engine = await asyncio.to_thread(start_engine, Path(self.snapshot.root))
         except (StoreError, OSError) as error:
             self.room.say(reason_first("engine", str(error)), bad=True)
             return
-        lumen.engine = engine
+        host.engine = engine
         self.room.say("An engine is starting.")
 
     def do_undo(self) -> None:
         def refused(why: str) -> None:
             self.room.run_worker(self._offer_older(why), group="undo")
 
-        self.room.lumen.submit("undo", None, refused)
+        self.host.submit("undo", None, refused)
 
     async def _offer_older(self, why: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
         from lumen_tui.tui.screens.journal import JournalScreen
 
-        lumen = self.room.lumen
+        host = self.host
         try:
-            older = await asyncio.to_thread(lumen.port.undoable)
+            older = await asyncio.to_thread(host.port.undoable)
         except (StoreError, OSError):
             return  # why nothing was undone is said already
-        if older and lumen.screen is self.room:
-            screen = JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal)
+        if older and len(host.screen_stack) == 1:
+            screen = JournalScreen(host.port, host.operator, host.clock(), self.refusal)
             screen.begin(older, f"{why.partition('; `undo')[0]}; u here takes back this one before it")
-            lumen.push_screen(screen)
+            host.push_screen(screen)
 
     def do_redo(self) -> None:
         self.submit("redo")
@@ -108,9 +107,9 @@ class EngineHandler(Handler):
             self.draft = form.draft if arguments is None else {}
             if arguments:
                 show_new = partial(self._show_new, moves=self._rows().moves)
-                self.room.lumen.submit("task.new", show_new, lambda _: self._not_made(arguments), **arguments)
+                self.host.submit("task.new", show_new, lambda _: self._not_made(arguments), **arguments)
 
-        self.room.lumen.push_screen(form, filled)
+        self.host.push_screen(form, filled)
 
     def _not_made(self, arguments: dict[str, Any]) -> None:
         """It is not on the disk: the next form begins with what was typed, unless something newer was."""
@@ -137,30 +136,30 @@ class ScreensHandler(Handler):
     def do_roles(self) -> None:
         from lumen_tui.tui.screens.roles import RolesScreen
 
-        self.room.lumen.push_screen(RolesScreen(self.room.lumen.port, self.snapshot))
+        self.host.push_screen(RolesScreen(self.host.port, self.snapshot))
 
     def do_log(self) -> None:
         from lumen_tui.tui.screens.engine import LogScreen
 
-        self.room.lumen.push_screen(LogScreen(self.room.lumen.port, self.room.snapshot.taken))
+        self.host.push_screen(LogScreen(self.host.port, self.room.snapshot.taken))
 
     def do_journal(self) -> None:
         from lumen_tui.tui.screens.journal import JournalScreen
 
-        lumen = self.room.lumen
-        lumen.push_screen(JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal))
+        host = self.host
+        host.push_screen(JournalScreen(host.port, host.operator, host.clock(), self.refusal))
 
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help import HelpScreen
 
         keys, front = dict(self.snapshot.config.keys), self.room.current.scope
-        self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
+        self.host.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
         from lumen_tui.tui.screens.help import Palette
 
         keys, front = self.snapshot.config.keys, self.room.current.scope
-        self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
+        self.host.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
 
     def _chosen(self, action: str | None) -> None:
         if action:
@@ -170,7 +169,7 @@ class ScreensHandler(Handler):
         return "" if self._text() else "there is nothing to copy here"
 
     def do_copy(self) -> None:
-        self.room.lumen.copy_to_clipboard(self._text())
+        self.host.copy_to_clipboard(self._text())
         rows, detail = self.room.current.rows, self.room.current.detail()
         marked = len(rows.marks.keys) if rows is not None else 0
         what = words.plural(marked, "marked row") if marked else detail.title if detail else "the text"
@@ -208,14 +207,14 @@ class ScreensHandler(Handler):
     def _edit_task(self, task_id: str, objective: str) -> None:
         from lumen_tui.tui.kit import editor
 
-        changed = self._tried(lambda: editor.edit(self.room.lumen, objective))
+        changed = self._tried(lambda: editor.edit(self.host, objective))
         if changed is not None and changed.strip():
             self.submit("task.edit", task_id=task_id, changes={"objective": changed.strip()})
 
     def _edit_settings(self, path: Path) -> None:
         from lumen_tui.tui.kit import editor
 
-        self._tried(lambda: editor.edit_file(self.room.lumen, path))
+        self._tried(lambda: editor.edit_file(self.host, path))
 
     def _tried(self, run: Callable[[], str | None]) -> str | None:
         from lumen_tui.tui.kit import editor
@@ -232,17 +231,17 @@ class QuitHandler(Handler):
 
     def do_quit(self) -> None:
         how = self.snapshot.config.room.on_quit
-        if not self.room.lumen.drives:
+        if not self.host.drives:
             how = "keep"
         if how != "ask":
             self._leave(how)
             return
         from lumen_tui.tui.screens.engine import QuitAsk
 
-        self.room.lumen.push_screen(QuitAsk(engine_started_here=True), self._leave)
+        self.host.push_screen(QuitAsk(engine_started_here=True), self._leave)
 
     def _leave(self, how: str | None) -> None:
         if how == "keep":
-            self.room.lumen.exit(0)
+            self.host.exit(0)
         elif how == "stop":
-            self.room.lumen.submit("engine.stop", lambda _: self.room.lumen.exit(0), reason="the room was left")
+            self.host.submit("engine.stop", lambda _: self.host.exit(0), reason="the room was left")

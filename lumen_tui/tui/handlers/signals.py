@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lumen_tui.model.records import Signal
 from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.handlers.base import Handler
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
+from lumen_tui.tui.host import Host
+from lumen_tui.tui.panes.base import PanedRoom
 
 
 class SignalsHandler(Handler):
@@ -17,8 +16,8 @@ class SignalsHandler(Handler):
 
     scope = SIGNALS
 
-    def __init__(self, room: Room) -> None:
-        super().__init__(room)
+    def __init__(self, room: PanedRoom, host: Host) -> None:
+        super().__init__(room, host)
         self.draft: dict[str, Any] = {}  # of a signal: what was typed and not sent
 
     @property
@@ -56,9 +55,9 @@ class SignalsHandler(Handler):
         def written(arguments: dict[str, Any] | None) -> None:
             self.draft = {} if arguments else form.draft
             if arguments:
-                self.room.lumen.submit("signal.send", None, lambda _: self._not_sent(arguments), **arguments)
+                self.host.submit("signal.send", None, lambda _: self._not_sent(arguments), **arguments)
 
-        self.room.lumen.push_screen(form, written)
+        self.host.push_screen(form, written)
 
     def _not_sent(self, arguments: dict[str, Any]) -> None:
         """The next form begins with what was typed, unless something newer was."""
@@ -70,10 +69,10 @@ class SignalsHandler(Handler):
 
         row = self.selected
         if row.unread and not self.refusal:
-            self.room.lumen.submit("signal.read", signal_ids=[row.signal.id])
+            self.host.submit("signal.read", signal_ids=[row.signal.id])
 
         def left(choice: str | None) -> None:
             if choice == "reply":
                 self._write(row.signal)
 
-        self.room.lumen.push_screen(SignalDetail(row, self.room.lumen.clock()), left)
+        self.host.push_screen(SignalDetail(row, self.host.clock()), left)

@@ -18,9 +18,9 @@ class SpendingHandler(Handler):
         from lumen_tui.store.ledger.spending import spend_report
         from lumen_tui.tui.screens.budget import BudgetScreen
 
-        lumen, layout = self.room.lumen, Layout(Path(self.snapshot.root))
+        host, layout = self.host, Layout(Path(self.snapshot.root))
         read = partial(spend_report, layout)
-        lumen.push_screen(BudgetScreen(lumen.port, self.snapshot, lambda: read(lumen.clock()), self.refusal))
+        host.push_screen(BudgetScreen(host.port, self.snapshot, lambda: read(host.clock()), self.refusal))
 
     def do_kill(self) -> None:
         if self.snapshot.killed:
@@ -29,7 +29,7 @@ class SpendingHandler(Handler):
         from lumen_tui.tui.screens.budget import KillForm
 
         form = KillForm(self.snapshot.config.agent.name, self._consequences())
-        self.room.lumen.push_screen(form, lambda sure: self._kill(form.reason) if sure else None)
+        self.host.push_screen(form, lambda sure: self._kill(form.reason) if sure else None)
 
     def _ask_to_go_on(self) -> None:
         from lumen_tui.tui.screens.budget import UnkillForm
@@ -39,7 +39,7 @@ class SpendingHandler(Handler):
             f"The agent is {self.snapshot.killed}.",
             f"It goes on at once, and {words.plural(queued, 'queued task')} may start.",
         ]
-        self.room.lumen.push_screen(UnkillForm(lines), lambda sure: self.submit("unkill") if sure else None)
+        self.host.push_screen(UnkillForm(lines), lambda sure: self.submit("unkill") if sure else None)
 
     def _kill(self, reason: str) -> None:
         self.submit("kill", reason=reason)

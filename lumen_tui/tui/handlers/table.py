@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
 from lumen_tui.tui.handlers.base import NO_LIST, Handler
@@ -17,9 +16,8 @@ from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHa
 from lumen_tui.tui.handlers.signals import SignalsHandler
 from lumen_tui.tui.handlers.spending import SpendingHandler
 from lumen_tui.tui.handlers.workers import WorkersHandler
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.room import Room
+from lumen_tui.tui.host import Host
+from lumen_tui.tui.panes.base import PanedRoom
 
 _KINDS: tuple[type[Handler], ...] = (
     OpenersHandler,
@@ -43,9 +41,10 @@ _KINDS: tuple[type[Handler], ...] = (
 class Handlers:
     """The methods of all handlers by action."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: PanedRoom, host: Host) -> None:
         self._room = room
-        self._handlers = [kind(room) for kind in _KINDS]
+        self._panes = PanesHandler(room, host)
+        self._handlers = [kind(room, host) for kind in _KINDS]
         self._do: dict[str, Callable[[], None]] = {}
         self._why: dict[str, Callable[[], str]] = {}
         for command in COMMANDS:
@@ -79,7 +78,7 @@ class Handlers:
             self._do[action] = partial(self._row, action)
             return
         if action.startswith("pane_"):
-            self._do[action] = partial(PanesHandler(self._room).to_pane, int(action[-1]))
+            self._do[action] = partial(self._panes.to_pane, int(action[-1]))
             return
         handler = next(handler for handler in self._handlers if hasattr(handler, f"do_{action}"))
         self._do[action] = getattr(handler, f"do_{action}")

@@ -45,7 +45,7 @@ class WorkersHandler(Handler):
         task_ids = self.rows.targets()
         alone = self.selected if task_ids == [self.selected.id] else None
         for task_id in task_ids:
-            retry(self.room.lumen, alone, partial(self.submit, "task.retry", task_id=task_id))
+            retry(self.host, alone, partial(self.submit, "task.retry", task_id=task_id))
 
     def why_dismiss(self) -> str:
         if self.selected is None:

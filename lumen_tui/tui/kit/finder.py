@@ -13,11 +13,12 @@ from textual.content import Content
 
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import RoomCommand, shown_key
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Dialog, Keys
 from lumen_tui.tui.theme import Appearance
 

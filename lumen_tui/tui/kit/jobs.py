@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from textual.app import App
+from textual.worker import Worker
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.bridge import carry_out
+from lumen_tui.tui.host import host_of
 from lumen_tui.tui.patches.type_ahead import TypeAhead
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from lumen_tui.tui.kit.screen import DetailScreen, Dialog
-    from lumen_tui.tui.room import Room
-
-    Asks: TypeAlias = Room | Dialog[Any]
-    Says: TypeAlias = Room | DetailScreen[Any]  # it has a line for a sentence
 
 T = TypeVar("T")
 Answer = tuple[Done | None, str]  # what was done, or why not
+
+
+class Asks(Protocol):
+    """A screen that may be left before its answer comes."""
+
+    @property
+    def app(self) -> App[Any]:
+        """The application."""
+
+    @property
+    def there(self) -> bool:
+        """Whether it is still open."""
+
+
+class Says(Asks, Protocol):
+    """One that has a line for a sentence."""
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """Show a sentence."""
+
+    def run_worker(self, work: Coroutine[None, None, None], *, group: str = ...) -> Worker[None]:
+        """Run a coroutine that ends with the screen."""
 
 
 async def looked(screen: Asks, ask: Callable[..., T], *arguments: Any, holds_keys: bool = True) -> T:
@@ -99,10 +114,10 @@ async def submit(screen: Says, port: Port, verb: str, **arguments: Any) -> Done 
 
 
 def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
-    room: Room | None = getattr(app, "room", None)
-    if room is not None and not asked.cancelled():
+    host = host_of(app)
+    if host is not None and not asked.cancelled():
         done, why = asked.result()
-        room.say(done.summary if done else why, bad=done is None)
+        host.room.say(done.summary if done else why, bad=done is None)
 
 
 async def picture(screen: Says, port: Port) -> Snapshot | None:

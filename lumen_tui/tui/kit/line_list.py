@@ -13,12 +13,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from lumen_tui.tui.commands import ROWS
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.cells import changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.pointed import Pointed
 from lumen_tui.tui.kit.sifter import Sifter
-from lumen_tui.tui.theme import NO_APPEARANCE, Appearance, Shapes
+from lumen_tui.tui.theme import Appearance, Shapes
 
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
@@ -132,7 +133,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         return strip.apply_style(self.rich_style)
 
     def _strip(self, y: int) -> Strip:
-        look = getattr(self.app, "look", NO_APPEARANCE)
+        look = appearance_of(self.app)
         if not len(self.model):
             empty = self.empty if isinstance(self.empty, str) else self.empty()
             text = "Nothing fits the filter; esc shows all rows." if self.filter_text else empty

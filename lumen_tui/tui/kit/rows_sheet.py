@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Facts, Said
@@ -20,21 +21,6 @@ from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 R = TypeVar("R")
-
-
-def appearance_of(app: App[Any]) -> Appearance:
-    """The room's inks and shapes; the plain ones in another app."""
-    found = getattr(app, "look", NO_APPEARANCE)
-    return found if isinstance(found, Appearance) else NO_APPEARANCE
-
-
-def show_why(app: App[Any], name: str) -> None:
-    """What caused the thing of that id, and what came of it; nothing in an app without a state folder."""
-    from lumen_tui.tui.screens.lineage import WhyScreen  # is such a list itself
-
-    port, clock = getattr(app, "port", None), getattr(app, "clock", None)
-    if port is not None and clock is not None:
-        app.push_screen(WhyScreen(port, name, clock()))
 
 
 def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:

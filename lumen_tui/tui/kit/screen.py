@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,6 +17,7 @@ from textual.widgets import Button, Static
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION
+from lumen_tui.tui.host import host_of
 from lumen_tui.tui.kit.keys_line import TINY, KeysLine
 from lumen_tui.tui.kit.keys_line import Keys as Keys
 from lumen_tui.tui.kit.parts import Said, said
@@ -24,7 +25,6 @@ from lumen_tui.tui.kit.sheet import Sheet
 from lumen_tui.tui.patches.one_frame import OneFrame
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.app import LumenApp
     from lumen_tui.tui.kit.text_area import Prose
 
 Result = TypeVar("Result")
@@ -59,9 +59,9 @@ class Dialog(OneFrame, ModalScreen[Result]):
 
     def _by_the_clock(self) -> None:
         """Ages as the room says them: the picture that it was opened with may be a minute old."""
-        clock = getattr(self.app, "clock", None)
-        if clock is not None and self.there:
-            self.tick(clock())
+        host = host_of(self.app)
+        if host is not None and self.there:
+            self.tick(host.clock())
 
     def _know_size(self) -> None:
         """The classes that Textual gives with the first layout, before it: else everything is styled twice."""
@@ -102,8 +102,8 @@ class Dialog(OneFrame, ModalScreen[Result]):
 
     def action_kill(self) -> None:
         """The kill switch's question, above whatever is open."""
-        lumen = cast("LumenApp", self.app)
-        lumen.room.action_do("kill")
+        if (host := host_of(self.app)) is not None:
+            host.room.action_do("kill")
 
     def show(self, snapshot: Snapshot) -> None:
         """A newer picture of everything. Most dialogs have no use for one."""
@@ -139,17 +139,18 @@ class DetailScreen(Sheet, Dialog[Result]):
         self.notify(text, markup=False, timeout=3)
 
     def action_need(self, action: str) -> None:
-        lumen = cast("LumenApp", self.app)
-        above = lumen.screen_stack[lumen.screen_stack.index(lumen.room) + 1 :]
-        why = lumen.room.why_not(BY_ACTION[action])
+        if (host := host_of(self.app)) is None:
+            return
+        room, above = host.screen_stack[0], host.screen_stack[1:]
+        why = host.room.why_not(BY_ACTION[action])
         if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
             why = "decide here first; esc goes back"
         if why:
             self.note(f"{BY_ACTION[action].label}: {why}")
             return
-        while lumen.screen is not lumen.room:
-            lumen.screen.dismiss(None)
-        lumen.room.action_do(action)
+        while host.screen is not room:
+            host.screen.dismiss(None)
+        host.room.action_do(action)
 
 
 class Asked(VerticalScroll, can_focus=False):

@@ -16,10 +16,11 @@ from textual.widget import Widget
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.host import RoomView, appearance_of
 from lumen_tui.tui.kit.cells import spread
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ScrolledLines
-from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
+from lumen_tui.tui.theme import Appearance
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
@@ -68,7 +69,7 @@ class Pane(Vertical):
     @property
     def look(self) -> Appearance:
         """Colours and shapes to draw with."""
-        return getattr(self.app, "look", NO_APPEARANCE)
+        return appearance_of(self.app)
 
     @property
     def target(self) -> Widget:
@@ -161,6 +162,29 @@ class Pane(Vertical):
             self._captions["subtitle"], self._border_subtitle = subtitle, Content(subtitle)
             start, stop = _differs(was[::-1], subtitle[::-1], width)
             self.refresh(Region(width - 2 - stop, height, stop - start, 1))
+
+
+class PanedRoom(RoomView, Protocol):
+    """The room with its six panes, as handlers and the lines around the panes see it."""
+
+    current: Pane  # the one with the focus
+    zoomed: bool
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        """All six, by their numbers."""
+
+    def pane(self, scope: str) -> Pane:
+        """Return the pane of a scope."""
+
+    def go_to(self, pane: Pane) -> None:
+        """Give a pane the focus."""
+
+    def toggle_zoom(self) -> None:
+        """Give the current pane the whole screen, or its place among the others back."""
+
+    def open_filter(self) -> None:
+        """Put the filter's line in the place of the footer."""
 
 
 def _differs(was: str, now: str, width: int) -> tuple[int, int]:

@@ -8,10 +8,10 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from lumen_tui.model.text import humanize, one_line, safe
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import spread, wrap
 from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail
-from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 _LIMIT = 20_000  # characters that are laid out
 _NOTHING = "Select a row: it is shown here in full."
@@ -39,7 +39,7 @@ class DetailColumn(Vertical):
         self._lines.redraw()
 
     def _build(self, width: int, height: int) -> list[list[Segment]]:
-        look: Appearance = getattr(self.app, "look", NO_APPEARANCE)
+        look = appearance_of(self.app)
         ink, detail = look.ink, self._detail
         if detail is None:
             return [spread(width, [(text, ink.muted)], []) for text in wrap(_NOTHING, width)]

@@ -14,15 +14,13 @@ import signal
 import sys
 from codecs import getincrementaldecoder
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from lumen_tui.tui.host import host_of
 from lumen_tui.tui.patches.way_out import HUNG_UP, is_gone, way_out
-
-if TYPE_CHECKING:
-    from lumen_tui.tui.app import LumenApp
 
 NO_CELLS = (1, 1)  # what a terminal of no rows or no columns is laid out as; nothing is drawn on it
 _LOOK = 100  # milliseconds between two looks whether a key that began with escape has ended
@@ -71,8 +69,10 @@ class Terminal(LinuxDriver):
     def hang_up(self) -> None:
         """Leave, as at a hang-up. For any thread."""
         way_out.begin(HUNG_UP)
+        host = host_of(self._app)
+        assert host is not None  # noqa: S101 - no other application uses this driver
         try:
-            self._loop.call_soon_threadsafe(cast("LumenApp", self._app).end_by, signal.SIGHUP)
+            self._loop.call_soon_threadsafe(host.end_by, signal.SIGHUP)
         except RuntimeError:
             return  # the event loop has ended: the room is leaving
 

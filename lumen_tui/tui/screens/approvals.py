@@ -18,13 +18,13 @@ from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, pr
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import fold, line_count, one_line, safe
+from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.cells import Cell, line, wrap
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import appearance_of, show_why
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import date
 from lumen_tui.tui.screens.approval_answer import NO_WALLS, Answers, Desk, Walls, high
@@ -344,8 +344,8 @@ class ApprovalScreen(ApprovalPaper):
             self._lines.redraw()
 
     def _ask_clock(self) -> None:
-        clock = getattr(self.app, "clock", None)
-        self._now = clock() if clock is not None else self._now
+        if (host := host_of(self.app)) is not None:
+            self._now = host.clock()
 
     def _redraw(self) -> None:
         self._lines.redraw()

@@ -16,10 +16,11 @@ from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of, show_why
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.screens.approval_answer import Answers, Desk, Walls, high, walls_of
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen, left

@@ -24,6 +24,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import block_files
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.diffs import coloured
@@ -33,7 +34,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of, beside
+from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.kit.timestamps import moment

@@ -22,6 +22,7 @@ from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Held, Share, SpendReport
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
 from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
@@ -29,7 +30,7 @@ from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.theme import Appearance
 

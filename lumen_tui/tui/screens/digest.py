@@ -12,9 +12,10 @@ from lumen_tui.model.digest import Digest, Entry, Group
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import Keys
 
 _BAD = frozenset({"failed", "drift"})

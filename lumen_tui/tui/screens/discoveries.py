@@ -20,11 +20,12 @@ from lumen_tui.model.merging import first_to_stay, merged
 from lumen_tui.model.records import Alike, Node
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.theme import Appearance
 

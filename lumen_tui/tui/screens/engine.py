@@ -16,13 +16,14 @@ from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Problem, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.menu import Menu, Option
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
 from lumen_tui.tui.kit.timestamps import date
 

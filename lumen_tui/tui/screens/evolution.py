@@ -25,6 +25,7 @@ from lumen_tui.store.evolution import versions
 from lumen_tui.store.evolution.evolved import Rejection
 from lumen_tui.store.evolution.versions import Version
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.confirm import ConfirmKey
@@ -35,7 +36,7 @@ from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of, beside, show_why
+from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 

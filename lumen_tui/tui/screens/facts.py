@@ -16,13 +16,14 @@ from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.timestamps import moment
 

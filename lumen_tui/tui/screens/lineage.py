@@ -14,9 +14,10 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.lineage import Hop, Row, Trace, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Keys
 
 _DEEPEST = 8  # levels that are indented further

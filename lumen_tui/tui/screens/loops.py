@@ -21,12 +21,13 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import loop_records
 from lumen_tui.store.memory.loop_records import PacketIndex, PacketRows
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.screens.lineage import WhyScreen

@@ -15,12 +15,13 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.records import Node, NodeRow
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 

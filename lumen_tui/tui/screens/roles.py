@@ -24,12 +24,13 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.settings.roles import render_role
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, appearance_of, beside
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, beside
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import limit_words
 from lumen_tui.tui.screens.hire import Hiring, RoleForm, file_of

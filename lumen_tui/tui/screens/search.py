@@ -25,6 +25,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, fit, line, push
 from lumen_tui.tui.kit.fields import Choice, Line
@@ -32,7 +33,7 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Said
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.kit.timestamps import moment

@@ -21,6 +21,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
 from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys_line import KeysLine
@@ -29,7 +30,7 @@ from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.markdown import markdown_lines
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
 from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, appearance_of
+from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.timestamps import date, limit_words
 from lumen_tui.tui.screens.task_form import retry
@@ -224,9 +225,8 @@ class TaskDetailScreen(DetailScreen[None]):
             self._show_facts(self._detail)
 
     def _ask_clock(self) -> None:
-        clock = getattr(self.app, "clock", None)
-        if clock is not None:
-            self._now = clock()
+        if (host := host_of(self.app)) is not None:
+            self._now = host.clock()
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture: the clock, and the task itself where any task changed."""

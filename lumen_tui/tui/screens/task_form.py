@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -17,6 +16,7 @@ from lumen_tui.model.records import PRIORITIES
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
+from lumen_tui.tui.host import ScreenOpener
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
@@ -239,7 +239,7 @@ def ended_at_its_cap(view: TaskView) -> bool:
     return view.status is Status.FAILED and bool(own.tokens or own.usd) and _OWN in view.reason
 
 
-def retry(app: App[Any], view: TaskView | None, send: Callable[..., object]) -> None:
+def retry(app: ScreenOpener, view: TaskView | None, send: Callable[..., object]) -> None:
     """`send` a retry, with a word on the cap before it where the task ended at its own."""
     if view is None or not ended_at_its_cap(view):
         send()
