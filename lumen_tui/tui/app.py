@@ -69,6 +69,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         fewer_lines.install()
         release_screens.install()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
+        self.host: Host = self  # as `host_of` finds it
         self.port = port
         self.operator = operator
         self.read_only = read_only
@@ -166,11 +167,6 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if first:
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
-
-    @property
-    def host(self) -> Host:
-        """Itself, as `host_of` finds it."""
-        return self
 
     def open_lineage(self, name: str) -> None:
         """Open what caused the thing with this id, and what came of it."""
