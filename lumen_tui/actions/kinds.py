@@ -35,7 +35,7 @@ from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.settings import role_files
+from lumen_tui.store.settings import roles
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work.work_units import retire_unit
 
@@ -60,11 +60,11 @@ def _put_work(store: Store, change: Change) -> None:
 
 
 def _role_now(store: Store, change: Change) -> Side | None:
-    return dict(role_files.texts(store.layout, change.key))
+    return dict(roles.texts(store.layout, change.key))
 
 
 def _put_role(store: Store, change: Change) -> None:
-    role_files.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
+    roles.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
 
 
 def _spec(store: Store, change: Change) -> Spec:

@@ -13,8 +13,8 @@ import msgspec
 from lumen_tui.actions import checks, edits, relations
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import kinds, times
 from lumen_tui.model import lanes as names
-from lumen_tui.model import progresswords, times
 from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.work import Holder, Tracked
@@ -306,14 +306,16 @@ def signal_due_before_done(store: Store, unit: Tracked) -> str:
     signals = SignalTimes(store.layout)
     signals.refresh()
     newest = signals.newest.get(unit.id, 0.0)
-    return "" if newest and newest >= times.epoch(unit.claimed_at) else _progress_signal(unit.id, progresswords.DONE)
+    return (
+        "" if newest and newest >= times.epoch(unit.claimed_at) else _progress_signal(unit.id, kinds.UNSIGNALLED_DONE)
+    )
 
 
 def _signal_due_at_block(store: Store, wu_id: str) -> str:
     """Return a reminder to signal that a work unit is blocked."""
     rule = load_config(store.layout)[0].memory.progress_signals
-    return _progress_signal(wu_id, progresswords.BLOCKED) if rule.enabled and rule.on_blocked else ""
+    return _progress_signal(wu_id, kinds.UNSIGNALLED_BLOCKED) if rule.enabled and rule.on_blocked else ""
 
 
 def _progress_signal(wu_id: str, occasion: str) -> str:
-    return f"{wu_id} {occasion}: {progresswords.what_to_do(wu_id)}"
+    return f"{wu_id} {occasion}: {kinds.signal_command(wu_id)}"

@@ -14,9 +14,9 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.settings import role_files, roles
+from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.role_files import Texts
+from lumen_tui.store.settings.roles import Texts
 
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
 
@@ -39,8 +39,8 @@ def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     summary = f"{name} adjusted{_tool_remarks(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
-        before = role_files.texts(store.layout, name)
-        if text == (before["hired"] or role_files.shipped_text(name)):
+        before = roles.texts(store.layout, name)
+        if text == (before["hired"] or roles.shipped_text(name)):
             raise ActionError(f"nothing about {name!r} was changed", missing=True)
         after: Texts = {**before, "hired": text}
         return _change(store, name, after, verb="role.adjust", summary=summary, by=by, now=now)
@@ -51,8 +51,8 @@ def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
     clean_reason = checks.reason(reason)
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
-        text = role_files.texts(store.layout, name)["hired"] or role_files.shipped_text(name) or ""
-        marked = role_files.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(clean_reason)}")
+        text = roles.texts(store.layout, name)["hired"] or roles.shipped_text(name) or ""
+        marked = roles.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(clean_reason)}")
         after: Texts = {"hired": None, "retired": marked}
         return _change(
             store, name, after, verb="role.fire", summary=f"{name} fired", by=by, now=now, reason=clean_reason
@@ -62,13 +62,13 @@ def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
 def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
     """Restore a retired role as it was."""
     with locks.waiting_lock(store.layout.lock("roles")):
-        retired = role_files.texts(store.layout, ids.check_name(name, "role"))["retired"]
+        retired = roles.texts(store.layout, ids.check_name(name, "role"))["retired"]
         if retired is None or name in _in_force(store):
             known = roles.list_roles(store.layout)[1]
             near = checks.nearest(name, known)
             raise ActionError(f"there is no retired role {name!r}", candidates=near, missing=True)
-        text = _without_past_expiry(name, role_files.without_mark(retired), now)
-        shipped = text == role_files.shipped_text(name)
+        text = _without_past_expiry(name, roles.without_mark(retired), now)
+        shipped = text == roles.shipped_text(name)
         after: Texts = {"hired": None if shipped else text, "retired": None}
         return _change(store, name, after, verb="role.rehire", summary=f"{name} hired again", by=by, now=now)
 
@@ -136,7 +136,7 @@ def _change(
     key: str = "",
 ) -> Done:
     """Write the files and record the change; if it cannot be recorded, everything is restored."""
-    before = role_files.texts(store.layout, name)
+    before = roles.texts(store.layout, name)
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
     action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=reason)
     try:
@@ -152,9 +152,9 @@ def _change(
 def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
     """Write both files, or restore them."""
     try:
-        role_files.put(store.layout, name, after)
+        roles.put(store.layout, name, after)
     except files.StoreError:
-        role_files.put(store.layout, name, before)
+        roles.put(store.layout, name, before)
         raise
 
 

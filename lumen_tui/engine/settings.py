@@ -12,7 +12,7 @@ from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store.settings import custom_tools
+from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.policy.redaction import redactor
@@ -65,7 +65,7 @@ def _files(layout: Layout) -> Iterator[Path]:
 def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]]) -> tuple[Config, list[str]]:
     config, problems = load(layout)
     redact = redactor(os.environ)
-    wrong = [*problems, *list_roles(layout)[2], *custom_tools.every(layout)[1]]
+    wrong = [*problems, *list_roles(layout)[2], *roles.every(layout)[1]]
     return config, [
         redact(one_line(f"{problem.where}: {problem.what}" + (problem.hint and f"; {problem.hint}"), 600))
         for problem in wrong

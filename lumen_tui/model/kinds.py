@@ -36,3 +36,18 @@ def is_decided(tags: object, content: object, answer: object) -> bool:
 def discovery_kind(tags: Iterable[str]) -> str:
     """Return what sort of discovery these tags make of it: `bug`, `idea` ..., empty where they say nothing of it."""
     return next((tag for tag in tags if tag in DISCOVERY_ALIASES), "")
+
+
+UNSIGNALLED_TESTS = "tests passed and nobody was told"
+UNSIGNALLED_MILESTONE = "a step was completed and nobody was told"
+UNSIGNALLED_BLOCKED = "is blocked and nobody was told"
+UNSIGNALLED_DONE = "was finished without a progress signal"
+
+
+def calls_unsignalled(count: int, every: int) -> str:
+    return f"{count} tool calls without a progress signal (one is due every {every})"
+
+
+def signal_command(wu_id: str) -> str:
+    """Return the command that sends the one that is due."""
+    return f'lumen-tui signal "TEXT" --wu {wu_id}'

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from lumen_tui.model import progresswords, times
+from lumen_tui.model import kinds, times
 from lumen_tui.model.config import ProgressSignalsConfig
 
 
@@ -66,7 +66,7 @@ def missing(
     overdue = [item for stretch in worked if _goes_on(known.get(stretch.wu_id)) for item in _of_stretch(rule, stretch)]
     for unit in known.values():
         if rule.on_blocked and unit.status == "blocked" and unit.signalled < unit.blocked:
-            overdue.append(_item(unit.wu_id, "blocked", unit.blocked, progresswords.BLOCKED))
+            overdue.append(_item(unit.wu_id, "blocked", unit.blocked, kinds.UNSIGNALLED_BLOCKED))
     if rule.before_gates:
         overdue += [
             _finished(known[wu_id]) for wu_id in {stretch.wu_id for stretch in worked} if _silent(known.get(wu_id))
@@ -84,19 +84,19 @@ def _silent(unit: UnitState | None) -> bool:
 
 
 def _finished(unit: UnitState) -> Missing:
-    return _item(unit.wu_id, "done", unit.done, progresswords.DONE)
+    return _item(unit.wu_id, "done", unit.done, kinds.UNSIGNALLED_DONE)
 
 
 def _of_stretch(rule: ProgressSignalsConfig, stretch: Stretch) -> list[Missing]:
     overdue = []
     if 0 < rule.frequency <= stretch.calls:
-        text = progresswords.calls(stretch.calls, rule.frequency)
+        text = kinds.calls_unsignalled(stretch.calls, rule.frequency)
         key = f"{stretch.session[:12]} calls {stretch.calls // rule.frequency}"
         overdue.append(_item(stretch.wu_id, key, stretch.since, text))
     if rule.on_tests_pass and stretch.tests_passed:
-        overdue.append(_item(stretch.wu_id, "tests", stretch.tests_passed, progresswords.TESTS))
+        overdue.append(_item(stretch.wu_id, "tests", stretch.tests_passed, kinds.UNSIGNALLED_TESTS))
     if rule.on_milestone and stretch.milestone:
-        overdue.append(_item(stretch.wu_id, "milestone", stretch.milestone, progresswords.MILESTONE))
+        overdue.append(_item(stretch.wu_id, "milestone", stretch.milestone, kinds.UNSIGNALLED_MILESTONE))
     return overdue
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig
+from lumen_tui.model.config import NO_SERVERS, ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Provider, ProviderError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.vendors.endpoints import endpoint
 

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from lumen_tui.model.modelsconfig import ModelsConfig, PriceConfig
+from lumen_tui.model.config import ModelsConfig, PriceConfig
 from lumen_tui.model.tasks import Usage
 
 _CACHE_READ = 0.1  # times the input price

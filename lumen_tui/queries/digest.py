@@ -20,7 +20,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.queries.presence import JournalPosition, LastVisit
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_numbers import whole_blocks
+from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.memory.loop_records import packet_in
 from lumen_tui.store.memory.node_rows import decode_node

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from lumen_tui.storage import files
-from lumen_tui.storage.line_numbers import whole_blocks
+from lumen_tui.storage.line_access import whole_blocks
 
 _ATTEMPTS = 5
 _SYNC = 32 * 1024 * 1024  # bytes between syncs: one long sync at the end would hold up every appender

@@ -14,7 +14,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings import custom_tools
+from lumen_tui.store.settings import roles
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.schema import bad_schema
@@ -31,7 +31,7 @@ def load(layout: Layout, role: Role) -> dict[str, CustomTool]:
     tools = {}
     for name in role.custom_tools:
         try:
-            tools[name] = custom_tools.load(layout, name)
+            tools[name] = roles.load(layout, name)
         except (BadFile, BadId, files.StoreError, OSError) as error:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{name}.toml" + (f" line {line}" if line else "")

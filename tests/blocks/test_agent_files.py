@@ -13,7 +13,7 @@ from blocks_desk import Memory
 from lumen_tui.cli import main as cli
 from lumen_tui.model.agentfile import BadAgentFile, parse
 from lumen_tui.model.archive import Passage
-from lumen_tui.model.sessionlog import Report
+from lumen_tui.model.evolution import Report
 from lumen_tui.store.memory import archive
 from lumen_tui.store.memory.agent_files import block_name, messages
 from lumen_tui.store.sessions.transcripts import SessionParser

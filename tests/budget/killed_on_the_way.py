@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from lumen_tui.model.modelsconfig import ModelsConfig, ServerConfig
+from lumen_tui.model.config import ModelsConfig, ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Job, Reserve

@@ -126,7 +126,7 @@ def test_a_call_that_is_killed_while_it_connects_is_free(purse, kind, scheme, le
 
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
 def test_a_call_that_cannot_be_noted_does_not_leave(api, kind):
-    from lumen_tui.model.modelsconfig import ModelsConfig, ServerConfig
+    from lumen_tui.model.config import ModelsConfig, ServerConfig
     from lumen_tui.model.roles import Role
     from lumen_tui.model.tasks import Spec
     from lumen_tui.providers.base import Job, ProviderError

@@ -17,7 +17,7 @@ import pytest
 from lumen_program import Child, start_worker
 from msgspec import Struct, field
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import (

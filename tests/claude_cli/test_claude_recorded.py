@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.model.modelsconfig import ClaudeConfig
+from lumen_tui.model.config import ClaudeConfig
 from lumen_tui.providers.base import BuiltinToolResult, PermissionRequest, Reserve, Spent, ToolCall
 from lumen_tui.providers.claude_code import program
 from lumen_tui.storage import files

@@ -10,7 +10,7 @@ import pytest
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
-from lumen_tui.storage import cursor
+from lumen_tui.storage import journal
 from lumen_tui.storage.layout import Layout
 
 
@@ -42,8 +42,8 @@ async def test_a_rewritten_journal_is_looked_through_once(world, monkeypatch):
     world.do("signal.send", message="the port moved")
     assert (await world.beat()).loop == 1
     world.store.signals.rewrite(list)
-    looked, look_for = [], cursor._after_line
-    monkeypatch.setattr(cursor, "_after_line", lambda fd, last: looked.append(last) or look_for(fd, last))
+    looked, look_for = [], journal._after_line
+    monkeypatch.setattr(journal, "_after_line", lambda fd, last: looked.append(last) or look_for(fd, last))
     for _ in range(3):
         assert (await world.beat()).skipped == "nothing new"
     assert len(looked) == 1

@@ -13,7 +13,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.evolution.evolve import EvolutionOutcome
-from lumen_tui.model.sessionlog import Report
+from lumen_tui.model.evolution import Report
 from lumen_tui.model.snapshot import Need
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 

@@ -22,10 +22,9 @@ from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
-from lumen_tui.model.evolution import Status, Trust, objected
+from lumen_tui.model.evolution import Report, Status, Trust, objected
 from lumen_tui.model.evolution_requests import Answer as Reading
 from lumen_tui.model.evolution_requests import Case, Judgement, Order, Trial
-from lumen_tui.model.sessionlog import Report
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from evolution_desk import SessionFile
 
-from lumen_tui.model.evolution import Trust
-from lumen_tui.model.sessionlog import Report
+from lumen_tui.model.evolution import Report, Trust
 from lumen_tui.store.sessions.transcripts import SessionParser
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.model import budget
-from lumen_tui.model.config import Config
-from lumen_tui.model.modelsconfig import SERVERS, ModelsConfig
+from lumen_tui.model.config import SERVERS, Config, ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.spendbook import Amount, Book
 from lumen_tui.model.tasks import TIERS, Spec

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.model.records import Signal
-from lumen_tui.storage import cursor
+from lumen_tui.storage import journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 
@@ -25,7 +25,7 @@ def send(store: Store, *numbers: int) -> None:
 
 
 def read(store: Store, place: dict) -> tuple[list[str], dict]:
-    lines, after = cursor.lines_after(store.layout.signals, place)
+    lines, after = journal.lines_after(store.layout.signals, place)
     return [line.partition(b'"id":"')[2][:8].decode() for _, line in lines], after
 
 
@@ -88,7 +88,7 @@ def test_a_journal_that_is_not_there_yet(store):
 
 
 def test_the_first_look_at_a_long_journal_is_bounded_and_begins_at_a_whole_line(store, monkeypatch):
-    monkeypatch.setattr(cursor, "_FIRST", 300)
+    monkeypatch.setattr(journal, "_FIRST", 300)
     send(store, *range(1, 40))
     found, place = read(store, {})
     assert 1 < len(found) < 6

@@ -9,8 +9,7 @@ import pytest
 from lumen_apiserver import ApiServer
 from msgspec import Struct, field
 
-from lumen_tui.model.config import ModelsConfig
-from lumen_tui.model.modelsconfig import ServerConfig
+from lumen_tui.model.config import ModelsConfig, ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ConversationOutcome, Job, ProviderError, Reserve, Spent, TextUpdate, ToolCall

@@ -9,7 +9,7 @@ import sys
 import pytest
 from lumen_apiserver import fail, huge, rubbish, text, tool, tools, use
 
-from lumen_tui.model.modelsconfig import PriceConfig
+from lumen_tui.model.config import PriceConfig
 from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.vendors.openai import MISSING
 

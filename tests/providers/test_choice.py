@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from lumen_apiserver import fail, text, tool
 
-from lumen_tui.model.config import ModelsConfig
-from lumen_tui.model.modelsconfig import PriceConfig, ServerConfig
+from lumen_tui.model.config import ModelsConfig, PriceConfig, ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError, Spent, TextUpdate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lumen_apiserver import fail, text, think, tool, tools, use
 
-from lumen_tui.model.modelsconfig import ServerConfig
+from lumen_tui.model.config import ServerConfig
 from lumen_tui.providers.base import ConversationOutcome, ToolCall
 from lumen_tui.providers.conversation.conversation import is_call
 

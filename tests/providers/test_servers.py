@@ -7,7 +7,7 @@ import sys
 import pytest
 from lumen_apiserver import fail, rubbish, text, tool, tools, use
 
-from lumen_tui.model.modelsconfig import ServerConfig
+from lumen_tui.model.config import ServerConfig
 from lumen_tui.providers.base import ConversationOutcome, Spent, ToolCall
 
 NAMES = ("list_dir", "other")

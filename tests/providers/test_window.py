@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lumen_apiserver import text, tool
 
-from lumen_tui.model.modelsconfig import ServerConfig
+from lumen_tui.model.config import ServerConfig
 from lumen_tui.providers.conversation.compaction import compact
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,

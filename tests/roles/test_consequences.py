@@ -12,8 +12,7 @@ from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.monitors import RoleExpiry
 from lumen_tui.model import times
 from lumen_tui.model.analytics import Stats
-from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ApprovalsConfig, Config, ModelsConfig, SandboxConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.settings.roles import list_roles

@@ -11,7 +11,7 @@ import pytest
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Limits
 from lumen_tui.storage.frontmatter import BadFile
-from lumen_tui.store.settings import custom_tools
+from lumen_tui.store.settings import roles
 from lumen_tui.tools.policy.rules import BadRules
 
 AT = "2026-01-0{}T00:00:00Z"
@@ -182,11 +182,11 @@ def test_a_risky_one_asks(make_box, custom):
 def test_a_tool_that_is_not_in_order_cannot_be_used(make_box, state, custom, change, line, what):
     custom.write_text(TOOL.replace(*change))
     with pytest.raises(BadFile, match=what) as caught:
-        custom_tools.load(state.layout, "count")
+        roles.load(state.layout, "count")
     assert caught.value.line == line
     with pytest.raises(BadRules, match=f"custom-tools/count.toml line {line}"):
         make_box(custom_tools=("count",))
-    assert [problem.where for problem in custom_tools.every(state.layout)[1]] == [f"custom-tools/count.toml:{line}"]
+    assert [problem.where for problem in roles.every(state.layout)[1]] == [f"custom-tools/count.toml:{line}"]
 
 
 @pytest.mark.parametrize(

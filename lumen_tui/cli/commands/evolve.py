@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.gate import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
+    from lumen_tui.model.evolution import Report
     from lumen_tui.model.evolvedfiles import Cut
-    from lumen_tui.model.sessionlog import Report
 
 
 _WATCH_SECONDS = 2.0

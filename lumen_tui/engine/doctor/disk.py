@@ -14,12 +14,11 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Observation
+from lumen_tui.model.evolution import Observation, Place
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch
 from lumen_tui.model.relay import Submission
-from lumen_tui.model.sessionlog import Place
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent

@@ -19,10 +19,9 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model import facts, times
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import Kind, Observation, Status, Trust, normal
+from lumen_tui.model.evolution import Kind, Observation, Report, Status, Trust, normal
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.ids import short_hash
-from lumen_tui.model.sessionlog import Report
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from lumen_tui.engine.evolution import outcomes
 from lumen_tui.engine.evolution.candidates import LearningCandidate
-from lumen_tui.model.evolution import DOMAIN, PATTERNS, PERSONA, TOOLS, Kind, Trust
-from lumen_tui.model.sessionlog import Entry, Open
+from lumen_tui.model.evolution import DOMAIN, PATTERNS, PERSONA, TOOLS, Entry, Kind, Open, Trust
 from lumen_tui.model.text import one_line
 from lumen_tui.store.sessions.transcripts import is_question
 

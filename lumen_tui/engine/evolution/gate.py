@@ -16,9 +16,8 @@ from lumen_tui.engine.evolution import candidates
 from lumen_tui.engine.evolution.candidates import KnownObservations, LearningCandidate
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import OBJECTION, Observation, Status, Trust, objected
+from lumen_tui.model.evolution import OBJECTION, Observation, Open, Report, Status, Trust, objected
 from lumen_tui.model.gate import Rules
-from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import Layout

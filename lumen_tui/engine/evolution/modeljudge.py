@@ -22,9 +22,8 @@ from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model import evolution_requests, evolvedfiles
 from lumen_tui.model.config import Config, EvolutionConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Observation
+from lumen_tui.model.evolution import Observation, Open, Report
 from lumen_tui.model.evolution_requests import MOST_CASES, Answer, Case, Judgement, Trial
-from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store

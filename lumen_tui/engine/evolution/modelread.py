@@ -18,9 +18,8 @@ from lumen_tui.engine.evolution.extract import statement, target_of
 from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate
 from lumen_tui.engine.evolution.modeljudge import ModelJudge
 from lumen_tui.model.config import Config
-from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
+from lumen_tui.model.evolution import DOMAIN, MODEL_PLACE, RECOVERY, Entry, Kind, Open, Place, Report, Trust, lowest
 from lumen_tui.model.evolution_requests import Answer, Order, Passage
-from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from lumen_tui.engine.evolution.candidates import LearningCandidate
-from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
-from lumen_tui.model.sessionlog import Call, Entry, Failure, Open
+from lumen_tui.model.evolution import DOMAIN, RECOVERY, Call, Entry, Failure, Kind, Open, Trust, lowest
 
 _ENV = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
 _CD = re.compile(r"^\s*cd\s+[^&;|]+(?:&&|;)\s*")

@@ -19,8 +19,8 @@ from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.extract import Extractor
 from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate, Opinion
 from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.evolution import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.evolution_requests import MOST_CASES
-from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks

@@ -5,7 +5,7 @@ On the path of the hot verbs, so whatever costs time is imported by the function
 
 from __future__ import annotations
 
-from lumen_tui.model import progresswords, times
+from lumen_tui.model import kinds, times
 from lumen_tui.model.jsontext import decode
 from lumen_tui.storage import backwards
 from lumen_tui.store.sessions import hook_journal
@@ -53,12 +53,12 @@ def due_text(root: str, record: Raw, rule: Raw) -> str:
     every, calls = rule["frequency"], sum([call.get("event") in hook_journal.CALLS for call in since])
     reasons = []
     if every > 0 and calls and calls % every == 0:
-        reasons.append(progresswords.calls(calls, every))
+        reasons.append(kinds.calls_unsignalled(calls, every))
     if rule["on_tests_pass"] and record.get("tests") and sum([bool(call.get("tests")) for call in since]) == 1:
-        reasons.append(progresswords.TESTS)
+        reasons.append(kinds.UNSIGNALLED_TESTS)
     if rule["on_milestone"] and record.get("milestone"):
-        reasons.append(progresswords.MILESTONE)
-    return f"{wu_id}: {', '.join(reasons)}: {progresswords.what_to_do(wu_id)}" if reasons else ""
+        reasons.append(kinds.UNSIGNALLED_MILESTONE)
+    return f"{wu_id}: {', '.join(reasons)}: {kinds.signal_command(wu_id)}" if reasons else ""
 
 
 def _since(root: str, record: Raw, signalled: float) -> Iterator[Raw]:

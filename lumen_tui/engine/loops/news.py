@@ -19,7 +19,7 @@ from lumen_tui.model.loop import Artifact, EngineEvent, Health, LeftOut, Packet
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import cursor
+from lumen_tui.storage import journal
 from lumen_tui.storage.store import Store
 from lumen_tui.store.signals.signal_index import decode_signal
 from lumen_tui.store.tasks.task_files import folder_of
@@ -54,8 +54,8 @@ class News:
 def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> News:
     """Return the news after the cursor `before`, without what the agent itself said and did and others' mail."""
     events = log.since(int(before.get("events", 0)))
-    signal_lines, signals_at = cursor.lines_after(store.layout.signals, before.get("signals", {}))
-    node_lines, nodes_at = cursor.lines_after(store.layout.memory, before.get("memory", {}))
+    signal_lines, signals_at = journal.lines_after(store.layout.signals, before.get("signals", {}))
+    node_lines, nodes_at = journal.lines_after(store.layout.memory, before.get("memory", {}))
     own = (name, agent.ROLE)
     signals = [(offset, signal) for offset, line in signal_lines if (signal := _signal(line))]
     return News(

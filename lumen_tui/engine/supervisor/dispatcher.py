@@ -11,9 +11,8 @@ from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor.zygote import ZygoteClient
 from lumen_tui.engine.wakeups import Wakeups
 from lumen_tui.model import agent
-from lumen_tui.model.config import Config
+from lumen_tui.model.config import Config, ModelsConfig
 from lumen_tui.model.ids import BadId
-from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.queueing import in_lanes, lane_full
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView

@@ -11,7 +11,7 @@ import json
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     BuiltinToolResult,

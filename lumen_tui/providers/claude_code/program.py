@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import IO
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import Launched, ProviderError
 

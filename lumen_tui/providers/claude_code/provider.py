@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.providers.base import Conversation, Job, TextUpdate
 from lumen_tui.providers.claude_code import program as program
 from lumen_tui.providers.claude_code.conversation import ClaudeConversation

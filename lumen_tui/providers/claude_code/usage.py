@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.providers.base import Reserve, Spent, Step
 from lumen_tui.providers.claude_code.program import MAX_OUTPUT

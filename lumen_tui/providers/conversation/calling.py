@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from msgspec import Struct
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
 from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate

@@ -9,8 +9,8 @@ from contextlib import ExitStack, closing
 import msgspec
 from msgspec.structs import replace
 
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     Conversation,

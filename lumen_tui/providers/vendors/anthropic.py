@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.history import AssistantMessage, Entry, Prompt, UserMessage
 from lumen_tui.providers.vendors.anthropic_stream import MessageAssembler, events_of

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig, ServerConfig, is_endpoint, stranger
+from lumen_tui.model.config import NO_SERVERS, ModelsConfig, ServerConfig, is_endpoint, stranger
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError

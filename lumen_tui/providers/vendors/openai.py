@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.context_overflow import is_context_overflow
 from lumen_tui.providers.conversation.history import (

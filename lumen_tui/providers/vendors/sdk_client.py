@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts

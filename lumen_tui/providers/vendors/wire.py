@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Protocol
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target

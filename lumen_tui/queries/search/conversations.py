@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lumen_tui.model import times
-from lumen_tui.model.sessionlog import Entry, Report
+from lumen_tui.model.evolution import Entry, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.documents import IndexedDocument, indexed_text
 from lumen_tui.queries.search.index import SearchIndex

@@ -13,8 +13,7 @@ import msgspec
 
 from lumen_tui.model.constitution import Approval, ConstitutionState, digest, standing
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import TARGETS, Observation, Status
-from lumen_tui.model.sessionlog import Place
+from lumen_tui.model.evolution import TARGETS, Observation, Place, Status
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.journal import Journal

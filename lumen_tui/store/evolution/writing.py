@@ -13,9 +13,8 @@ import msgspec
 
 from lumen_tui.model import evolvedfiles, freshness, gate, times
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolution import MODEL_PLACE, Observation, Status
 from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
-from lumen_tui.model.sessionlog import MODEL_PLACE
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.evolution import evolved, versions

@@ -18,8 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Trust
-from lumen_tui.model.sessionlog import Entry, Report
+from lumen_tui.model.evolution import Entry, Report, Trust
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout, from_home

@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lumen_tui.model.config import Config
-from lumen_tui.model.modelsconfig import ModelsConfig, doubtful, settings, stranger
+from lumen_tui.model.config import Config, ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, frontmatter, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings import fail_closed, last_good, write_grants
-from lumen_tui.store.settings.layering import layered
-from lumen_tui.store.settings.protective_keys import CLOSABLE
+from lumen_tui.store.settings import fail_closed
+from lumen_tui.store.settings.layering import CLOSABLE, layered
+
+_NEVER = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
+          "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip
+
+
+def grant(named: str, home: str, state: str) -> tuple[str, str]:
+    """Return the real path of a folder to grant, and why it is refused, if so; `home` and `state` are real paths."""
+    path = os.path.realpath(os.path.expanduser(named))
+    if not os.path.isabs(os.path.expanduser(named)):
+        return path, "not an absolute path"
+    if path in _NEVER:
+        return path, "too wide: name the folders in it that are meant"
+    if _holds(path, home):
+        return path, "too wide, as your home folder is in it: name the folders in it that are meant"
+    if _holds(state, path):
+        return path, "inside the state folder"
+    if not os.path.isdir(path):
+        return path, "not a folder" if os.path.lexists(path) else "there is no such folder"
+    return path, ""
+
+
+def refused_grants(layout: Layout, named: Iterable[str], where: str) -> list[Problem]:
+    """Return problems for the folders that `where` grants and that no command gets."""
+    problems = []
+    for folder in dict.fromkeys(named):
+        reason = grant(folder, os.path.realpath(os.path.expanduser("~")), os.path.realpath(layout.root))[1]
+        if reason:
+            message = f"writable names {one_line(folder, 200)}: {reason}"
+            problems.append(Problem(where=where, what=message, hint="no command may write there until it is fixed"))
+    return problems
+
+
+def _holds(folder: str, path: str) -> bool:
+    return os.path.commonpath((folder, path)) == folder
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
@@ -28,16 +62,16 @@ def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
 
 def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
     """Do as `load_config`, and save the protective settings for when they cannot be read. For the engine alone."""
-    last_good.keep(layout)
+    fail_closed.keep(layout)
     loaded = _load(layout)
     if loaded.whole:
-        last_good.keep_limits(layout, loaded.config)
+        fail_closed.keep_limits(layout, loaded.config)
     return loaded.config, _all_problems(layout, loaded)
 
 
 def _all_problems(layout: Layout, loaded: _Loaded) -> list[Problem]:
-    refused = write_grants.refused(layout, loaded.config.sandbox.writable, "lumen.toml")
-    return [*loaded.problems, *refused, *model_problems(loaded.config.models), *unknown_roles(layout, loaded.config)]
+    grants = refused_grants(layout, loaded.config.sandbox.writable, "lumen.toml")
+    return [*loaded.problems, *grants, *model_problems(loaded.config.models), *unknown_roles(layout, loaded.config)]
 
 
 class _Loaded(NamedTuple):
@@ -55,8 +89,8 @@ def _load(layout: Layout) -> _Loaded:
     config, rejected = layered(Config(), tables)
     last_limits = None
     if bad_sections := {section for setting in rejected for section in setting.policy}:
-        last_limits = last_good.limits(layout)
-        config, rejected = layered(last_good.beneath(last_limits, bad_sections), tables)
+        last_limits = fail_closed.limits(layout)
+        config, rejected = layered(fail_closed.beneath(last_limits, bad_sections), tables)
     limits_known = last_limits is not None
     if any(table is None for _, table, _ in tables):
         closed_sections = frozenset(CLOSABLE)
@@ -80,7 +114,7 @@ def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[st
     except (files.StoreError, OSError) as error:
         where = path.name
         reason = str(error)
-    saved = last_good.protecting(layout, path)
+    saved = fail_closed.protecting(layout, path)
     problems.append(Problem(where=where, what=reason, hint=fail_closed.STRICT if saved is None else fail_closed.KEPT))
     return (None, "") if saved is None else saved
 

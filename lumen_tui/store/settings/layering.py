@@ -11,7 +11,50 @@ from msgspec import Struct
 from lumen_tui.model.config import Config
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import frontmatter
-from lumen_tui.store.settings import config_errors, protective_keys
+from lumen_tui.store.settings import config_errors
+
+WHOLE = ("sandbox", "budget", "approvals", "web", "allow")  # sections in which every setting restricts
+_ANY = "*"  # a name that the operator chose
+# In other sections these restrict. Without its price, or with a server that seems to need no key, a call is free.
+_GATES = {
+    ("models", "provider"): "budget",  # `offline` lets no model be called
+    ("models", "prices"): "budget",
+    ("models", "endpoints", _ANY, "key_env"): "budget",
+    ("evolution", "enabled"): "evolution",
+    ("evolution", "extractor"): "evolution",
+    ("evolution", "judge"): "evolution",
+    ("memory", "enforcement", "require_checkpoint_for_done"): "memory",
+}
+CLOSABLE = (*WHOLE, "evolution", "memory")
+SECTIONS = frozenset([*WHOLE, *(gate[0] for gate in _GATES)])  # kept for when their file cannot be read
+
+
+def closes(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sections that an invalid setting concerns; for an unknown one, those of what may be meant by it."""
+    if keys[0] in WHOLE:
+        return (keys[0],)
+    meant = _meant(keys)
+    return tuple(dict.fromkeys(section for gate, section in _GATES.items() if _concerns(gate, meant)))
+
+
+def _meant(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys with the first unknown one replaced by the closest known one, or cut before it."""
+    known = next((depth for depth in range(1, len(keys) + 1) if not config_errors.is_known(Config, keys[:depth])), 0)
+    if not known:
+        return keys
+    above = keys[: known - 1]
+    near = config_errors.close(keys[known - 1], config_errors.fields(Config, above))
+    return (*above, near, *keys[known:]) if near else above
+
+
+def _concerns(gate: tuple[str, ...], keys: tuple[str, ...]) -> bool:
+    """Return whether one is the other, or is below it."""
+    return all(_same(part, key) for part, key in zip(gate, keys, strict=False))
+
+
+def _same(part: str, key: str) -> bool:
+    return part in (_ANY, key)
+
 
 _SECTIONS = Config.__struct_fields__
 _NEAR = 0.6  # likeness from which the name of a section counts as a misspelling of another
@@ -74,9 +117,7 @@ def _rejection(keys: tuple[str, ...], reason: str, source: SettingsFile) -> Reje
     unknown = not config_errors.is_known(Config, keys)
     if unknown:
         reason = f"there is no such setting{config_errors.instead(Config, keys)}"
-    return RejectedSetting(
-        keys, unknown, protective_keys.closes(keys), _where(keys, source), f"{_dotted(keys)}: {reason}"
-    )
+    return RejectedSetting(keys, unknown, closes(keys), _where(keys, source), f"{_dotted(keys)}: {reason}")
 
 
 def _unknown_section(section: str, value: Any, source: SettingsFile) -> list[RejectedSetting]:
@@ -98,9 +139,9 @@ def _unknown_section(section: str, value: Any, source: SettingsFile) -> list[Rej
 def _policies(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the restricting sections that a setting in an unknown one may be meant for; all where nobody knows."""
     if not meant:
-        return protective_keys.CLOSABLE
-    names = {name for section in meant for name in protective_keys.closes((section, *keys[1:]))}
-    return tuple(name for name in protective_keys.CLOSABLE if name in names)
+        return CLOSABLE
+    names = {name for section in meant for name in closes((section, *keys[1:]))}
+    return tuple(name for name in CLOSABLE if name in names)
 
 
 def meant_by(section: str, value: Any) -> tuple[str, ...]:

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.roles import ALL_TOOLS, CustomTool, Role, ToolRule, wrong
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
-from lumen_tui.storage import files, frontmatter
+from lumen_tui.storage import directories, files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings import config_errors, rule_lines, write_grants
+from lumen_tui.store.settings import config, config_errors
+
+
+def check(rules: Sequence[ToolRule], tools: Iterable[str], text: str) -> None:
+    """Raise BadFile for the first invalid rule, so that whatever carries it cannot be used."""
+    known = tuple(tools)
+    for number, rule in enumerate(rules):
+        field, reason = wrong(rule, known)
+        if reason:
+            raise BadFile(f"rules: {reason}", line_of(text, number, field))
+
+
+def line_of(text: str, number: int, field: str) -> int:
+    """Return the line of a field of the rule with that number (from 0), or of its header where it has no such field."""
+    headers = list(re.finditer(r"^[ \t]*\[\[[ \t]*rules[ \t]*\]\]", text, re.MULTILINE))
+    if number >= len(headers):
+        return frontmatter.line_of(text, "rules")
+    begin = headers[number].end()
+    end = headers[number + 1].start() if number + 1 < len(headers) else len(text)
+    match = re.search(rf"^[ \t]*{re.escape(field)}[ \t]*=", text[begin:end], re.MULTILINE) if field else None
+    return text[: begin + match.start() if match else begin].count("\n") + 1
+
+
+def place(error: Exception, text: str) -> int:
+    """Return the line of what could not be read within a rule; 0 where the error is about something else."""
+    match = re.search(r"at `\$\.rules\[(\d+)\](?:\.(\w+))?", str(error))
+    if not match:
+        return 0
+    unknown = re.search(r"field `([^`]*)`", str(error))
+    return line_of(text, int(match.group(1)), match.group(2) or (unknown.group(1) if unknown else ""))
 
 
 def parse_role(name: str, text: str, source: str) -> Role:
@@ -25,7 +56,7 @@ def parse_role(name: str, text: str, source: str) -> Role:
     try:
         role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
     except msgspec.ValidationError as error:
-        line = rule_lines.place(error, text) or frontmatter.line_of(text, config_errors.place(error))
+        line = place(error, text) or frontmatter.line_of(text, config_errors.place(error))
         raise BadFile(config_errors.in_words(error, Role, fields), line) from error
     _check(role, text)
     return role
@@ -43,7 +74,7 @@ def _check(role: Role, text: str) -> None:
         message = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
         raise BadFile(message, frontmatter.line_of(text, "until"))
     own = agent.TOOLS if role.name == agent.ROLE else ()
-    rule_lines.check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
+    check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
 
 
 def render_role(role: Role) -> str:
@@ -91,10 +122,107 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     for path, source in files_by_name.values():
         try:
             roles.append(role := read_role_file(path, source))
-            problems += write_grants.refused(layout, role.writable if role.write else (), f"roles/{path.name}")
+            problems += config.refused_grants(layout, role.writable if role.write else (), f"roles/{path.name}")
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
             problems.append(Problem(where=where, what=str(error), hint="fix the file; the role is not in force"))
         except (files.StoreError, OSError) as error:
             problems.append(Problem(where=f"roles/{path.name}", what=str(error)))
     return sorted(roles, key=lambda role: role.name), [name for name in retired if name not in files_by_name], problems
+
+
+Texts = dict[str, str | None]  # "hired" and "retired" -> the file's text, None where there is none
+_MARK = "# retired "
+
+
+def paths(layout: Layout, name: str) -> dict[str, Path]:
+    """Return the paths of the two files of a role."""
+    return {"hired": layout.role(name), "retired": layout.retired_role(name)}
+
+
+def texts(layout: Layout, name: str) -> Texts:
+    """Return the current texts of both files."""
+    by_kind: Texts = {}
+    for kind, path in paths(layout, name).items():
+        data = files.read(path)
+        by_kind[kind] = None if data is None else data.decode(errors="replace")
+    return by_kind
+
+
+def put(layout: Layout, name: str, new_texts: Texts) -> None:
+    """Give both files new texts, durably; writing comes before removing."""
+    present = texts(layout, name)
+    both = paths(layout, name)
+    for kind, path in both.items():
+        text = new_texts[kind]
+        if text is not None and text != present[kind]:
+            files.replace(path, text.encode())
+    for kind, path in both.items():
+        if new_texts[kind] is None and present[kind] is not None:
+            directories.remove(path)
+
+
+def shipped_text(name: str) -> str | None:
+    """Return the text of a shipped role; None where there is none."""
+    data = files.read(shipped("roles") / f"{ids.check_name(name, 'role')}.md")
+    return None if data is None else data.decode(errors="replace")
+
+
+def with_mark(text: str, note: str) -> str:
+    """Return the role file with a comment in its front matter that says why it was retired."""
+    first, newline, body = text.partition("\n")
+    return f"{first}{newline}{_MARK}{note}\n{body}"
+
+
+def without_mark(text: str) -> str:
+    """Return the role file without such comments."""
+    return "".join([line for line in text.splitlines(keepends=True) if not line.startswith(_MARK)])
+
+
+def load(layout: Layout, name: str) -> CustomTool:
+    """Read one tool. BadFile names the line; it is raised for a missing tool as well."""
+    path = layout.custom_tool(name)
+    data = files.read(path)
+    if data is None:
+        raise BadFile(f"there is no custom-tools/{name}.toml")
+    if name in ALL_TOOLS:
+        raise BadFile(f"{name!r} is the name of a built-in tool: give the file another", 1)
+    try:
+        return _parse(name, data.decode())
+    except UnicodeDecodeError as error:
+        raise BadFile("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
+
+
+def _parse(name: str, text: str) -> CustomTool:
+    table = _whole(frontmatter.parse_toml(text), name)
+    try:
+        tool = msgspec.convert({**table, "name": name}, CustomTool)
+    except msgspec.ValidationError as error:
+        line = place(error, text) or frontmatter.line_of(text, config_errors.place(error))
+        raise BadFile(config_errors.in_words(error, CustomTool, table), line) from error
+    check(tool.rules, (name,), text)
+    if strange := [part for part in tool.command if not part or "\0" in part]:
+        raise BadFile(f"command: {strange[0]!r} is no argument", frontmatter.line_of(text, "command"))
+    return tool
+
+
+def _whole(table: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the table, with the tool itself as the tool of every rule that names none."""
+    rules = table.get("rules")
+    if not isinstance(rules, list):
+        return table
+    return {**table, "rules": [{"tool": name, **rule} if isinstance(rule, dict) else rule for rule in rules]}
+
+
+def every(layout: Layout) -> tuple[list[CustomTool], list[Problem]]:
+    """Return the usable tools, and the problems of the others."""
+    tools = []
+    problems = []
+    for path in sorted(layout.custom_tools.glob("*.toml")):
+        try:
+            tools.append(load(layout, ids.check_name(path.stem, "tool")))
+        except (BadFile, ids.BadId, files.StoreError, OSError) as error:
+            line = getattr(error, "line", 0)
+            where = f"custom-tools/{path.name}" + (f":{line}" if line else "")
+            problems.append(Problem(where=where, what=str(error), hint="fix the file; the tool cannot be used"))
+    return tools, problems

@@ -22,7 +22,7 @@ from lumen_tui.model.records import Receipt
 from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.journal import Follower, encode
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_numbers import whole_blocks
+from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store.signals import receipts, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder
 from lumen_tui.store.signals.read_state import decode_receipt, read_signal

@@ -15,7 +15,7 @@ from lumen_tui.model.records import EVERYONE, Receipt
 from lumen_tui.storage import backwards, files, raw_json
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_numbers import LineMap, holds
+from lumen_tui.storage.line_access import LineMap, holds
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.work import open_sessions
 

@@ -12,7 +12,7 @@ from lumen_tui.model import lanes as names
 from lumen_tui.model.records import Receipt
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_numbers import LineMap, whole_blocks
+from lumen_tui.storage.line_access import LineMap, whole_blocks
 from lumen_tui.store.signals.read_state import ReadState, RetainedSignal, locate, read_signal, read_signals
 from lumen_tui.store.work import work_units
 from lumen_tui.store.work.work_units import list_units

@@ -12,7 +12,7 @@ from msgspec import Struct
 import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.store.settings.write_grants import grant
+from lumen_tui.store.settings.config import grant
 from lumen_tui.tools.files.below import is_below, is_below_any
 from lumen_tui.tools.sandbox import protected_paths, secrets
 from lumen_tui.tools.sandbox.limits import Caps, caps

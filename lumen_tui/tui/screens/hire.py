@@ -26,7 +26,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings import role_files
+from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.diffs import coloured
@@ -314,8 +314,8 @@ def fault(name: str, text: str) -> str:
 def file_of(root: Path, role: Role) -> str:
     """The role's own file with its comments, else the role written anew. Reads the disk: call it from a thread."""
     try:
-        hired = role_files.texts(Layout(root), role.name)["hired"]
-        return hired or role_files.shipped_text(role.name) or render_role(role)
+        hired = roles.texts(Layout(root), role.name)["hired"]
+        return hired or roles.shipped_text(role.name) or render_role(role)
     except (files.StoreError, OSError):
         return render_role(role)
 
