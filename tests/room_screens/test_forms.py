@@ -234,7 +234,7 @@ async def test_a_role_is_adjusted_with_keys_alone(room):
 
 
 async def test_a_new_role_needs_a_free_name_a_purpose_and_a_prompt(room):
-    async with room(RoleForm(Role("", ""), taken=["builder"])) as (app, pilot):
+    async with room(RoleForm(Role("", ""), names_in_use=["builder"])) as (app, pilot):
         for field, text, complaint in (
             ("name", "Not A Name", "is not usable"),
             ("name", "builder", "exists already"),
@@ -292,7 +292,7 @@ def screens(text: str) -> list[Screen[Any]]:
         PromoteForm(node, (text,)),
         SignalForm(signal, (text,)),
         RoleForm(role),
-        RoleForm(role, taken=()),
+        RoleForm(role, names_in_use=()),
         ConfirmName(text, text, (text,)),
         ConfirmKey(text, (text,), "y", "do it"),
     ]

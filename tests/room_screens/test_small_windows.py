@@ -99,7 +99,7 @@ async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_
 
 
 async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(room, until):
-    async with room(RoleForm(ROLE, taken=()), size=(80, 24)) as (app, pilot):
+    async with room(RoleForm(ROLE, names_in_use=()), size=(80, 24)) as (app, pilot):
         line = app.screen.query_one("#purpose", Line)
         await until(pilot, lambda: "  Implements a change completely, with its tests and its docum…  │" in app.shown)
         line.focus()

@@ -69,9 +69,9 @@ class NeedsHandler(Handler):
             lambda: self.snapshot.approvals,
         )
 
-    def _send(self, verb: str, told: Callable[[str, bool], None], **arguments: Any) -> None:
-        """Carry out one action, and say how it ended in the footer and to who asked."""
-        self.host.submit(verb, lambda done: told(done.summary, False), lambda why: told(why, True), **arguments)
+    def _send(self, verb: str, report: Callable[[str, bool], None], **arguments: Any) -> None:
+        """Carry out one action, and report its outcome in the footer and to the caller."""
+        self.host.submit(verb, lambda done: report(done.summary, False), lambda error: report(error, True), **arguments)
 
     def _chosen(self, need: Attention | None) -> None:
         if need is None or self._opens(need):

@@ -84,7 +84,7 @@ class Walls(NamedTuple):
 def walls_of(request: Approval, snapshot: Snapshot) -> Walls:
     """The walls as the engine and the role say; a role that is not known may have the network."""
     beat = snapshot.engine.heartbeat
-    role = next((one for one in snapshot.roles if one.name == request.role), None)
+    role = next((role for role in snapshot.roles if role.name == request.role), None)
     roots = snapshot.config.sandbox.granted(role.writable) if role and role.write else ()
     return Walls(beat.sandbox if beat else "", role.network if role else True, roots)
 
@@ -111,10 +111,10 @@ def high(request: Approval, walls: Walls = NO_WALLS) -> str:
 def _of_command(command: str, folder: str, walls: Walls) -> str:
     """Behind walls without network a command reaches none, and behind any it changes nothing outside its roots."""
     shut = walls.stand and not walls.network
-    found = [why for pattern, why in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
+    risks = [risk for pattern, risk in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
     if _OUTSIDE.search(command) or _leaves(folder, walls.roots if walls.stand else ()):
-        found.append("it may reach outside the task's own files")
-    return ", ".join(found)
+        risks.append("it may reach outside the task's own files")
+    return ", ".join(risks)
 
 
 def _leaves(value: Any, roots: Sequence[str]) -> bool:
@@ -146,8 +146,8 @@ class RuleConfirm(ConfirmKey):
         self._edit = edit
 
     def keys(self) -> Keys:
-        first, *rest = super().keys()
-        return (first, ("e", "edit its pattern"), *rest)
+        first, *others = super().keys()
+        return (first, ("e", "edit its pattern"), *others)
 
     def action_edit(self) -> None:
         self.dismiss(False)
@@ -190,7 +190,7 @@ Told = Callable[[str, bool], None]  # a sentence, and whether it is bad news
 class Send(Protocol):
     """Carries out one action after the other, in the order in which they were asked for."""
 
-    def __call__(self, verb: str, told: Told, **arguments: Any) -> None: ...
+    def __call__(self, verb: str, report: Told, **arguments: Any) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -224,14 +224,14 @@ class Answers:
         """Yes, once. `seen` means that the whole call stood on the screen; else it is shown first."""
         if not self._may("allow", requests):
             return
-        risks = [why for one in requests if (why := self._risk(one))]
+        risks = [risk for request in requests if (risk := self._risk(request))]
         if seen and len(requests) == 1 and not risks:
             self._allow(requests)
             return
-        lines = [words.plural(len(requests), "call"), *(f"Risk is high: {why}." for why in dict.fromkeys(risks))]
-        quoted = [_quoted(one) for one in requests]
-        asked = ConfirmKey("Allow this?", lines, YES, "allow it" if len(requests) == 1 else "allow all", quoted)
-        self._app.push_screen(asked, lambda sure: self._allow(requests) if sure else None)
+        lines = [words.plural(len(requests), "call"), *(f"Risk is high: {risk}." for risk in dict.fromkeys(risks))]
+        quoted = [_quoted(request) for request in requests]
+        dialog = ConfirmKey("Allow this?", lines, YES, "allow it" if len(requests) == 1 else "allow all", quoted)
+        self._app.push_screen(dialog, lambda sure: self._allow(requests) if sure else None)
 
     def _allow(self, requests: Sequence[Approval]) -> None:
         self._send("approval.allow", requests)
@@ -240,9 +240,9 @@ class Answers:
         """No, with a reason that goes back to the worker."""
         if not self._may("deny", requests):
             return
-        what = f"{requests[0].role}'s call" if len(requests) == 1 else words.plural(len(requests), "call")
+        title = f"{requests[0].role}'s call" if len(requests) == 1 else words.plural(len(requests), "call")
         self._desk.ask_reason(
-            f"Say no to {what}", "approval.deny", lambda why: self._send("approval.deny", requests, reason=why)
+            f"Say no to {title}", "approval.deny", lambda reason: self._send("approval.deny", requests, reason=reason)
         )
 
     def always(self, request: Approval | None) -> None:
@@ -250,21 +250,22 @@ class Answers:
         requests = [request] if request else []
         if not self._may("allow always", requests) or request is None:
             return
-        if why := no_rule(request):
-            self._screen.say(f"allow always: {why}", True)
+        if obstacle := no_rule(request):
+            self._screen.say(f"allow always: {obstacle}", True)
             return
         self._show_rule(request, request.rule)
 
     def _show_rule(self, request: Approval, pattern: str) -> None:
-        risk = [f"Risk is high: {why}." for why in [self._risk(request)] if why]
-        others = [one for one in self._desk.waiting() if one.id != request.id]
+        reason = self._risk(request)
+        risk = [f"Risk is high: {reason}."] if reason else []
+        others = [other for other in self._desk.waiting() if other.id != request.id]
         saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
         count = len(also_covered(saved, others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
         lines = ["This rule will be saved in operator.toml; u takes it out again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
-        asked = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
-        self._app.push_screen(asked, lambda sure: self._always(request, pattern) if sure else None)
+        dialog = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
+        self._app.push_screen(dialog, lambda sure: self._always(request, pattern) if sure else None)
 
     def _edit_rule(self, request: Approval, pattern: str) -> None:
         form = PatternForm(request, pattern)
@@ -279,53 +280,53 @@ class Answers:
 
     def snooze(self, needs: Sequence[Attention], done: Callable[[str], None]) -> None:
         """Put needs off for an hour; `done` gets the target of each once that is on file."""
-        why = self._desk.refusal() or ("" if needs else "nothing is chosen")
-        for need in needs if not why else ():
-            seconds, why_not = self._desk.hour(need)
-            if why_not:
-                self._screen.say(why_not, True)
+        refusal = self._desk.refusal() or ("" if needs else "nothing is chosen")
+        for need in needs if not refusal else ():
+            seconds, need_refusal = self._desk.hour(need)
+            if need_refusal:
+                self._screen.say(need_refusal, True)
                 continue
-            told = partial(self._snoozed, need.target, done)
-            self._desk.send("attention.snooze", told, targets=[need.target], seconds=seconds)
-        if why:
-            self._screen.say(f"snooze: {why}", True)
+            report = partial(self._snoozed, need.target, done)
+            self._desk.send("attention.snooze", report, targets=[need.target], seconds=seconds)
+        if refusal:
+            self._screen.say(f"snooze: {refusal}", True)
 
     def _snoozed(self, target: str, done: Callable[[str], None], text: str, bad: bool) -> None:
         if not bad and self._screen.there:
             done(target)
         self._screen.say(text, bad)
 
-    def _may(self, what: str, requests: Sequence[Approval]) -> bool:
-        why = self._desk.refusal()
-        if not why and not requests:
-            why = "no call of a worker waits here"
-        if not why and all(one.id in self.going for one in requests):
-            why = "its answer is on its way"
-        if not why and self._rests:
-            why = "this is the next one; press the key again"
+    def _may(self, label: str, requests: Sequence[Approval]) -> bool:
+        refusal = self._desk.refusal()
+        if not refusal and not requests:
+            refusal = "no call of a worker waits here"
+        if not refusal and all(request.id in self.going for request in requests):
+            refusal = "its answer is on its way"
+        if not refusal and self._rests:
+            refusal = "this is the next one; press the key again"
             self._rest()
-        if why:
-            self._screen.say(f"{what}: {why}", True)
-        return not why
+        if refusal:
+            self._screen.say(f"{label}: {refusal}", True)
+        return not refusal
 
     def _send(self, verb: str, requests: Sequence[Approval], reason: str = "") -> None:
-        shown = requests[0].hash if len(requests) == 1 else ""
-        self._sent(requests, verb, approval_ids=[one.id for one in requests], reason=reason, hash=shown)
+        shown_hash = requests[0].hash if len(requests) == 1 else ""
+        self._sent(requests, verb, approval_ids=[request.id for request in requests], reason=reason, hash=shown_hash)
 
     def _sent(self, requests: Sequence[Approval], verb: str, **arguments: Any) -> None:
-        self.send([one.id for one in requests], verb, **arguments)
+        self.send([request.id for request in requests], verb, **arguments)
 
     def send(self, keys: Sequence[str], verb: str, **arguments: Any) -> None:
         """Carry out one action. `keys` are on their way until it failed or they are gone from the picture."""
 
-        def told(text: str, bad: bool) -> None:
+        def report(text: str, bad: bool) -> None:
             if bad and self._screen.there:
                 self.going.difference_update(keys)
                 self._moved(False)
             self._screen.say(text, bad)
 
         self.going.update(keys)
-        self._desk.send(verb, told, **arguments)
+        self._desk.send(verb, report, **arguments)
         self._rest()
         self._moved(True)
 

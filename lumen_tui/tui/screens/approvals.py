@@ -86,10 +86,10 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     if answer is None:
         return "nobody waits for one any more: its task has ended, or its time is over"
     ago = f", {times.ago(now - at)}" if (at := times.epoch(answer.at)) else ""
-    said = answer.ended or ("allowed" if answer.allowed else "refused")
+    state = answer.ended or ("allowed" if answer.allowed else "refused")
     by = "" if answer.ended else f" by {one_line(answer.by, 60)}"
     for_good = ", and always" if answer.always else ""
-    return f"{said}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
+    return f"{state}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
 
 
 def _facts(request: Approval, objective: str, now: float, width: int, look: Appearance, walls: Walls) -> Iterator[Line]:
@@ -99,9 +99,9 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Appe
     yield from _said("for", objective, width, look)
     yield from _fact("uses", request.tool, ink.text, width, look)
     yield from _said("in", request.folder, width, look)
-    if why := high(request, walls):
-        yield from _fact("risk", f"high: {why}", ink.bad, width, look)
-    yield from _said("" if why else "risk", request.risk, width, look)
+    if reason := high(request, walls):
+        yield from _fact("risk", f"high: {reason}", ink.bad, width, look)
+    yield from _said("" if reason else "risk", request.risk, width, look)
     yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
     yield from _said("it says", request.said, width, look)
@@ -199,9 +199,14 @@ def _limited(text: str) -> str:
 def as_text(request: Approval) -> str:
     """All of the question for an editor."""
     parts = [
-        f"{request.role} asks, task {request.task_id}", f"risk: {request.risk}", f"why: {request.why}",
-        whole_call(request), request.diff, canonical(request.tool, request.arguments).decode(), request.hash,
-    ]  # fmt: skip
+        f"{request.role} asks, task {request.task_id}",
+        f"risk: {request.risk}",
+        f"why: {request.why}",
+        whole_call(request),
+        request.diff,
+        canonical(request.tool, request.arguments).decode(),
+        request.hash,
+    ]
     return "\n\n".join(safe(part) for part in parts if part) + "\n"
 
 
@@ -220,9 +225,11 @@ class ApprovalPaper(DetailScreen[str]):
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
         super().__init__("A worker asks")
-        self._snapshot, self._now = snapshot, snapshot.taken
+        self._snapshot = snapshot
+        self._now = snapshot.taken
         self._desk = desk
-        self._request: Approval | None = next((one for one in snapshot.approvals if one.id == approval_id), None)
+        requests = (request for request in snapshot.approvals if request.id == approval_id)
+        self._request: Approval | None = next(requests, None)
         self._answered = ""  # what became of the question that is shown, where it waits no more
         self._lines = ScrolledLines(self._page)
 
@@ -292,8 +299,8 @@ class ApprovalScreen(ApprovalPaper):
         if self._request is None:
             return (*others, ("esc", "back"))
         answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "in an hour"))
-        rest = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
-        return (*(() if self._answered or only_looks else answers), *others, *rest)
+        page_keys = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
+        return (*(() if self._answered or only_looks else answers), *others, *page_keys)
 
     def on_mount(self) -> None:
         self._answers = Answers(self, self._desk, self._moved)
@@ -308,20 +315,21 @@ class ApprovalScreen(ApprovalPaper):
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture; what was answered or ran out gives way to the next one."""
         going = self._answers.going if self._answers is not None else set()
-        known = {one.id for one in self._snapshot.approvals} - going  # an answer may be back before it was ever gone
-        new = (one for one in snapshot.approvals if one.id not in known)
-        back = next((one for one in new if one.asked < self._undone), None)
+        # An answer may be taken back before its request ever left the snapshot: what is on its way counts as new.
+        known_ids = {approval.id for approval in self._snapshot.approvals} - going
+        new = (approval for approval in snapshot.approvals if approval.id not in known_ids)
+        undone = next((approval for approval in new if approval.asked < self._undone), None)
         self._snapshot, self._now = snapshot, snapshot.taken
-        going &= {one.id for one in snapshot.approvals}
-        if back is not None:
+        going &= {approval.id for approval in snapshot.approvals}
+        if undone is not None:
             self._undone = 0.0
-            going.discard(back.id)
-            self._turn_to(back)
+            going.discard(undone.id)
+            self._turn_to(undone)
         elif self._request is None:
             self._advance()
             if self._request is not None:
                 self.say("This came in just now.")  # the word that stood here was about another
-        elif all(one.id != self._request.id for one in snapshot.approvals):
+        elif all(approval.id != self._request.id for approval in snapshot.approvals):
             self._look(self._request)
         else:
             self._answered = ""  # perhaps it was taken back
@@ -331,7 +339,7 @@ class ApprovalScreen(ApprovalPaper):
     async def _look(self, request: Approval) -> None:
         """Answered elsewhere, or over. The page stays, so that a key that is on its way answers no other question."""
         answer = await looked(self, self._desk.answer, request.id)
-        if self._request is not request or any(one.id == request.id for one in self._snapshot.approvals):
+        if self._request is not request or any(approval.id == request.id for approval in self._snapshot.approvals):
             return
         self._answered = answer_words(answer, request, self._now)
         self.say("It waits for no answer any more; n goes on.")
@@ -351,9 +359,9 @@ class ApprovalScreen(ApprovalPaper):
         self._lines.redraw()
         self.query_one(KeysLine).show(self.keys())
         mine = self._request.id if self._request else ""
-        off = {one.target for one in self._snapshot.snoozed} - {mine}
-        waiting = [one for one in self._snapshot.approvals if one.id not in off]
-        names = [one.id for one in waiting]
+        snoozed = {need.target for need in self._snapshot.snoozed} - {mine}
+        waiting = [approval for approval in self._snapshot.approvals if approval.id not in snoozed]
+        names = [approval.id for approval in waiting]
         here = names.index(mine) + 1 if mine in names else 0
         heading = (
             f"A worker asks: {here} of {len(waiting)}" if here else "Answered" if self._request else "No worker asks"
@@ -369,10 +377,13 @@ class ApprovalScreen(ApprovalPaper):
 
         What was put off is passed over, with `off`, which was just now.
         """
-        passed = {off, *(one.target for one in self._snapshot.snoozed), *(self._answers.going if self._answers else ())}
-        waiting = [one for one in self._snapshot.approvals if one.id not in passed]
-        asked = self._request.asked if self._request else 0.0
-        self._turn_to(next((one for one in waiting if one.asked > asked), waiting[0] if waiting else None))
+        passed = {off, *(need.target for need in self._snapshot.snoozed)}
+        if self._answers is not None:
+            passed |= self._answers.going
+        waiting = [approval for approval in self._snapshot.approvals if approval.id not in passed]
+        asked_at = self._request.asked if self._request else 0.0
+        later = [approval for approval in waiting if approval.asked > asked_at]
+        self._turn_to(next(iter(later or waiting), None))
 
     def _turn_to(self, request: Approval | None) -> None:
         self._request, self._answered = request, ""
@@ -389,7 +400,7 @@ class ApprovalScreen(ApprovalPaper):
     def action_allow(self) -> None:
         if answers := self._open:
             end = self._lines.top + self._lines.size.height
-            shown = all(whole(one) for one in self._asked)
+            shown = all(whole(request) for request in self._asked)
             answers.allow(self._asked, seen=shown and end >= len(self._lines.strips()))
 
     def action_deny(self) -> None:
@@ -403,12 +414,12 @@ class ApprovalScreen(ApprovalPaper):
     def action_snooze(self) -> None:
         """Off the list for an hour, and on to the next."""
         if answers := self._open:
-            asked = {one.id for one in self._asked}
-            answers.snooze([need for need in self._snapshot.attention if need.target in asked], self._advance)
+            targets = {request.id for request in self._asked}
+            answers.snooze([need for need in self._snapshot.attention if need.target in targets], self._advance)
 
     def action_undo(self) -> None:
-        if why := self._desk.refusal():
-            self.say(f"undo: {why}", bad=True)
+        if refusal := self._desk.refusal():
+            self.say(f"undo: {refusal}", bad=True)
             return
         self._ask_clock()
         self._undone = self._now

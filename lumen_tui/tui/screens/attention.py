@@ -45,8 +45,8 @@ class AttentionRows(Rows[Attention]):
     def take(self, snapshot: Snapshot) -> None:
         """A newer picture."""
         self.now = snapshot.taken
-        self.approvals = {one.id: one for one in snapshot.approvals}
-        self._walls = {one.id: walls_of(one, snapshot) for one in snapshot.approvals}
+        self.approvals = {request.id: request for request in snapshot.approvals}
+        self._walls = {request.id: walls_of(request, snapshot) for request in snapshot.approvals}
 
     def key(self, row: Attention) -> str:
         return row.key
@@ -79,8 +79,9 @@ class AttentionRows(Rows[Attention]):
         request, ink = self.approvals.get(row.target), self.look.ink
         if request is None:
             return line(width, (Cell("", ink.muted, 16), Cell(self._rest(row, width), ink.muted, gap=1)))
-        why = self._risk(row)
-        risk = Cell(f"high risk: {why}" if why else request.risk, ink.bad if why else ink.muted, gap=1)
+        risk_reason = self._risk(row)
+        text = f"high risk: {risk_reason}" if risk_reason else request.risk
+        risk = Cell(text, ink.bad if risk_reason else ink.muted, gap=1)
         return line(width, (Cell("", ink.muted, 16), risk, Cell(left(request, self.now), ink.accent, 30)))
 
     def _rest(self, row: Attention, width: int) -> str:
@@ -89,9 +90,9 @@ class AttentionRows(Rows[Attention]):
         size = width - _BESIDE - (9 if row.until else 7)
         if cell_len(text) <= size:
             return ""
-        rest = text[len(chop_cells(text, max(2, size - 1))[0]) :]
+        hidden = text[len(chop_cells(text, max(2, size - 1))[0]) :]
         room = width - 18
-        return f"…{rest[1 - room :] if row.need in _WRONG and len(rest) > room - 1 else rest}"
+        return f"…{hidden[1 - room :] if row.need in _WRONG and len(hidden) > room - 1 else hidden}"
 
     def words(self, row: Attention) -> str:
         return one_line(f"{row.need} {row.target} {row.text}")
@@ -134,12 +135,12 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self._answers = Answers(self, self._desk, self._moved)
 
     def _meant(self) -> list[Attention]:
-        wanted = set(self.rows.targets())
-        return [row for row in self._snapshot.attention if row.key in wanted]
+        keys = set(self.rows.targets())
+        return [row for row in self._snapshot.attention if row.key in keys]
 
-    def _requests(self, meant: Sequence[Attention]) -> list[Approval]:
-        found = {one.id: one for one in self._snapshot.approvals}
-        return [found[row.target] for row in meant if row.need is Need.APPROVAL and row.target in found]
+    def _requests(self, rows: Sequence[Attention]) -> list[Approval]:
+        requests = {request.id: request for request in self._snapshot.approvals}
+        return [requests[row.target] for row in rows if row.need is Need.APPROVAL and row.target in requests]
 
     def follow(self, before: Attention | None) -> None:
         """After a newer picture: see whether the row under the cursor went away without an answer from here."""
@@ -148,13 +149,13 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self._moved_under = now.key
 
     def action_allow(self) -> None:
-        meant = self._meant()
+        rows = self._meant()
         under, self._moved_under = self._moved_under, ""
-        if under and under in {row.key for row in meant}:
+        if under and under in {row.key for row in rows}:
             self.say("The row that stood here is gone; this is another one: press the key again.", bad=True)
             return
-        requests = self._requests(meant)
-        seen = len(requests) == len(meant) == 1 and self._in_sight(meant[0], requests[0])
+        requests = self._requests(rows)
+        seen = len(requests) == len(rows) == 1 and self._in_sight(rows[0], requests[0])
         if self._answers is not None:
             self._answers.allow(requests, seen=seen)
 
@@ -165,17 +166,17 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def action_deny(self) -> None:
         """No to the questions, and the rest put aside."""
-        meant = self._meant()
-        others = [row for row in meant if row.need is not Need.APPROVAL]
-        whys = [why for row in others if (why := self._why_stays(row))]
+        rows = self._meant()
+        others = [row for row in rows if row.need is not Need.APPROVAL]
+        refusals = [refusal for row in others if (refusal := self._why_stays(row))]
         aside = [row.target for row in others if not self._why_stays(row)]
-        if whys:
-            self.say(whys[0], bad=True)
+        if refusals:
+            self.say(refusals[0], bad=True)
         if self._answers is None:
             return
         if aside:
             self._answers.send(aside, "attention.dismiss", targets=aside)
-        if requests := self._requests(meant):
+        if requests := self._requests(rows):
             self._answers.deny(requests)
 
     def action_always(self) -> None:
@@ -193,9 +194,9 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             return
         from lumen_tui.tui.screens.task_form import retry  # only where it is asked for
 
-        alone = next((one for one in live_ones(self._snapshot.tasks) if [one.id] == tasks), None)
+        only_task = next((view for view in live_ones(self._snapshot.tasks) if [view.id] == tasks), None)
         for task in tasks:
-            retry(self.app, alone, partial(self._answers.send, [task], "task.retry", task_id=task))
+            retry(self.app, only_task, partial(self._answers.send, [task], "task.retry", task_id=task))
 
     def action_raise(self) -> None:
         """More room for today, where the budget is what somebody waits for."""
@@ -216,9 +217,9 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         if self._desk is None or self._answers is None or self._refused("later"):
             return
         for row in self._meant():
-            name, why = self._desk.snooze(row)
-            if why:
-                self.say(why, bad=True)
+            name, refusal = self._desk.snooze(row)
+            if refusal:
+                self.say(refusal, bad=True)
             else:
                 self._answers.send([row.target], "attention.dismiss", targets=[name])
 
@@ -231,16 +232,16 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         if self._desk is not None and not self._refused("undo"):
             self._desk.send("undo", self.say)
 
-    def _refused(self, what: str) -> bool:
-        why = self._desk.refusal() if self._desk else "this list only shows"
-        if why:
-            self.say(f"{what}: {why}", bad=True)
-        return bool(why)
+    def _refused(self, label: str) -> bool:
+        refusal = self._desk.refusal() if self._desk else "this list only shows"
+        if refusal:
+            self.say(f"{label}: {refusal}", bad=True)
+        return bool(refusal)
 
     def _show_going(self) -> None:
         view = self.rows.view
         if isinstance(view, AttentionRows) and self._answers is not None:
-            view.going = {one.key for one in self._snapshot.attention if one.target in self._answers.going}
+            view.going = {need.key for need in self._snapshot.attention if need.target in self._answers.going}
             self.rows.refresh_changed()
 
     def _moved(self, sent: bool) -> None:
@@ -280,21 +281,21 @@ class AttentionScreen(AnswerSheet):
         self._off = False  # whether what was put off is shown instead
 
     def keys(self) -> Keys:
-        row, rest = self.rows.selected if self.is_mounted else None, super().keys()[1:]
+        row, list_keys = self.rows.selected if self.is_mounted else None, super().keys()[1:]
         desk = self._desk if self._desk is not None and not self._desk.refusal() else None
         undo = (("u", "undo"),) if desk else ()
         if self._off:
-            return (*((("b", "back on the list"),) if desk else ()), ("s", "what needs you"), *undo, *rest)
+            return (*((("b", "back on the list"),) if desk else ()), ("s", "what needs you"), *undo, *list_keys)
         other = (("s", "snoozed"),) if self._snapshot.snoozed else ()
         if row is None:
-            return (*other, *undo, *rest)
+            return (*other, *undo, *list_keys)
         opens = ("enter", self._opens(row))
         if desk is None:
-            return (opens, *other, *rest)
+            return (opens, *other, *list_keys)
         answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), opens)
         keys = answers if row.need is Need.APPROVAL else (opens, *self._verbs(row, desk))
         hour = () if desk.hour(row)[1] else (("z", "in an hour"),)
-        return (*keys, *hour, *other, ("space", "mark"), *undo, *rest)
+        return (*keys, *hour, *other, ("space", "mark"), *undo, *list_keys)
 
     def _verbs(self, row: Attention, desk: Desk) -> Iterator[tuple[str, str]]:
         """What can be done here about a need that is no question."""
@@ -330,14 +331,14 @@ class AttentionScreen(AnswerSheet):
             self.rows.view.take(snapshot)
         self._show_going()
         shown = snapshot.snoozed if self._off else snapshot.attention
-        gone = [key for key in self.rows.marks.keys if key not in {one.key for one in shown}]
+        gone = [key for key in self.rows.marks.keys if key not in {need.key for need in shown}]
         for key in gone:
             del self.rows.marks.keys[key]
         off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed and not self._off else ""
         self.fill(shown, f"{'Snoozed' if self._off else 'Needs you'}: {words.number(len(shown))}", off)
         self.follow(before)
         if self._answers is not None:
-            self._answers.going &= {one.target for one in snapshot.attention}
+            self._answers.going &= {need.target for need in snapshot.attention}
         self._show_keys()
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
@@ -358,13 +359,13 @@ class AttentionScreen(AnswerSheet):
 
     def action_back(self) -> None:
         """Put what was put off on the list again: the marked rows, else the one under the cursor."""
-        wanted = set(self.rows.targets())
-        found = [row.target for row in self._snapshot.snoozed if self._off and row.key in wanted]
-        if not found:
+        keys = set(self.rows.targets())
+        targets = [row.target for row in self._snapshot.snoozed if self._off and row.key in keys]
+        if not targets:
             self.say("s shows what is snoozed; b brings it back from there.")
         elif self._answers is not None and not self._refused("back"):
             self.rows.marks.clear()
-            self._answers.send((), "attention.back", targets=found)  # no row waits: they come rather than go
+            self._answers.send((), "attention.back", targets=targets)  # no row waits: they come rather than go
 
     def opened(self, row: Attention) -> None:
         if self._off:

@@ -47,9 +47,9 @@ class BlockForm(FormScreen[dict[str, Any]]):
     DEFAULT_CLASSES = "long"
     SEND = "make"
 
-    def __init__(self, taken: Callable[[], Collection[str]]) -> None:
+    def __init__(self, names_in_use: Callable[[], Collection[str]]) -> None:
         super().__init__("New memory block")
-        self._taken = taken
+        self._taken = names_in_use
 
     def rows(self) -> Iterable[Widget]:
         yield row("name", Line(placeholder="such as projects", id="name"))
@@ -126,30 +126,36 @@ class BlockRows(Rows[BlockRow]):
 
     def line(self, row: BlockRow, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
-        said = ink.strong if selected else ink.text
+        style = ink.strong if selected else ink.text
         if row.past is not None:
             return self._step(row.past, width, selected)
         block, (state, bad) = row.block, state_of(row.block)
         age = words.age(self.now - times.epoch(block.at)) if block.at else "empty"
         size = f"{words.kilo(block.chars)}/{words.kilo(block.fields.limit)}"
-        return line(width, (
-            Cell(block.name, said if block.text else ink.muted),
-            *((Cell(state, ink.bad if bad else ink.muted, 11),) if state or width >= 44 else ()),
-            *((Cell(size, ink.muted, 11, right=True),) if width >= 28 else ()),
-            *((Cell(block.by, ink.muted, 10),) if width >= 50 else ()),
-            *((Cell(age, ink.muted, 6, right=True),) if width >= 22 else ()),
-        ))  # fmt: skip
+        return line(
+            width,
+            (
+                Cell(block.name, style if block.text else ink.muted),
+                *((Cell(state, ink.bad if bad else ink.muted, 11),) if state or width >= 44 else ()),
+                *((Cell(size, ink.muted, 11, right=True),) if width >= 28 else ()),
+                *((Cell(block.by, ink.muted, 10),) if width >= 50 else ()),
+                *((Cell(age, ink.muted, 6, right=True),) if width >= 22 else ()),
+            ),
+        )
 
     def _step(self, step: Step, width: int, selected: bool) -> list[Segment]:
         ink = self.look.ink
-        return line(width, (
-            Cell(str(step.step), ink.strong if selected else ink.text, 5, right=True),
-            Cell(step.how, ink.strong if selected else ink.text, 8),
-            Cell(step.by, ink.text),
-            *((Cell(step.trust, ink.muted, 10),) if width >= 48 else ()),
-            Cell(f"{words.kilo(step.chars)}", ink.muted, 6, right=True),
-            Cell(words.age(self.now - times.epoch(step.at)), ink.muted, 6, right=True),
-        ))  # fmt: skip
+        return line(
+            width,
+            (
+                Cell(str(step.step), ink.strong if selected else ink.text, 5, right=True),
+                Cell(step.how, ink.strong if selected else ink.text, 8),
+                Cell(step.by, ink.text),
+                *((Cell(step.trust, ink.muted, 10),) if width >= 48 else ()),
+                Cell(f"{words.kilo(step.chars)}", ink.muted, 6, right=True),
+                Cell(words.age(self.now - times.epoch(step.at)), ink.muted, 6, right=True),
+            ),
+        )
 
     def words(self, row: BlockRow) -> str:
         if row.past is not None:
@@ -169,12 +175,21 @@ def facts_of(row: BlockRow, now: float) -> list[Fact]:
         ("size", f"{of.chars:,} of {fields.limit:,} characters"),
         ("written", moment(times.epoch(of.at), now) if of.at else "never: e writes it"),
     ]
-    facts += [(name, value) for name, value in (
-        ("by", of.by), ("trust", of.trust if of.at else ""), ("source", of.source), ("note", of.note),
-        ("step", str(of.step) if of.step else ""), ("locked", f"by {fields.locked}" if fields.locked else ""),
-        ("agents", "may not write it" if fields.read_only else ""), ("problem", row.block.problem),
-        ("for", description(row.block.name, fields)),
-    ) if value]  # fmt: skip
+    facts += [
+        (name, value)
+        for name, value in (
+            ("by", of.by),
+            ("trust", of.trust if of.at else ""),
+            ("source", of.source),
+            ("note", of.note),
+            ("step", str(of.step) if of.step else ""),
+            ("locked", f"by {fields.locked}" if fields.locked else ""),
+            ("agents", "may not write it" if fields.read_only else ""),
+            ("problem", row.block.problem),
+            ("for", description(row.block.name, fields)),
+        )
+        if value
+    ]
     return facts
 
 
@@ -213,19 +228,20 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        reads, rest = (("enter", "read"), ("h", "history")), (("/", "filter"), ("esc", "back"))
+        reads, list_keys = (("enter", "read"), ("h", "history")), (("/", "filter"), ("esc", "back"))
         if self._refusal:
-            return (*reads, *rest)
-        return (*reads, ("e", "edit"), ("l", "lock"), ("b", "put back"), ("a", "new"), ("u", "undo"), *rest)
+            return (*reads, *list_keys)
+        return (*reads, ("e", "edit"), ("l", "lock"), ("b", "put back"), ("a", "new"), ("u", "undo"), *list_keys)
 
     def _loaded(self, page: BlocksPage) -> None:
         self.page = page
         heading = f"Memory blocks: history of {self._of}" if self._of else "Memory blocks"
         total = sum(block.chars for block in page.blocks)
         self.fill(
-            step_rows(page, self._of) if self._of else block_rows(page), heading,
+            step_rows(page, self._of) if self._of else block_rows(page),
+            heading,
             f"{words.plural(len(page.blocks), 'block')} · {words.number(total)} characters",
-        )  # fmt: skip
+        )
         self.on_line_list_highlighted(None)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:

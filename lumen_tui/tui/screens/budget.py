@@ -62,20 +62,20 @@ class RaiseForm(FormScreen[dict[str, Any]]):
         return Content("For today only: tomorrow the settings hold again. u takes it back.")
 
     def read(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, kind in _NUMBERS.items():
             text = self.query_one(f"#{name}", Line).text.lstrip("$").replace(",", "")
             try:
-                found[name] = kind(text) if text else 0
+                values[name] = kind(text) if text else 0
             except ValueError:
                 raise Invalid(f"{text!r} is not a number: write how much more, such as 5.", name) from None
-            if why := budget.out_of_range(**{name: found[name]}):
-                raise Invalid(why, name)
-        if not any(found.values()):
+            if problem := budget.out_of_range(**{name: values[name]}):
+                raise Invalid(problem, name)
+        if not any(values.values()):
             raise Invalid("Name how much more there shall be today.", "usd")
-        found |= {"role": self.query_one("#role", Line).text} if self._roles else {}
-        found["reason"] = self.query_one("#reason", Line).text
-        return {name: value for name, value in found.items() if value}
+        values |= {"role": self.query_one("#role", Line).text} if self._roles else {}
+        values["reason"] = self.query_one("#reason", Line).text
+        return {name: value for name, value in values.items() if value}
 
 
 class KillForm(ConfirmName):
@@ -114,35 +114,37 @@ Parts = list[tuple[str, Style]]
 
 
 def page(
-    found: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str] = MappingProxyType({})
+    report: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str] = MappingProxyType({})
 ) -> list[list[Segment]]:
     """The whole page on `width` cells. `titles` says what the tasks at hand are about."""
-    return list(_Page(found, now, width, look, titles).lines())
+    return list(_Page(report, now, width, look, titles).lines())
 
 
 class _Page:
-    def __init__(self, found: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str]) -> None:
-        self._found, self._now, self._width, self._look, self._titles = found, now, width, look, titles
+    def __init__(
+        self, report: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str]
+    ) -> None:
+        self._report, self._now, self._width, self._look, self._titles = report, now, width, look, titles
 
     def lines(self) -> Iterator[list[Segment]]:
-        found, ink = self._found, self._look.ink
-        for text in (found.killed, found.full, found.warned, found.paused):
+        report, ink = self._report, self._look.ink
+        for text in (report.killed, report.full, report.warned, report.paused):
             if text:
                 yield from self._wrapped(self._look.shapes.need, 2, text, ink.bad)
-        for cap in found.caps:
+        for cap in report.caps:
             yield from self._cap(cap)
         yield from self._wrapped("pace", _LABEL, self._pace(), ink.text)
         yield self._row("last 24 hours", self._hours())
-        yield self._row("next day", [(words.until(found.ends_at - self._now), ink.text)])
-        for grant in found.grants:
+        yield self._row("next day", [(words.until(report.ends_at - self._now), ink.text)])
+        for grant in report.grants:
             more = amount_words(Amount(grant.tokens, grant.usd, grant.seconds))
             role = f" for {grant.role}" if grant.role else ""
             yield from self._wrapped("raised today", _LABEL, f"{more}{role} by {grant.by}  {grant.reason}", ink.text)
-        for title, shares in (("role", found.roles), ("model", found.models), ("task", found.tasks)):
+        for title, shares in (("role", report.roles), ("model", report.models), ("task", report.tasks)):
             yield from self._shares(f"by {title}", shares)
-        yield from self._calls("being made", found.held)
-        yield from self._calls("waiting for room", found.waiting)
-        yield from self._calls("cost unknown, counted in full", found.unknown)
+        yield from self._calls("being made", report.held)
+        yield from self._calls("waiting for room", report.waiting)
+        yield from self._calls("cost unknown, counted in full", report.unknown)
 
     def _row(self, label: str, parts: Parts) -> list[Segment]:
         return spread(self._width, [(f"{label:<{_LABEL}}", self._look.ink.muted), *parts], [])
@@ -161,32 +163,32 @@ class _Page:
             yield from self._wrapped(_cap_name(cap), _LABEL, f"{amount_words(cap.spent)}, no limit{aside}", ink.text)
             return
         share = "" if cap.closed else f" ({cap.share:.0%})"
-        said = f"{cap.words.removesuffix(' spent')}{share}{aside}"
+        amount = f"{cap.words.removesuffix(' spent')}{share}{aside}"
         size = min(_BAR, max(0, self._width - 60))
         full = min(size, round(size * cap.share))
         style = ink.bad if cap.share >= 1 else ink.accent
-        rest = "-" if shapes.bar == "#" else shapes.bar
-        bar: Parts = [(shapes.bar * full, style), (rest * (size - full), ink.faint)]
-        beside = _LABEL + size + 2 + len(said) <= self._width
-        yield self._row(_cap_name(cap), [*bar, (f"  {said}" if beside else "", ink.text)])
+        empty = "-" if shapes.bar == "#" else shapes.bar
+        bar: Parts = [(shapes.bar * full, style), (empty * (size - full), ink.faint)]
+        beside = _LABEL + size + 2 + len(amount) <= self._width
+        yield self._row(_cap_name(cap), [*bar, (f"  {amount}" if beside else "", ink.text)])
         if not beside:
-            yield from self._wrapped("", _LABEL, said, ink.text)
+            yield from self._wrapped("", _LABEL, amount, ink.text)
 
     def _pace(self) -> str:
-        found = self._found
-        said = f"{amount_words(found.hour)} in the last hour"
-        if found.caps[0].share >= 1:
-            return said
-        if 0 < found.reached_at <= found.ends_at:
-            at = times.iso(found.reached_at)[11:16]
-            return f"{said}; at that pace the cap is reached {words.until(found.reached_at - self._now)}, at {at} UTC"
-        return f"{said}; at that pace the day ends before the cap is reached"
+        report = self._report
+        spent = f"{amount_words(report.hour)} in the last hour"
+        if report.caps[0].share >= 1:
+            return spent
+        if 0 < report.reached_at <= report.ends_at:
+            at = times.iso(report.reached_at)[11:16]
+            return f"{spent}; at that pace the cap is reached {words.until(report.reached_at - self._now)}, at {at} UTC"
+        return f"{spent}; at that pace the day ends before the cap is reached"
 
     def _hours(self) -> Parts:
-        levels, most = self._look.shapes.levels, max([hour.tokens for hour in self._found.hours] + [1])
-        chart = "".join(levels[min(len(levels) - 1, len(levels) * hour.tokens // most)] for hour in self._found.hours)
-        said = f"at most {words.kilo(most)} tokens an hour" if most > 1 else "no tokens"
-        return [(chart, self._look.ink.accent), (f"  {said}", self._look.ink.muted)]
+        levels, most = self._look.shapes.levels, max([hour.tokens for hour in self._report.hours] + [1])
+        chart = "".join(levels[min(len(levels) - 1, len(levels) * hour.tokens // most)] for hour in self._report.hours)
+        peak = f"at most {words.kilo(most)} tokens an hour" if most > 1 else "no tokens"
+        return [(chart, self._look.ink.accent), (f"  {peak}", self._look.ink.muted)]
 
     def _shares(self, title: str, shares: Sequence[Share]) -> Iterator[list[Segment]]:
         if not shares:
@@ -239,10 +241,10 @@ def _cap_name(cap: Cap) -> str:
 
 def amount_words(amount: Amount) -> str:
     """`12 k tokens, $0.10`, and the minutes where there are any."""
-    said = [f"{words.kilo(amount.tokens)} tokens"] if amount.tokens or not (amount.usd or amount.seconds) else []
-    said += [f"${amount.usd:.2f}"] if amount.usd else []
-    said += [f"{amount.seconds / 60:.0f} min"] if amount.seconds >= times.MINUTE / 2 else []
-    return ", ".join(said) or "nothing"
+    parts = [f"{words.kilo(amount.tokens)} tokens"] if amount.tokens or not (amount.usd or amount.seconds) else []
+    parts += [f"${amount.usd:.2f}"] if amount.usd else []
+    parts += [f"{amount.seconds / 60:.0f} min"] if amount.seconds >= times.MINUTE / 2 else []
+    return ", ".join(parts) or "nothing"
 
 
 class ShareRows(Rows[Share]):
@@ -337,10 +339,10 @@ class BudgetScreen(DetailScreen[None]):
         self._now = now
         self._lines.redraw()
 
-    def _loaded(self, found: SpendReport) -> None:
-        self._report = found
+    def _loaded(self, report: SpendReport) -> None:
+        self._report = report
         self._lines.redraw()
-        self.retitle("Budget", found.day)
+        self.retitle("Budget", report.day)
 
     def _page(self, width: int, height: int) -> list[list[Segment]]:
         return page(self._report, self._now, width, appearance_of(self.app), self._titles) if self._report else []
@@ -387,17 +389,17 @@ _FEW = 1000  # tokens: a bare number below that was meant as dollars
 
 def caps_of(text: str) -> dict[str, float]:
     """`tokens` and `usd` as far as they are named; empty for no budget. ValueError says what is understood."""
-    found: dict[str, float] = {}
+    caps: dict[str, float] = {}
     at = 0
     while at < len(text.strip()):
         part = _ONE.match(text.strip(), at)
         if part is None:
             raise ValueError(f"{text!r} is not understood: write $0.50, 100k tokens, or both")
         at = part.end()
-        found |= _amount(part)
-    if why := budget.out_of_range(**found):
-        raise ValueError(why)
-    return {name: value for name, value in found.items() if value}
+        caps |= _amount(part)
+    if problem := budget.out_of_range(**caps):
+        raise ValueError(problem)
+    return {name: value for name, value in caps.items() if value}
 
 
 def _amount(part: re.Match[str]) -> dict[str, float]:
@@ -411,5 +413,5 @@ def _amount(part: re.Match[str]) -> dict[str, float]:
 
 def caps_typed(caps: Mapping[str, Any]) -> str:
     """The same as it is typed into a form; empty for no budget."""
-    said = [f"{int(caps['tokens']):,} tokens"] if caps.get("tokens") else []
-    return ", ".join([*said, budget.dollars(float(caps["usd"]))] if caps.get("usd") else said)
+    parts = [f"{int(caps['tokens']):,} tokens"] if caps.get("tokens") else []
+    return ", ".join([*parts, budget.dollars(float(caps["usd"]))] if caps.get("usd") else parts)

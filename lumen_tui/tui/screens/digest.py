@@ -76,21 +76,21 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
     def show(self, snapshot: Snapshot) -> None:
         """It tells of the time until it was opened."""
 
-    def _loaded(self, found: Digest) -> None:
-        self.count_to(found.until)
-        past = words.age(found.until - found.since)
-        cost = f"{words.money(found.usd)} spent on tasks" if found.usd else ""
-        heading = f"In the last {past}" if found.first else f"Since you left, {past}"
-        self.fill(list(_rows(found)), f"{heading}: {words.plural(found.count, 'thing')}", cost)
+    def _loaded(self, digest: Digest) -> None:
+        self.count_to(digest.until)
+        past = words.age(digest.until - digest.since)
+        cost = f"{words.money(digest.usd)} spent on tasks" if digest.usd else ""
+        heading = f"In the last {past}" if digest.first else f"Since you left, {past}"
+        self.fill(list(_rows(digest)), f"{heading}: {words.plural(digest.count, 'thing')}", cost)
 
     def opened(self, row: DigestRow) -> None:
         self._go(self, row)
 
 
-def _rows(found: Digest) -> Iterator[DigestRow]:
-    for group in found.groups:
+def _rows(digest: Digest) -> Iterator[DigestRow]:
+    for group in digest.groups:
         for place, entry in enumerate(group.entries):
             yield DigestRow(group, entry, place)
-        if (left := group.count - len(group.entries)) > 0:
-            more = f"and {words.number(left)} more: {shape.words(group)} in all"
+        if (hidden := group.count - len(group.entries)) > 0:
+            more = f"and {words.number(hidden)} more: {shape.words(group)} in all"
             yield DigestRow(group, Entry(0.0, more), len(group.entries))

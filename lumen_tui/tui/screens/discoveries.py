@@ -97,17 +97,17 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
         Binding("up,k,shift+tab", "step(-1)", show=False),
     ]
 
-    def __init__(self, found: Sequence[Node], stays: str, now: float) -> None:
+    def __init__(self, nodes: Sequence[Node], stays: str, now: float) -> None:
         """`stays` is the id of the one that is offered to stay; empty for the most urgent one."""
-        super().__init__(f"Merge {words.plural(len(found), 'discovery', 'discoveries')} into one")
-        self._found = tuple(found)
+        super().__init__(f"Merge {words.plural(len(nodes), 'discovery', 'discoveries')} into one")
+        self._candidates = tuple(nodes)
         self._now = now
-        ids = [node.id for node in self._found]
-        self._stays = ids.index(stays) if stays in ids else self._found.index(first_to_stay(self._found))
+        ids = [node.id for node in self._candidates]
+        self._kept_index = ids.index(stays) if stays in ids else self._candidates.index(first_to_stay(self._candidates))
 
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="rows", can_focus=False):
-            for number in range(len(self._found)):
+            for number in range(len(self._candidates)):
                 yield Static(self._one(number), classes="lines")
         yield Static(self._after(), classes="preview")
 
@@ -115,41 +115,41 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
         return ((YES, "merge"), ("↑↓", "which one stays"), ("esc", "cancel"))
 
     def action_step(self, step: int) -> None:
-        self._stays = (self._stays + step) % len(self._found)
+        self._kept_index = (self._kept_index + step) % len(self._candidates)
         lines = list(self.query(".lines").results(Static))
         for number, static in enumerate(lines):
             static.update(self._one(number))
-        lines[self._stays].scroll_visible(animate=False)
+        lines[self._kept_index].scroll_visible(animate=False)
         self.query_one(".preview", Static).update(self._after())
 
     def on_key(self, event: events.Key) -> None:
         if event.character == YES:
             event.stop()
-            others = tuple(node.id for node in self._found if node.id != self._found[self._stays].id)
-            self.dismiss((self._found[self._stays].id, others))
+            others = tuple(node.id for node in self._candidates if node.id != self._candidates[self._kept_index].id)
+            self.dismiss((self._candidates[self._kept_index].id, others))
 
     def _one(self, number: int) -> Content:
-        node, here = self._found[number], number == self._stays
+        node, here = self._candidates[number], number == self._kept_index
         shapes = appearance_of(self.app).shapes
         age = words.ago(self._now - times.epoch(node.created_at)) if node.created_at else ""
         tags = " ".join(node.tags)
         facts = f"  {f' {shapes.sep} '.join(part for part in (node.wu_id, tags, node.created_by, age) if part)}"
-        rest = one_line(node.content.partition("\n")[2], _TEXT)
+        body = one_line(node.content.partition("\n")[2], _TEXT)
         return Content.assemble(
             (f"{shapes.cursor if here else ' '} ", "$room-accent"),
             ("stays   " if here else "closed  ", "bold $room-accent" if here else "$room-muted"),
             (f"{node.priority or shapes.dash}  ", "bold" if here else ""),
             (one_line(node.title, 200), "bold" if here else ""),
             (f"\n          {one_line(facts, 200)}", "$room-muted"),
-            (f"\n          {rest}" if rest else "", ""),
+            (f"\n          {body}" if body else "", ""),
         )
 
     def _after(self) -> Content:
         return Content.assemble(("Then it is ", "$room-muted"), "; ".join(self._parts()), ". u takes it back.")
 
     def _parts(self) -> Iterator[str]:
-        others = [node for node in self._found if node is not self._found[self._stays]]
-        after = merged(self._found[self._stays], others)
+        others = [node for node in self._candidates if node is not self._candidates[self._kept_index]]
+        after = merged(self._candidates[self._kept_index], others)
         yield after.priority or "without a priority"
         if after.wu_id:
             also = f", related to {', '.join(after.units)}" if after.units else ""
@@ -211,7 +211,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         super().__init__(f"Like {one_line(node.title, 80)}")
         self._node = node
         self._now = now
-        self._loader: Loader[Sequence[Alike]] = Loader(self, lambda: port.similar(node.id), self._found)
+        self._loader: Loader[Sequence[Alike]] = Loader(self, lambda: port.similar(node.id), self._loaded)
 
     def rows_view(self) -> AlikeRows:
         return AlikeRows(appearance_of(self.app), self._node.id, self._now)
@@ -224,7 +224,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         super().on_mount()
         self._loader.load()
 
-    def _found(self, rows: Sequence[Alike]) -> None:
+    def _loaded(self, rows: Sequence[Alike]) -> None:
         if not rows:
             self.rows.empty = "This one is judged already, or stands behind the 5 000 that are compared."
             self.rows.refresh_changed()

@@ -53,22 +53,22 @@ class PauseForm(FormScreen[tuple[str, dict[str, Any]]]):
         name = dict(self._scopes)[self._of("target")]
         if self._of("verb") == RESUME:
             return Content(f"{name} goes on.")
-        rest = {"loop": "The main agent begins no new loop; workers go on.", "": "Nothing new starts."}
-        return Content(rest.get(self._of("target"), "The others go on."))
+        scope = {"loop": "The main agent begins no new loop; workers go on.", "": "Nothing new starts."}
+        return Content(scope.get(self._of("target"), "The others go on."))
 
     def _of(self, field: str) -> str:
         return self.query_one(f"#{field}", Choice).value
 
     def read(self) -> tuple[str, dict[str, Any]]:
         verb, target, after = self._of("verb"), self._of("target"), self._of("after")
-        found: dict[str, Any] = {"target": target}
+        arguments: dict[str, Any] = {"target": target}
         if verb == RESUME:
-            return verb, {name: value for name, value in found.items() if value}
+            return verb, {name: value for name, value in arguments.items() if value}
         if _is_task(target) and after == "task":
             raise Invalid("One worker rests after its step, or at once; c in the workers ends its task.", "after")
-        found |= {"seconds": self._seconds(), "reason": self.query_one("#reason", Line).text}
-        found["after"] = after if not target or _is_task(target) else ""
-        return verb, {name: value for name, value in found.items() if value}
+        arguments |= {"seconds": self._seconds(), "reason": self.query_one("#reason", Line).text}
+        arguments["after"] = after if not target or _is_task(target) else ""
+        return verb, {name: value for name, value in arguments.items() if value}
 
     def _seconds(self) -> float:
         text = self.query_one("#for", Line).text.replace(" ", "")

@@ -40,6 +40,7 @@ from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.timestamps import moment
 
+_CHANGE_TITLES = {Status.ACCEPTED: "in", Status.PROPOSED: "would change"}
 _WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCES = 5  # that are named
@@ -58,27 +59,32 @@ class EvolutionRow(NamedTuple):
 def observation_rows(page: EvolutionPage) -> list[EvolutionRow]:
     """The constitution first where it stops all learning."""
     head = [EvolutionRow("constitution", standing=page.standing)] if page.standing.why else []
-    return [*head, *(EvolutionRow(one.id, observation=one) for one in page.observations)]
+    return [*head, *(EvolutionRow(observation.id, observation=observation) for observation in page.observations)]
 
 
 def version_rows(page: EvolutionPage) -> list[EvolutionRow]:
     """Newest first."""
-    return [EvolutionRow(f"v{one.version}", version=one) for one in page.versions]
+    return [EvolutionRow(f"v{version.version}", version=version) for version in page.versions]
 
 
 def rejection_rows(page: EvolutionPage) -> list[EvolutionRow]:
     """Newest first. What a model turned away is an observation as well, and can be taken over."""
-    known = {one.id: one for one in page.observations}
+    observations = {observation.id: observation for observation in page.observations}
     rows = [
-        EvolutionRow(one.id, observation=known[one.id]) if one.id in known
-        else EvolutionRow(f"away {one.at} {one.session}:{one.line} {one.text}", rejection=one)
-        for one in page.rejections
-    ]  # fmt: skip
+        EvolutionRow(rejection.id, observation=observations[rejection.id])
+        if rejection.id in observations
+        else EvolutionRow(_rejection_key(rejection), rejection=rejection)
+        for rejection in page.rejections
+    ]
     return list({row.key: row for row in rows}.values())
 
 
-def _state(one: Observation) -> str:
-    return "by model" if objected(one) else _WORDS.get(one.status, str(one.status))
+def _rejection_key(rejection: Rejection) -> str:
+    return f"away {rejection.at} {rejection.session}:{rejection.line} {rejection.text}"
+
+
+def _state(observation: Observation) -> str:
+    return "by model" if objected(observation) else _WORDS.get(observation.status, str(observation.status))
 
 
 class EvolutionRows(Rows[EvolutionRow]):
@@ -94,49 +100,71 @@ class EvolutionRows(Rows[EvolutionRow]):
         if row.rejection is not None:
             return self._rejection(row.rejection, width, selected)
         if row.observation is None:
-            why = row.standing.why if row.standing else ""
-            return line(width, (Cell("stopped", ink.bad, 9), Cell(why, ink.strong if selected else ink.text)))
-        one = row.observation
-        waits, stands = one.status is Status.PROPOSED, one.status is Status.ACCEPTED
-        said = ink.strong if selected else ink.text if waits or stands else ink.muted
-        return line(width, (
-            Cell(_state(one), ink.loud if waits else ink.muted, 9),
-            Cell(one.text, said),
-            *((Cell(str(one.kind), ink.muted, 10), Cell(str(one.trust), ink.muted, 6)) if width >= 64 else ()),
-            Cell(f"{one.count}×" if one.count > 1 else "", ink.muted, 4, right=True),
-        ))  # fmt: skip
+            reason = row.standing.why if row.standing else ""
+            return line(width, (Cell("stopped", ink.bad, 9), Cell(reason, ink.strong if selected else ink.text)))
+        observation = row.observation
+        waits, stands = observation.status is Status.PROPOSED, observation.status is Status.ACCEPTED
+        style = ink.strong if selected else ink.text if waits or stands else ink.muted
+        return line(
+            width,
+            (
+                Cell(_state(observation), ink.loud if waits else ink.muted, 9),
+                Cell(observation.text, style),
+                *(
+                    (Cell(str(observation.kind), ink.muted, 10), Cell(str(observation.trust), ink.muted, 6))
+                    if width >= 64
+                    else ()
+                ),
+                Cell(f"{observation.count}×" if observation.count > 1 else "", ink.muted, 4, right=True),
+            ),
+        )
 
-    def _rejection(self, one: Rejection, width: int, selected: bool) -> list[Segment]:
+    def _rejection(self, rejection: Rejection, width: int, selected: bool) -> list[Segment]:
         ink = self.look.ink
-        return line(width, (
-            Cell("by rules", ink.muted, 9), Cell(one.text, ink.strong if selected else ink.text),
-            *((Cell(one.kind, ink.muted, 10), Cell("", ink.muted, 6)) if width >= 64 else ()),
-            Cell("", ink.muted, 4),
-        ))  # fmt: skip
+        return line(
+            width,
+            (
+                Cell("by rules", ink.muted, 9),
+                Cell(rejection.text, ink.strong if selected else ink.text),
+                *((Cell(rejection.kind, ink.muted, 10), Cell("", ink.muted, 6)) if width >= 64 else ()),
+                Cell("", ink.muted, 4),
+            ),
+        )
 
-    def _version(self, one: Version, width: int, selected: bool) -> list[Segment]:
+    def _version(self, version: Version, width: int, selected: bool) -> list[Segment]:
         ink = self.look.ink
-        return line(width, (
-            Cell(str(one.version), ink.strong if selected else ink.text, 5, right=True),
-            Cell(words.age(self.now - times.epoch(one.at)), ink.muted, 6, right=True),
-            Cell(one.why, ink.strong if selected else ink.text),
-            Cell(words.plural(one.metrics.entries, "entry", "entries"), ink.muted, 11, right=True),
-        ))  # fmt: skip
+        return line(
+            width,
+            (
+                Cell(str(version.version), ink.strong if selected else ink.text, 5, right=True),
+                Cell(words.age(self.now - times.epoch(version.at)), ink.muted, 6, right=True),
+                Cell(version.why, ink.strong if selected else ink.text),
+                Cell(words.plural(version.metrics.entries, "entry", "entries"), ink.muted, 11, right=True),
+            ),
+        )
 
     def words(self, row: EvolutionRow) -> str:
         if row.observation is not None:
-            one = row.observation
-            return f"{one.text} {one.kind} {one.status} {one.trust} {one.target}"
+            observation = row.observation
+            return (
+                f"{observation.text} {observation.kind} {observation.status} {observation.trust} {observation.target}"
+            )
         if row.rejection is not None:
             return f"{row.rejection.text} {' '.join(row.rejection.reasons)} {row.rejection.whose}"
         return f"{row.version.why} {row.version.by}" if row.version is not None else "constitution"
 
     def fields(self, row: EvolutionRow) -> dict[str, str]:
-        one = row.observation
-        if one is None:
+        observation = row.observation
+        if observation is None:
             return {}
-        session = one.sources[0].session if one.sources else ""
-        return {"kind": one.kind, "status": one.status, "trust": one.trust, "file": one.target, "session": session}
+        session = observation.sources[0].session if observation.sources else ""
+        return {
+            "kind": observation.kind,
+            "status": observation.status,
+            "trust": observation.trust,
+            "file": observation.target,
+            "session": session,
+        }
 
 
 def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
@@ -144,43 +172,57 @@ def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
     if row.observation is not None:
         return _of_observation(row.observation, page, now)
     if row.version is not None:
-        one = row.version
+        version = row.version
         return [
-            ("made", moment(times.epoch(one.at), now)), ("by", one.by), ("why", one.why),
-            ("entries", words.number(one.metrics.entries)), ("waiting", words.number(one.metrics.waiting)),
-            ("size", f"{one.metrics.bytes:,} bytes"), ("hash", one.digest[:16]),
-        ]  # fmt: skip
+            ("made", moment(times.epoch(version.at), now)),
+            ("by", version.by),
+            ("why", version.why),
+            ("entries", words.number(version.metrics.entries)),
+            ("waiting", words.number(version.metrics.waiting)),
+            ("size", f"{version.metrics.bytes:,} bytes"),
+            ("hash", version.digest[:16]),
+        ]
     if row.rejection is not None:
         return _of_rejection(row.rejection, now)
     return [("what", row.standing.why if row.standing else ""), ("then", "nothing is learnt until you approve it: a")]
 
 
-def _of_rejection(one: Rejection, now: float) -> list[Fact]:
+def _of_rejection(rejection: Rejection, now: float) -> list[Fact]:
     return [
-        ("says", one.text), ("turned away", f"by the {one.whose}"), ("why", "; ".join(one.reasons)),
-        ("quote", f"“{one.quote}”"), ("source", f"{_short_session(one.session)}, line {one.line}"),
-        ("when", moment(times.epoch(one.at), now)),
+        ("says", rejection.text),
+        ("turned away", f"by the {rejection.whose}"),
+        ("why", "; ".join(rejection.reasons)),
+        ("quote", f"“{rejection.quote}”"),
+        ("source", f"{_short_session(rejection.session)}, line {rejection.line}"),
+        ("when", moment(times.epoch(rejection.at), now)),
         ("then", "nobody takes it over here; what you write into the files of evolved/ yourself stays"),
-    ]  # fmt: skip
+    ]
 
 
-def _of_observation(one: Observation, page: EvolutionPage, now: float) -> list[Fact]:
-    facts: list[Fact] = [("says", one.text), ("status", str(one.status))]
-    facts += why_rows(one)
-    if objected(one):
-        whose = next((away.whose for away in page.rejections if away.id == one.id), one.by)
+def _of_observation(observation: Observation, page: EvolutionPage, now: float) -> list[Fact]:
+    facts: list[Fact] = [("says", observation.text), ("status", str(observation.status))]
+    facts += why_rows(observation)
+    if objected(observation):
+        names = (rejection.whose for rejection in page.rejections if rejection.id == observation.id)
+        whose = next(names, observation.by)
         facts += [("turned away", f"by the {whose}"), ("then", "a takes it over all the same; u takes that back")]
-    other = next((known for known in page.observations if known.id == one.contradicts), None)
-    if other is not None:
-        facts.append(("against", other.text))
+    opposite = next((candidate for candidate in page.observations if candidate.id == observation.contradicts), None)
+    if opposite is not None:
+        facts.append(("against", opposite.text))
     facts += [
-        ("quote", f"“{one.quote}”"), ("trust", str(one.trust)), ("confidence", f"{one.confidence:.0%}"),
-        ("seen", f"{one.count}×"),
-    ]  # fmt: skip
-    for source in one.sources[:_SOURCES]:
+        ("quote", f"“{observation.quote}”"),
+        ("trust", str(observation.trust)),
+        ("confidence", f"{observation.confidence:.0%}"),
+        ("seen", f"{observation.count}×"),
+    ]
+    for source in observation.sources[:_SOURCES]:
         at = f", {times.said(source.at)}" if source.at else ""
         facts.append(("source", f"{_short_session(source.session)}, line {source.line}{at}"))
-    facts += [("first", moment(times.epoch(one.at), now)), ("by", one.by or "evolution"), ("id", one.id)]
+    facts += [
+        ("first", moment(times.epoch(observation.at), now)),
+        ("by", observation.by or "evolution"),
+        ("id", observation.id),
+    ]
     return facts
 
 
@@ -193,17 +235,17 @@ def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
     """What it changes, as a title and a diff. That of a version is read when it is asked for."""
     if row.standing is not None:
         return "since the approval", row.standing.diff
-    one = row.observation
-    if one is None:
+    observation = row.observation
+    if observation is None:
         return "", ""
-    lines = [f"+ - {one.text}"]
-    other = next((known for known in page.observations if known.id == one.contradicts), None)
-    if other is not None:
-        lines.insert(0, f"- - {other.text}")
-    title = (
-        "stands in" if one.status is Status.ACCEPTED else "would change" if one.status is Status.PROPOSED else "not in"
+    lines = [f"+ - {observation.text}"]
+    opposite = next((candidate for candidate in page.observations if candidate.id == observation.contradicts), None)
+    if opposite is not None:
+        lines.insert(0, f"- - {opposite.text}")
+    title = _CHANGE_TITLES.get(observation.status, "not in")
+    return f"{title} evolved/{observation.target}", "\n".join(
+        lines if observation.status is not Status.REJECTED else []
     )
-    return f"{title} evolved/{one.target}", "\n".join(lines if one.status is not Status.REJECTED else [])
 
 
 _NAMED = 5  # observations that a question names
@@ -249,15 +291,23 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        parts, rest = (("h", "versions"), ("t", "turned away")), (("w", "why"), ("/", "filter"), ("esc", "back"))
+        parts, list_keys = (("h", "versions"), ("t", "turned away")), (("w", "why"), ("/", "filter"), ("esc", "back"))
         if self._refusal:
-            return (*parts, *rest)
-        return (("a", "accept"), ("r", "reject"), ("e", "edit"), *parts, ("b", "back to one"), ("u", "undo"), *rest)
+            return (*parts, *list_keys)
+        return (
+            ("a", "accept"),
+            ("r", "reject"),
+            ("e", "edit"),
+            *parts,
+            ("b", "back to one"),
+            ("u", "undo"),
+            *list_keys,
+        )
 
     def _loaded(self, page: EvolutionPage) -> None:
         self.page = page
         rows = _PARTS.get(self._part, observation_rows)(page)
-        waiting = sum(1 for one in page.observations if one.status == "proposed")
+        waiting = sum(1 for observation in page.observations if observation.status == "proposed")
         aside = f"{waiting} wait · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
         self.rows.empty = _EMPTY.get(self._part, self.EMPTY)
         self.fill(rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
@@ -294,9 +344,9 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def opened(self, row: EvolutionRow) -> None:
         if row.observation is not None:
-            one = row.observation
+            observation = row.observation
             facts = facts_of(row, self.page, self._now)[1:]
-            self.app.push_screen(ReadingScreen(str(one.kind), one.text, facts))
+            self.app.push_screen(ReadingScreen(str(observation.kind), observation.text, facts))
         else:
             self.query_one(".detail").focus()
 
@@ -321,11 +371,11 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def chosen_observations(self) -> list[str]:
         """The marked observations, or the selected one; a sentence where there is none."""
-        found = [key for key in self.rows.targets() if key.startswith("evo-")]
-        if not found:
+        chosen = [key for key in self.rows.targets() if key.startswith("evo-")]
+        if not chosen:
             row = self.rows.selected
             self.say(_RULES if row is not None and row.rejection else _NOT_ONE, bad=True)
-        return found
+        return chosen
 
     async def submit(self, verb: str, **arguments: Any) -> None:
         if await jobs.submit(self, self._port, verb, **arguments):
@@ -353,7 +403,7 @@ async def _reject(screen: EvolutionScreen) -> None:
     chosen = screen.chosen_observations()
     if not chosen:
         return
-    texts = [one.text for one in screen.page.observations if one.id in chosen]
+    texts = [observation.text for observation in screen.page.observations if observation.id in chosen]
     reason = await screen.app.push_screen_wait(ReasonPrompt("Reject", screen.reasons, texts[:_NAMED]))
     if reason is not None:
         screen.reasons = tuple(dict.fromkeys((reason, *screen.reasons)))

@@ -40,10 +40,10 @@ class FactRows(Rows[FactState]):
     def line(self, row: FactState, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, phase = self.look.ink, row.phase(self.now)
         fills = freshness.ASCII_FILLS if self.look.shapes.bar == "#" else freshness.FILLS
-        wrong = ink.bad if phase is Phase.DRIFTED else ink.muted if phase is Phase.FRESH else ink.loud
+        style = ink.bad if phase is Phase.DRIFTED else ink.muted if phase is Phase.FRESH else ink.loud
         confirmed = words.age(self.now - row.confirmed) if row.confirmed else "never"
         cells = [
-            Cell(fills[phase], wrong, 4),
+            Cell(fills[phase], style, 4),
             Cell(row.fact.title, ink.strong if selected else ink.text if row.current else ink.muted),
         ]
         clock = ink.text if row.confirmed else ink.loud
@@ -59,9 +59,9 @@ class FactRows(Rows[FactState]):
 
     def more(self, row: FactState, width: int) -> list[Segment]:
         ink = self.look.ink
-        said = row.failing and f"could not look: {row.failing}"
+        problem = row.failing and f"could not look: {row.failing}"
         nothing = "its probes were not made yet" if row.fact.probes else "no probe: only a person confirms it"
-        evidence = said or row.evidence or nothing
+        evidence = problem or row.evidence or nothing
         used = humanize(f"used by {', '.join(row.used_by)}: ") if row.used_by else ""
         return line(width, [Cell("", ink.muted, 4), Cell(f"{used}{evidence}", ink.bad if row.drifted else ink.muted)])
 
@@ -71,9 +71,15 @@ class FactRows(Rows[FactState]):
     def fields(self, row: FactState) -> dict[str, str]:
         fact = row.fact
         return {
-            "phase": row.phase(self.now).value, "class": fact.span_class, "source": fact.source, "by": fact.by,
-            "wu": fact.wu_id, "id": fact.id, "status": fact.status, "age": f"{self.now - row.confirmed:.0f}",
-        }  # fmt: skip
+            "phase": row.phase(self.now).value,
+            "class": fact.span_class,
+            "source": fact.source,
+            "by": fact.by,
+            "wu": fact.wu_id,
+            "id": fact.id,
+            "status": fact.status,
+            "age": f"{self.now - row.confirmed:.0f}",
+        }
 
 
 def _status(row: FactState) -> str:
@@ -94,10 +100,13 @@ class ProbeForm(FormScreen[str]):
 
     def preview(self) -> Content:
         return Content.assemble(
-            ("Confirms: ", "$room-muted"), self._claim,
-            ("\nKIND TARGET [AT] [~ REGEX] [= EXPECTED]; file, hash, text, json, output, exit, http, git, port",
-             "$room-muted"),
-        )  # fmt: skip
+            ("Confirms: ", "$room-muted"),
+            self._claim,
+            (
+                "\nKIND TARGET [AT] [~ REGEX] [= EXPECTED]; file, hash, text, json, output, exit, http, git, port",
+                "$room-muted",
+            ),
+        )
 
     def read(self) -> str:
         text = self.query_one("#probe", Line).text
@@ -137,11 +146,11 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         return (*(() if self._refusal else acts), ("A", "all"), *super().keys())
 
     def _loaded(self, states: Sequence[FactState]) -> None:
-        shown = [state for state in states if self._everything or _listed(state)]
-        shown.sort(key=lambda one: (not one.alarming, not (one.drifted and not one.settled), one.confirmed))
-        found = freshness.view(states)
-        drifted = f", {found.drifted} drifted" if found.drifted else ""
-        self.fill(shown, "Freshness", f"{words.plural(found.current, 'fact')}{drifted}")
+        listed = [state for state in states if self._everything or _listed(state)]
+        listed.sort(key=lambda state: (not state.alarming, not (state.drifted and not state.settled), state.confirmed))
+        view = freshness.view(states)
+        drifted = f", {view.drifted} drifted" if view.drifted else ""
+        self.fill(listed, "Freshness", f"{words.plural(view.current, 'fact')}{drifted}")
         if self._at and self.rows.select_key(self._at):
             self._at = ""
 
@@ -165,10 +174,10 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
             self.run_worker(self._submit(verb, fact_ids=targets), group="act")
 
     def _refused(self, targets: Sequence[str] = ("",)) -> bool:
-        why = self._refusal or ("" if targets else "no fact is selected")
-        if why:
-            self.say(why, bad=True)
-        return bool(why)
+        refusal = self._refusal or ("" if targets else "no fact is selected")
+        if refusal:
+            self.say(refusal, bad=True)
+        return bool(refusal)
 
     def action_undo(self) -> None:
         if not self._refused():
@@ -180,8 +189,8 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
             return
         from lumen_tui.tools.probes.suggest import suggest
 
-        there = {probe_words(probe) for probe in chosen.fact.probes}
-        offers = [text for probe in suggest(chosen.fact.claim) if (text := probe_words(probe)) not in there]
+        known_probes = {probe_words(probe) for probe in chosen.fact.probes}
+        offers = [text for probe in suggest(chosen.fact.claim) if (text := probe_words(probe)) not in known_probes]
 
         def filled(text: str | None) -> None:
             if text:

@@ -21,8 +21,10 @@ class Palette(Finder):
 
     def order(self, query: str) -> list[RoomCommand]:
         """Before anything was typed, what can be run comes first, and that of the place in front before all."""
-        found = super().order(query)
-        return found if query.strip() else sorted(found, key=lambda one: (bool(self._why_not(one)), self._behind(one)))
+        matches = super().order(query)
+        if query.strip():
+            return matches
+        return sorted(matches, key=lambda command: (bool(self._why_not(command)), self._behind(command)))
 
 
 class HelpScreen(Sheet, Finder):
@@ -38,7 +40,9 @@ class HelpScreen(Sheet, Finder):
     def order(self, query: str) -> list[RoomCommand]:
         fits = [command for command in self._commands if not query.strip() or likeness(query, command, self._keys) > 0]
         scopes = list(dict.fromkeys(command.scope for command in self._commands))
-        return sorted(fits, key=lambda one: (bool(self._why_not(one)), self._behind(one), scopes.index(one.scope)))
+        return sorted(
+            fits, key=lambda command: (bool(self._why_not(command)), self._behind(command), scopes.index(command.scope))
+        )
 
     def heads(self, rows: Sequence[RoomCommand]) -> frozenset[str]:
         first = {command.scope: self._view.key(command) for command in reversed(rows)}

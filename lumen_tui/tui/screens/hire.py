@@ -57,19 +57,21 @@ class RoleForm(FormScreen[Role]):
 
     DEFAULT_CLASSES = "long tall"
 
-    def __init__(self, role: Role, taken: Sequence[str] | None = None, around: PreviewContext | None = None) -> None:
-        super().__init__("Hire a role" if taken is not None else f"Adjust {one_line(role.name, 64)}")
+    def __init__(
+        self, role: Role, names_in_use: Sequence[str] | None = None, context: PreviewContext | None = None
+    ) -> None:
+        super().__init__("Hire a role" if names_in_use is not None else f"Adjust {one_line(role.name, 64)}")
         self._role = role
-        self._taken = taken
-        self._around = around  # what the consequences follow from
-        self.SEND = "hire" if taken is not None else "adjust"
+        self._names_in_use = names_in_use
+        self._preview_context = context  # what the consequences follow from
+        self.SEND = "hire" if names_in_use is not None else "adjust"
 
     def keys(self) -> Keys:
         return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), ("space", "on/off"), ("esc", "cancel"))
 
     def rows(self) -> Iterable[Widget]:
         role = self._role
-        if self._taken is not None:
+        if self._names_in_use is not None:
             yield row("name", Line(role.name, placeholder="a-z, 0-9 and -", id="name"))
             yield row("purpose", Line(role.purpose, placeholder="one sentence: what it is for", id="purpose"))
         yield row("tier", Choice([(tier, tier) for tier in TIERS], role.tier, id="tier"))
@@ -79,7 +81,7 @@ class RoleForm(FormScreen[Role]):
         yield row("time limit", Line(limit_typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout"))
         yield row("steps", Line(str(role.limits.max_steps), id="max_steps"))
         yield row("at once", Line(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
-        if self._taken is not None:
+        if self._names_in_use is not None:
             yield row("for", Line("", placeholder="such as 7d, and it is fired then; empty: it stays", id="stays"))
             yield row("prompt", Prose(role.prompt, placeholder="how it should work, and how it reports", id="prompt"))
 
@@ -93,20 +95,20 @@ class RoleForm(FormScreen[Role]):
 
     def _consequences(self, role: Role) -> list[Content]:
         """What it would mean; in a low window only as much as leaves room for the form."""
-        if self._around is None:
+        if self._preview_context is None:
             return []
-        around = self._around
-        found = consequences(role, around) if self._taken is not None else changed(self._role, role, around)
+        context = self._preview_context
+        effects = consequences(role, context) if self._names_in_use is not None else changed(self._role, role, context)
         high = self.app.size.height >= _HIGH
-        kept = [one for one in found if one[0] in _WEIGHTY or (high and one[0] != "tools")]
+        shown = [effect for effect in effects if effect[0] in _WEIGHTY or (high and effect[0] != "tools")]
         width = max(20, min(self.app.size.width, _BOX) - 20)
-        return [Content.assemble((f"{name:<13}", "$room-muted"), one_line(text, width)) for name, text in kept]
+        return [Content.assemble((f"{name:<13}", "$room-muted"), one_line(text, width)) for name, text in shown]
 
     def read(self) -> Role:
         role = self._drawn()
-        if self._taken is None:
+        if self._names_in_use is None:
             return role
-        check_new_name(role.name, self._taken)
+        check_new_name(role.name, self._names_in_use)
         if not role.purpose:
             raise Invalid("Give a purpose: one sentence by which it is chosen for a task.", "purpose")
         if not role.prompt:
@@ -129,7 +131,7 @@ class RoleForm(FormScreen[Role]):
         return msgspec.structs.replace(self._role, **changes, **self._written())
 
     def _written(self) -> dict[str, str]:
-        if self._taken is None:
+        if self._names_in_use is None:
             return {}
         words = {name: self.query_one(f"#{name}", Line).text for name in ("name", "purpose")}
         words["until"] = self._until()
@@ -146,7 +148,7 @@ class RoleForm(FormScreen[Role]):
             raise Invalid(f"For how long: {error}.", "stays") from error
         if seconds < 60:
             raise Invalid("For how long: a minute or more, such as 7d.", "stays")
-        return times.iso((self._around.now if self._around else 0.0) + seconds)
+        return times.iso((self._preview_context.now if self._preview_context else 0.0) + seconds)
 
     def _choice(self, field: str) -> str:
         return self.query_one(f"#{field}", Choice).value
@@ -172,13 +174,13 @@ class RoleForm(FormScreen[Role]):
         return int(text)
 
 
-def check_new_name(name: str, taken: Sequence[str]) -> None:
+def check_new_name(name: str, names_in_use: Sequence[str]) -> None:
     """Raise Invalid (field `name`) where a new role cannot have this name."""
     try:
         ids.check_name(name, "role")
     except ids.BadId as error:
         raise Invalid(f"The {error}.", "name") from error
-    if name in taken:
+    if name in names_in_use:
         raise Invalid(f"{name} exists already: adjust or rehire it, or take another name.", "name")
 
 
@@ -199,9 +201,9 @@ class DiffScreen(DetailScreen[bool]):
         self._lines = tuple(one_line(line, 300) for line in lines)
 
     def body(self) -> ComposeResult:
-        new = sum(line.startswith("+") for line in self._diff)
-        gone = sum(line.startswith("-") for line in self._diff)
-        head = [*self._lines, f"{new} lines new, {gone} lines gone"]
+        added = sum(line.startswith("+") for line in self._diff)
+        removed = sum(line.startswith("-") for line in self._diff)
+        head = [*self._lines, f"{added} lines new, {removed} lines gone"]
         yield Static(Content(safe("\n".join(head))), classes="consequences")
         with VerticalScroll(classes="pages"):
             yield Static(coloured("\n".join(self._diff)))
@@ -233,16 +235,16 @@ class NamePrompt(FormScreen[str]):
 
     SEND = "next"
 
-    def __init__(self, taken: Sequence[str]) -> None:
+    def __init__(self, names_in_use: Sequence[str]) -> None:
         super().__init__("Hire a role")
-        self._taken = taken
+        self._names_in_use = names_in_use
 
     def rows(self) -> Iterable[Widget]:
         yield row("name", Line(placeholder="a-z, 0-9 and -", id="name"))
 
     def read(self) -> str:
         name = self.query_one("#name", Line).text
-        check_new_name(name, self._taken)
+        check_new_name(name, self._names_in_use)
         return name
 
 
@@ -255,9 +257,9 @@ class RoleDrafts:
         self._foresee = foresee
         self._kept: dict[str, str] = {}
 
-    async def ask_name(self, taken: Sequence[str]) -> str:
+    async def ask_name(self, names_in_use: Sequence[str]) -> str:
         """A name for a new role; empty where none was given."""
-        return await self._screen.app.push_screen_wait(NamePrompt(taken)) or ""
+        return await self._screen.app.push_screen_wait(NamePrompt(names_in_use)) or ""
 
     async def edit(self, name: str, before: str, *, new: bool = False) -> str | None:
         """The role's text as the operator left it, in order; None where nothing is to be done."""
@@ -268,16 +270,16 @@ class RoleDrafts:
             except editor.NoEditor as error:
                 self._screen.say(str(error), bad=True)
                 return None
-            wrong = fault(name, text)
-            if not wrong:
+            problem = fault(name, text)
+            if not problem:
                 self._kept.pop(name, None)
                 return await self._agreed(name, text, before, new)
-            if not await self._try_again(name, text, wrong):
+            if not await self._try_again(name, text, problem):
                 return None
 
-    async def _try_again(self, name: str, text: str, wrong: str) -> bool:
+    async def _try_again(self, name: str, text: str, problem: str) -> bool:
         self._kept[name] = text
-        answer = await self._screen.app.push_screen_wait(Menu(f"{name} is not in order", _AGAIN, (wrong,)))
+        answer = await self._screen.app.push_screen_wait(Menu(f"{name} is not in order", _AGAIN, (problem,)))
         if answer == "again":
             return True
         if answer == "drop":
@@ -322,24 +324,27 @@ def file_of(root: Path, role: Role) -> str:
 
 def templates() -> list[Role]:
     """The roles that ship, those that were retired or changed here too. Reads the disk: call it from a thread."""
-    found = []
+    roles = []
     for path in sorted(shipped("roles").glob("*.md")):
         try:
             role = read_role_file(path, "shipped")
         except (BadFile, files.StoreError, OSError):
             continue
         if role.name != agent.ROLE:
-            found.append(role)
-    return found
+            roles.append(role)
+    return roles
 
 
 class Hiring:
     """The questions on the way to a new role. `submit` carries out a verb of the actions."""
 
     def __init__(
-        self, screen: DetailScreen[Any], snapshot: Callable[[], Snapshot], book: Callable[[], Book | None],
+        self,
+        screen: DetailScreen[Any],
+        snapshot: Callable[[], Snapshot],
+        book: Callable[[], Book | None],
         submit: Callable[..., Coroutine[Any, Any, None]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._screen, self._snapshot, self._book, self._submit = screen, snapshot, book, submit
         self.drafts = RoleDrafts(screen, self._foresee)
 
@@ -354,9 +359,9 @@ class Hiring:
     async def _template(self) -> Role | None:
         """One of the roles that ship, as the operator chooses."""
         shipped = await looked(self._screen, templates)
-        options = [Option(str(at), one.name, one.name, one.purpose) for at, one in enumerate(shipped, 1)]
+        options = [Option(str(at), role.name, role.name, role.purpose) for at, role in enumerate(shipped, 1)]
         name = await self._screen.app.push_screen_wait(Menu("Begin with", options))
-        return next((one for one in shipped if one.name == name), None)
+        return next((role for role in shipped if role.name == name), None)
 
     async def _hire_from_form(self, like: Role | None) -> None:
         if like is None:
@@ -386,8 +391,8 @@ class Hiring:
         """What the text of a role would change, in lines."""
         before = next((role for role in self._snapshot().roles if role.name == name), None)
         after = parse_role(name, text, "hired")
-        found = changed(before, after, self.around(name)) if before else consequences(after, self.around(name))
-        return [f"{label}: {words}" for label, words in found]
+        effects = changed(before, after, self.around(name)) if before else consequences(after, self.around(name))
+        return [f"{label}: {words}" for label, words in effects]
 
 
 def _begin(answer: str, model: Role | None) -> Role | None:

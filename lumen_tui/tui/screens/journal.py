@@ -51,8 +51,8 @@ class DeedRows(Rows[AuditEntry]):
 
     def more(self, row: AuditEntry, width: int) -> list[Segment]:
         sep = f" {self.look.shapes.sep} "
-        said = sep.join(part for part in (row.verb, row.at[:19].replace("T", " "), humanize(row.reason)) if part)
-        return spread(width, [(f"        {said}", self.look.ink.muted)], [])
+        details = sep.join(part for part in (row.verb, row.at[:19].replace("T", " "), humanize(row.reason)) if part)
+        return spread(width, [(f"        {details}", self.look.ink.muted)], [])
 
     def words(self, row: AuditEntry) -> str:
         return f"{row.summary} {row.reason} {row.verb} {row.by} {row.target}"
@@ -76,9 +76,9 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
         self._refusal = refusal
         self._at = self._why = ""
 
-    def begin(self, at: str, why: str) -> None:
+    def begin(self, at: str, reason: str) -> None:
         """Open with the cursor on an action, and with a sentence at the bottom."""
-        self._at, self._why = at, why
+        self._at, self._why = at, reason
 
     def rows_view(self) -> DeedRows:
         return DeedRows(appearance_of(self.app), self._now)
@@ -98,8 +98,8 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
         deed = self.chosen()
         if deed is None:
             return
-        if why := self._why_not(deed):
-            self.say(f"undo: {why}", bad=True)
+        if obstacle := self._why_not(deed):
+            self.say(f"undo: {obstacle}", bad=True)
         else:
             self.run_worker(self._undo(deed.id), group="undo")
 
@@ -120,9 +120,14 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
 
     def opened(self, row: AuditEntry) -> None:
         facts: list[Fact] = [
-            ("when", moment(times.epoch(row.at), self._now)), ("who", row.by), ("what", row.verb),
+            ("when", moment(times.epoch(row.at), self._now)),
+            ("who", row.by),
+            ("what", row.verb),
             ("where", acting.origin_text(row.client, "") if row.client else "not known"),
-            ("reason", humanize(row.reason) or "none"), ("about", row.target or "–"),
-            ("changes", words.number(row.changes)), ("undone", "yes" if row.undone else "no"), ("id", row.id),
-        ]  # fmt: skip
+            ("reason", humanize(row.reason) or "none"),
+            ("about", row.target or "–"),
+            ("changes", words.number(row.changes)),
+            ("undone", "yes" if row.undone else "no"),
+            ("id", row.id),
+        ]
         self.app.push_screen(ReadingScreen(row.verb, humanize(row.summary), facts))

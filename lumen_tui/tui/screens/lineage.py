@@ -32,10 +32,10 @@ _ENDS = {
 Named = tuple[str, Row]  # a line, and what the cursor finds it by when others come
 
 
-def named(found: Trace) -> Iterator[Named]:
+def named(trace: Trace) -> Iterator[Named]:
     """The lines by what they are about; one thing may stand there twice."""
     seen: Counter[str] = Counter()
-    for row in rows(found):
+    for row in rows(trace):
         seen[row.hop.id] += 1
         yield f"{row.hop.id} {seen[row.hop.id]}", row
 
@@ -108,25 +108,25 @@ class WhyScreen(LoadedSheet[Named, Trace]):
     def keys(self) -> Keys:
         return (("enter", "from there"), ("backspace", "back there"), ("y", "copy"), ("/", "filter"), ("esc", "back"))
 
-    def _loaded(self, found: Trace) -> None:
-        if found == self._trace:
+    def _loaded(self, trace: Trace) -> None:
+        if trace == self._trace:
             return
-        self._trace = found
-        lines = list(named(found))
-        tokens, usd = found.spent
+        self._trace = trace
+        lines = list(named(trace))
+        tokens, usd = trace.spent
         spent = f"{tokens:,} tokens, ${usd:.3f} together" if tokens or usd else ""
-        node = found.node
+        node = trace.node
         self.fill(lines, one_line(f"Why {node.kind} {node.title or ids.short(node.id)}", 80), spent)
         if self._shown != self._names[-1]:
             self._shown = self._names[-1]
             self.rows.select_key(next((key for key, row in lines if row.side == "here"), ""))
-        if not found.up and not found.down:
+        if not trace.up and not trace.down:
             self.say("Nothing is known to have caused it, and nothing came of it yet.")
 
-    def _failed(self, why: str) -> None:
+    def _failed(self, reason: str) -> None:
         if len(self._names) > 1:
             self._names.pop()
-        super()._failed(why)
+        super()._failed(reason)
 
     def opened(self, row: Named) -> None:
         hop = row[1].hop

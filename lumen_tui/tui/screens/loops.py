@@ -44,33 +44,44 @@ class PacketListRows(Rows[Packet]):
         return row.id
 
     def line(self, row: Packet, width: int, selected: bool, marked: bool) -> list[Segment]:
-        ink, found = self.look.ink, row.orientation
-        wrong = packet_words.state(row) != "ok"
-        oriented = times.span(found.seconds) if found.first else ""
+        ink, orientation = self.look.ink, row.orientation
+        bad = packet_words.state(row) != "ok"
+        duration = times.span(orientation.seconds) if orientation.first else ""
         cells = [
             Cell(str(row.loop or "?"), ink.strong if selected else ink.text, 6, right=True),
             Cell(words.age(self.now - times.epoch(row.completed_at, self.now)), ink.muted, 7, right=True),
-            Cell(packet_words.state(row), ink.bad if wrong else ink.muted, 8),
+            Cell(packet_words.state(row), ink.bad if bad else ink.muted, 8),
             Cell(humanize(packet_words.outcome(row)), ink.bad if row.failed else ink.strong if selected else ink.text),
         ]
         if width >= _WIDE:
-            cells.append(Cell(f"{words.kilo(found.tokens)} read" if found.tokens else "", ink.muted, 11, right=True))
-        if oriented or width >= _WIDE:
-            cells.append(Cell(f"in {oriented}" if oriented else "", ink.muted, 11, right=True))
+            read = f"{words.kilo(orientation.tokens)} read" if orientation.tokens else ""
+            cells.append(Cell(read, ink.muted, 11, right=True))
+        if duration or width >= _WIDE:
+            cells.append(Cell(f"in {duration}" if duration else "", ink.muted, 11, right=True))
         return line(width, [*cells, Cell(words.money(row.usage.usd), ink.muted, 7, right=True)])
 
     def more(self, row: Packet, width: int) -> list[Segment]:
         """What the loop left out, with the reason: it is what is looked for most."""
         both = (("abandoned", row.abandoned), ("decided against", row.decided_against))
-        left = [f"{how} {one.what}: {one.why}" for how, items in both for one in items]
-        said = f" {self.look.shapes.sep} ".join(left) or "nothing was left out"
-        return line(width, [Cell("", self.look.ink.muted, 6), Cell(humanize(said), self.look.ink.muted)])
+        omissions = [f"{how} {omission.what}: {omission.why}" for how, items in both for omission in items]
+        text = f" {self.look.shapes.sep} ".join(omissions) or "nothing was left out"
+        return line(width, [Cell("", self.look.ink.muted, 6), Cell(humanize(text), self.look.ink.muted)])
 
     def words(self, row: Packet) -> str:
-        left = (f"{one.what} {one.why}" for one in (*row.abandoned, *row.decided_against))
-        made = (f"{one.title} {one.path}" for one in row.made)
-        return " ".join([f"loop {row.loop}", packet_words.outcome(row), *row.came_in, *row.ordered, *row.decided,
-                         *made, *left, row.id])  # fmt: skip
+        omissions = (f"{omission.what} {omission.why}" for omission in (*row.abandoned, *row.decided_against))
+        products = (f"{product.title} {product.path}" for product in row.made)
+        return " ".join(
+            [
+                f"loop {row.loop}",
+                packet_words.outcome(row),
+                *row.came_in,
+                *row.ordered,
+                *row.decided,
+                *products,
+                *omissions,
+                row.id,
+            ]
+        )
 
     def fields(self, row: Packet) -> dict[str, str]:
         age = f"{self.now - times.epoch(row.completed_at):.0f}"
@@ -104,8 +115,8 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
     def keys(self) -> Keys:
         return (("w", "why"), ("c", "capsule"), *super().keys())
 
-    def _loaded(self, found: tuple[PacketRows, Sequence[Packet]]) -> None:
-        rows, newest = found
+    def _loaded(self, packets: tuple[PacketRows, Sequence[Packet]]) -> None:
+        rows, newest = packets
         self.fill(rows, f"Packets: {words.plural(len(rows), 'loop')}", oriented(newest, appearance_of(self.app)))
         if self._at:
             place = next((at for at in range(min(len(rows), _PLOTTED)) if rows[at].loop == self._at), None)
@@ -134,23 +145,23 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
 
 def oriented(newest: Sequence[Packet], look: Appearance) -> str:
     """`orientation ▂▃▂ median 14 s`, the oldest first; empty where none was measured."""
-    found = [one.orientation.seconds for one in newest if one.orientation.first]
-    if not found:
+    seconds = [packet.orientation.seconds for packet in newest if packet.orientation.first]
+    if not seconds:
         return ""
     middle = times.span(packet_words.orientation_median(newest))
-    return f"orientation {packet_words.sparkline(found[::-1], ''.join(look.shapes.levels))} median {middle}"
+    return f"orientation {packet_words.sparkline(seconds[::-1], ''.join(look.shapes.levels))} median {middle}"
 
 
 async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) -> None:
     """Open what a loop woke with."""
-    found = await looked(screen, loop_records.read_capsule, layout, loop)
-    if found is None:
+    capsule = await looked(screen, loop_records.read_capsule, layout, loop)
+    if capsule is None:
         text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
         screen.note(text)
         return
-    facts: list[Fact] = [("tokens", f"about {words.number(found.tokens)} of {words.number(found.budget)}")]
-    facts += [("cut", text) for text in shape.report(found)]
-    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", humanize(shape.render(found)), facts))
+    facts: list[Fact] = [("tokens", f"about {words.number(capsule.tokens)} of {words.number(capsule.budget)}")]
+    facts += [("cut", text) for text in shape.report(capsule)]
+    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", humanize(shape.render(capsule)), facts))
 
 
 class PacketSheet(ReadingScreen[None]):
@@ -162,10 +173,10 @@ class PacketSheet(ReadingScreen[None]):
     ]
 
     def __init__(self, port: Port, root: str, packet: Packet, now: float) -> None:
-        head, *rest = packet_words.sections(packet)
-        text = "\n\n".join("\n".join([title, *(f"  {one}" for one in lines)]) for title, lines in rest)
+        head, *sections = packet_words.sections(packet)
+        text = "\n\n".join("\n".join([title, *(f"  {item}" for item in lines)]) for title, lines in sections)
         ended = times.epoch(packet.completed_at)
-        facts: list[Fact] = [("ended", moment(ended, now)), *(("", one) for one in head[1]), ("packet", packet.id)]
+        facts: list[Fact] = [("ended", moment(ended, now)), *(("", line) for line in head[1]), ("packet", packet.id)]
         facts += [("task", packet.task_id)] if packet.task_id else []
         super().__init__(head[0], humanize(text), facts)
         self._port, self._layout, self._packet, self._now = port, Layout(Path(root)), packet, now

@@ -116,9 +116,13 @@ class NodeRows(Rows[NodeRow]):
     def fields(self, row: NodeRow) -> dict[str, str]:
         node = row.node
         return {
-            "type": node.type, "why": row.why, "tag": " ".join(node.tags), "wu": node.wu_id, "id": node.id,
+            "type": node.type,
+            "why": row.why,
+            "tag": " ".join(node.tags),
+            "wu": node.wu_id,
+            "id": node.id,
             "age": f"{self.now - row.touched:.0f}",
-        }  # fmt: skip
+        }
 
 
 class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
@@ -161,11 +165,16 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
     def opened(self, row: NodeRow) -> None:
         node = row.node
         facts: list[Fact] = [
-            ("why", humanize(row.why) or "not said"), ("touched", moment(row.touched, self._now)),
-            ("created", moment(node.created, self._now)), ("changed", moment(times.epoch(node.updated_at), self._now)),
-            ("by", node.created_by or "unknown"), ("work unit", node.wu_id or "none"),
-            ("tags", " ".join(node.tags) or "none"), ("status", node.status), ("id", node.id),
-        ]  # fmt: skip
+            ("why", humanize(row.why) or "not said"),
+            ("touched", moment(row.touched, self._now)),
+            ("created", moment(node.created, self._now)),
+            ("changed", moment(times.epoch(node.updated_at), self._now)),
+            ("by", node.created_by or "unknown"),
+            ("work unit", node.wu_id or "none"),
+            ("tags", " ".join(node.tags) or "none"),
+            ("status", node.status),
+            ("id", node.id),
+        ]
         heading = f"{node.type.capitalize()} {ids.short(node.id)}"
         self.app.push_screen(ReadingScreen(heading, node_text(node), facts))
 

@@ -36,28 +36,34 @@ class RelayRows(Rows[Row]):
         return row[1].id
 
     def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
-        ink, (name, one) = self.look.ink, row
-        held = one.status is Status.HELD
-        place = "held" if held else f"#{one.position}" if one.position else str(one.status)
-        return line(width, [
-            Cell(place, ink.loud if held else ink.muted, 9),
-            Cell(name, ink.muted, min(16, width // 5)),
-            Cell(one.by, ink.muted, min(16, width // 5)),
-            Cell(one.title, ink.strong if selected else ink.text if held else ink.muted),
-            Cell(words.age(self.now - one.since), ink.muted, 6, right=True),
-        ])  # fmt: skip
+        ink, (relay, submission) = self.look.ink, row
+        held = submission.status is Status.HELD
+        place = "held" if held else f"#{submission.position}" if submission.position else str(submission.status)
+        return line(
+            width,
+            [
+                Cell(place, ink.loud if held else ink.muted, 9),
+                Cell(relay, ink.muted, min(16, width // 5)),
+                Cell(submission.by, ink.muted, min(16, width // 5)),
+                Cell(submission.title, ink.strong if selected else ink.text if held else ink.muted),
+                Cell(words.age(self.now - submission.since), ink.muted, 6, right=True),
+            ],
+        )
 
     def more(self, row: Row, width: int) -> list[Segment]:
-        one, ink = row[1], self.look.ink
-        said = humanize("; ".join(one.reasons)) if one.status is Status.HELD else one.note or f"id {ids.short(one.id)}"
-        return line(width, [Cell("", ink.muted, 9), Cell(said, ink.muted)])
+        submission, ink = row[1], self.look.ink
+        if submission.status is Status.HELD:
+            text = humanize("; ".join(submission.reasons))
+        else:
+            text = submission.note or f"id {ids.short(submission.id)}"
+        return line(width, [Cell("", ink.muted, 9), Cell(text, ink.muted)])
 
     def words(self, row: Row) -> str:
         return f"{row[0]} {row[1].by} {row[1].text} {row[1].id}"
 
     def fields(self, row: Row) -> dict[str, str]:
-        name, one = row
-        return {"relay": name, "by": one.by, "status": str(one.status), "id": one.id}
+        relay, submission = row
+        return {"relay": relay, "by": submission.by, "status": str(submission.status), "id": submission.id}
 
 
 class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
@@ -86,9 +92,10 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         return (*(() if self._refusal else acts), *super().keys())
 
     def _loaded(self, boxes: Sequence[Box]) -> None:
-        held = sorted(((box.name, one) for box in boxes for one in box.held), key=lambda row: row[1].since)
-        sent = [(box.name, one) for box in boxes for one in reversed(box.entries[-_MOST_SHOWN:])]
-        self._titles = {one.id: one.title for _, one in held}
+        held = [(box.name, submission) for box in boxes for submission in box.held]
+        held.sort(key=lambda row: row[1].since)
+        sent = [(box.name, submission) for box in boxes for submission in reversed(box.entries[-_MOST_SHOWN:])]
+        self._titles = {submission.id: submission.title for _, submission in held}
         self.fill([*held, *sent], "Relays", f"{len(held)} held · {words.plural(len(boxes), 'relay')}")
         if self._at and self.rows.select_key(self._at):
             self._at = ""
@@ -100,7 +107,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         chosen = list(self.rows.targets())
         if not chosen:
             self.say("nothing is held", bad=True)
-        if any(one not in self._titles for one in chosen):
+        if any(id not in self._titles for id in chosen):
             self.say("only what is held can be released or dropped: this stands in the relay already", bad=True)
             return []
         return chosen
@@ -119,7 +126,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
             self.run_worker(self._drop(chosen), group="act")
 
     async def _drop(self, chosen: list[str]) -> None:
-        titles = [self._titles.get(one, one) for one in chosen[:_NAMED]]
+        titles = [self._titles.get(id, id) for id in chosen[:_NAMED]]
         reason = await self.app.push_screen_wait(ReasonPrompt("Drop", (), titles))
         if reason is not None:
             await self._submit("relay.drop", ids=chosen, reason=reason)
@@ -139,16 +146,16 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
 
 
 def _facts(row: Row, now: float) -> Iterable[Fact]:
-    name, one = row
-    yield "relay", name
-    yield "status", f"{one.status}" + (f" at position {one.position}" if one.position else "")
-    yield "by", one.by
-    yield "came", moment(one.since, now)
-    yield "written on", f"position {one.base}"
-    for reason in one.reasons:
+    relay, submission = row
+    yield "relay", relay
+    yield "status", f"{submission.status}" + (f" at position {submission.position}" if submission.position else "")
+    yield "by", submission.by
+    yield "came", moment(submission.since, now)
+    yield "written on", f"position {submission.base}"
+    for reason in submission.reasons:
         yield "held because", humanize(reason)
-    if one.updated_by:
-        yield "decided", f"{moment(times.epoch(one.updated_at), now)} by {one.updated_by}"
-    if one.note:
-        yield "note", one.note
-    yield "id", one.id
+    if submission.updated_by:
+        yield "decided", f"{moment(times.epoch(submission.updated_at), now)} by {submission.updated_by}"
+    if submission.note:
+        yield "note", submission.note
+    yield "id", submission.id

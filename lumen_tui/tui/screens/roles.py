@@ -53,10 +53,10 @@ class RoleRow(NamedTuple):
 
 def role_rows(snapshot: Snapshot, book: Book | None = None) -> list[RoleRow]:
     """Those in force, then the retired."""
-    stats = {one.name: one for one in book.roles} if book else {}
-    worse = {one.role: one for one in book.retirements} if book else {}
-    there = [RoleRow(one.name, one, stats.get(one.name), worse.get(one.name)) for one in snapshot.roles]
-    return [*there, *(RoleRow(name, None, stats.get(name)) for name in snapshot.retired)]
+    stats = {stats.name: stats for stats in book.roles} if book else {}
+    retirements = {retirement.role: retirement for retirement in book.retirements} if book else {}
+    rows = [RoleRow(role.name, role, stats.get(role.name), retirements.get(role.name)) for role in snapshot.roles]
+    return [*rows, *(RoleRow(name, None, stats.get(name)) for name in snapshot.retired)]
 
 
 def heads() -> str:
@@ -82,7 +82,7 @@ class RoleRows(Rows[RoleRow]):
             return line(width, (Cell(row.name, ink.muted, 14), Cell("retired", ink.muted)))
         role, stats = row.role, row.stats or Stats(row.name)
         mark = self.look.shapes.need if row.retirement else ""
-        said = (
+        style = (
             (role.name, ink.strong if selected else ink.text),
             (mark, ink.loud),
             (role.tier, ink.muted),
@@ -93,7 +93,7 @@ class RoleRows(Rows[RoleRow]):
         )
         cells = [
             Cell(text, style, size, right=right, gap=1)
-            for (text, style), (size, right) in zip(said, _COLUMNS, strict=True)
+            for (text, style), (size, right) in zip(style, _COLUMNS, strict=True)
         ]
         return line(width, (*cells, Cell(role.purpose, ink.muted)))
 
@@ -190,8 +190,8 @@ class RolesScreen(ListSheet[None, RoleRow]):
         return RoleRows(appearance_of(self.app), self._snapshot.taken)
 
     def body(self) -> ComposeResult:
-        filter_line, roles, said = super().body()
-        yield from beside([filter_line, Static(heads(), markup=False, classes="heads"), roles, said], _TITLE)
+        filter_line, roles, message = super().body()
+        yield from beside([filter_line, Static(heads(), markup=False, classes="heads"), roles, message], _TITLE)
 
     def keys(self) -> Keys:
         verbs = (("h", "hire"), ("f", "fire"), ("R", "rehire"), ("a", "adjust"), ("e", "edit"), ("u", "undo"))
@@ -244,9 +244,13 @@ class RolesScreen(ListSheet[None, RoleRow]):
             self.say(f"This room only reads: {self._snapshot.read_only}", bad=True)
             return
         jobs_: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
-            "hire": self._hire, "fire": self._fire, "rehire": self._rehire, "adjust": self._adjust, "edit": self._edit,
+            "hire": self._hire,
+            "fire": self._fire,
+            "rehire": self._rehire,
+            "adjust": self._adjust,
+            "edit": self._edit,
             "undo": lambda: self._submit("undo"),
-        }  # fmt: skip
+        }
         self.say("")
         self.run_worker(jobs_[name](), group="ask", exclusive=True)
 
@@ -279,7 +283,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         row = self._in_force()
         if row is None or row.role is None:
             return
-        role = await self.app.push_screen_wait(RoleForm(row.role, around=self._hiring.around(row.name)))
+        role = await self.app.push_screen_wait(RoleForm(row.role, context=self._hiring.around(row.name)))
         if role is not None and role != row.role:
             await self._submit("role.adjust", name=row.name, text=render_role(role))
 

@@ -81,14 +81,14 @@ class HitRows(Rows[Hit]):
         return f"{row.ref} {row.title}"
 
 
-def summary(found: Found) -> str:
+def summary(result: Found) -> str:
     """How much there is; of nothing the list itself speaks."""
-    many = f"more than {found.matches - 1:,}" if found.matches > 1000 else f"{found.matches:,}"
-    beside = sum(1 for hit in found.hits if hit.neighbour_of)
-    near = f" and {beside} beside {'it' if found.matches == 1 else 'them'}" if beside else ""
-    said = f"{many} found{near}" if found.matches else ""
-    less = f"without {', '.join(found.dropped)}: nearly everywhere" if found.dropped else ""
-    return " · ".join(part for part in (said, less) if part)
+    count = f"more than {result.matches - 1:,}" if result.matches > 1000 else f"{result.matches:,}"
+    beside = sum(1 for hit in result.hits if hit.neighbour_of)
+    near = f" and {beside} beside {'it' if result.matches == 1 else 'them'}" if beside else ""
+    matches = f"{count} found{near}" if result.matches else ""
+    less = f"without {', '.join(result.dropped)}: nearly everywhere" if result.dropped else ""
+    return " · ".join(part for part in (matches, less) if part)
 
 
 def reasons(hit: Hit) -> str:
@@ -104,9 +104,16 @@ def facts(hit: Hit, now: float) -> Iterator[Fact]:
     yield "what", f"{hit.type} · {hit.kind}"
     yield "when", moment(hit.at, now) if hit.at else "unknown"
     for name, value in (
-        ("status", hit.status), ("tags", " ".join(hit.tags)), ("work unit", hit.wu_id), ("lane", hit.lane),
-        ("by", hit.by), ("trust", hit.trust), ("source", hit.source), ("session", hit.session), ("place", hit.place),
-    ):  # fmt: skip
+        ("status", hit.status),
+        ("tags", " ".join(hit.tags)),
+        ("work unit", hit.wu_id),
+        ("lane", hit.lane),
+        ("by", hit.by),
+        ("trust", hit.trust),
+        ("source", hit.source),
+        ("session", hit.session),
+        ("place", hit.place),
+    ):
         if value:
             yield name, value
     yield "found by", why(hit)
@@ -114,8 +121,8 @@ def facts(hit: Hit, now: float) -> Iterator[Fact]:
 
 def told(parts: Sequence[tuple[str, str, str]], ref: str) -> str:
     """What was said around a hit, one part below the other; only the hit itself in full."""
-    shown = [(name, by, text.strip() if name == ref else _cut(text.strip())) for name, by, text in parts]
-    return "\n\n".join(f"{'>' if name == ref else '-'} {by}, {_place(name)}\n{text}" for name, by, text in shown)
+    turns = [(name, by, text.strip() if name == ref else _cut(text.strip())) for name, by, text in parts]
+    return "\n\n".join(f"{'>' if name == ref else '-'} {by}, {_place(name)}\n{text}" for name, by, text in turns)
 
 
 def _cut(text: str) -> str:
@@ -181,20 +188,21 @@ class NoteForm(FormScreen[dict[str, Any]]):
         if not text:
             raise Invalid("Write a note: there is nothing to keep yet.", "text")
         tags = tuple(tag.strip() for tag in self.query_one("#tags", Line).text.split(",") if tag.strip())
-        found = {name: self.query_one(f"#{name}", Line).text for name in ("wu_id", "source")}
+        texts = {name: self.query_one(f"#{name}", Line).text for name in ("wu_id", "source")}
         kind = self.query_one("#kind", Choice).value
         importance = float(self.query_one("#importance", Choice).value)
         self._check("tags", text, tags=tags)
-        self._check("wu_id", text, wu_id=found["wu_id"])
-        return {"text": text, "tags": tags, "kind": kind, "importance": importance, **found}
+        self._check("wu_id", text, wu_id=texts["wu_id"])
+        return {"text": text, "tags": tags, "kind": kind, "importance": importance, **texts}
 
-    def _check(self, field: str, text: str, **given: Any) -> None:
+    def _check(self, field: str, text: str, **fields: Any) -> None:
         try:
-            passage(text, by="operator", now=0.0, **given)
+            passage(text, by="operator", now=0.0, **fields)
         except ValueError as error:
             raise Invalid(f"The {error}.", field) from error
 
 
+_PLACEHOLDER = "words, tag:x, wu:WU-1, since:7d, in:conversations"
 _SHOWN = 60  # hits
 HINT = """Type what you look for: memory, archive, signals, loops and tasks; the best comes first.
 
@@ -223,17 +231,17 @@ class SearchScreen(DetailScreen[None]):
         super().__init__("Search")
         self._port, self._searcher, self._refusal = port, searcher, refusal
         self._now, self._query = snapshot.taken, query
-        self._found = Found()
+        self._result = Found()
         self._news = ""  # what the last action did
         self._loader: jobs.Loader[tuple[str, Found]] = jobs.Loader(self, self._ask, self._loaded)
 
     def body(self) -> ComposeResult:
-        yield (asked := Line(self._query, placeholder="words, tag:x, wu:WU-1, since:7d, in:conversations", id="find"))
-        asked.add_class("find")
+        query_line = Line(self._query, placeholder=_PLACEHOLDER, id="find")
+        yield query_line.add_class("find")
         self._view = HitRows(appearance_of(self.app), self._now)
-        found: LineList[Hit] = LineList(self._view, empty=HINT, id="list")
-        found.can_focus = False
-        yield found
+        hits: LineList[Hit] = LineList(self._view, empty=HINT, id="list")
+        hits.can_focus = False
+        yield hits
         yield Static(classes="why")
         yield Said()
 
@@ -260,8 +268,8 @@ class SearchScreen(DetailScreen[None]):
 
     @property
     def _list(self) -> LineList[Hit]:
-        found: LineList[Hit] = self.query_one("#list", LineList)
-        return found
+        hits: LineList[Hit] = self.query_one("#list", LineList)
+        return hits
 
     def _ask(self) -> tuple[str, Found]:
         """In a thread: the query as it reads when the question is asked."""
@@ -269,24 +277,24 @@ class SearchScreen(DetailScreen[None]):
         return query, self._searcher.search(parse(query, self._now, limit=_SHOWN, typing=True), self._now)
 
     def _loaded(self, answer: tuple[str, Found]) -> None:
-        query, found = answer
+        query, result = answer
         if query != self._query:
             return  # a newer question is on its way
-        self._found = found
+        self._result = result
         self._list.empty = HINT if not query.strip() else "Nothing fits. Fewer words or filters find more."
-        self._list.set_rows(found.hits)
+        self._list.set_rows(result.hits)
         if self._list.selected is not None and not self._list.select_key(self._view.current):
             self._list.action_row("top")
         self._list.refresh()
         self._tell()
-        if found.more:
+        if result.more:
             self._loader.load()
 
     def _tell(self) -> None:
-        found = self._found
-        bad = bool(found.notes) and not found.hits and not found.more
-        asked = bool(self._query.strip())
-        parts = (self._news, summary(found) if asked and not bad else "", *(found.notes if asked else ()))
+        result = self._result
+        bad = bool(result.notes) and not result.hits and not result.more
+        has_query = bool(self._query.strip())
+        parts = (self._news, summary(result) if has_query and not bad else "", *(result.notes if has_query else ()))
         self.say(" · ".join(part for part in parts if part), bad)
         self.on_line_list_highlighted()
 

@@ -71,16 +71,18 @@ class SignalForm(FormScreen[dict[str, Any]]):
         self._about = reply_to.id if reply_to else ""
         own = draft if draft.get("reply_to", "") == self._about else {}
         self._before = {
-            "to": reply_to.sender if reply_to else "", "lane": reply_to.lane if reply_to else "",
-            "wu_id": reply_to.wu_id if reply_to else "", **own,
-        }  # fmt: skip
+            "to": reply_to.sender if reply_to else "",
+            "lane": reply_to.lane if reply_to else "",
+            "wu_id": reply_to.wu_id if reply_to else "",
+            **own,
+        }
         self.draft: dict[str, Any] = {}  # as it was left without being sent
 
     def rows(self) -> Iterable[Widget]:
-        answered = self._reply_to
+        reply_to = self._reply_to
         priorities = [("", "none"), *((priority, priority) for priority in PRIORITIES)]
-        if answered:
-            yield Static(safe(answered.message), markup=False, classes="quote")
+        if reply_to:
+            yield Static(safe(reply_to.message), markup=False, classes="quote")
         typed = self._before.get("message", "")
         yield row("message", Prose(typed, placeholder=_ASK, sends=True, id="message"))
         yield row("to", Line(self._before["to"], placeholder="everyone", id="to"))
@@ -101,10 +103,10 @@ class SignalForm(FormScreen[dict[str, Any]]):
         message = self.query_one("#message", Prose).typed
         if not message:
             raise Invalid("Write a message: there is nothing to send yet.", "message")
-        found = {field: self._checked(field) for field in _FIELDS}
-        found["priority"] = self.query_one("#priority", Choice).value
-        found["reply_to"] = self._about
-        return {"message": message} | {name: value for name, value in found.items() if value}
+        values = {field: self._checked(field) for field in _FIELDS}
+        values["priority"] = self.query_one("#priority", Choice).value
+        values["reply_to"] = self._about
+        return {"message": message} | {name: value for name, value in values.items() if value}
 
     def _checked(self, field: str) -> str:
         text = self.query_one(f"#{field}", Line).text

@@ -71,9 +71,9 @@ class TailRows(Rows[EventRow]):
     def line(self, row: EventRow, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, event = self.look.ink, row.event
         since = times.epoch(event.at) - self.started
-        wrong = not event.ok or event.kind == "error"
+        bad = not event.ok or event.kind == "error"
         cells = (
-            Cell(event.tool or event.kind, ink.bad if wrong else ink.muted, 12),
+            Cell(event.tool or event.kind, ink.bad if bad else ink.muted, 12),
             Cell(self.look.shapes.gutter if event.text else " ", ink.accent if event.kind in _SPOKEN else ink.faint, 1),
             Cell(event.text, ink.strong if selected else ink.text, gap=1),
             Cell(times.clock(since) if self.started and since >= 0 else "", ink.muted, 7, right=True),
@@ -99,12 +99,12 @@ def task_facts(
     return list(_facts(view, now, shapes, model, queueing.why(view, standing)))
 
 
-def _facts(view: TaskView, now: float, shapes: Shapes, model: str, why: str) -> Iterator[Fact]:
+def _facts(view: TaskView, now: float, shapes: Shapes, model: str, queue_reason: str) -> Iterator[Fact]:
     spec = view.spec
     yield "objective", one_line(spec.objective, 600)
     yield "status", status_words(view, shapes) + Content(f"  {_times(view, now)}")
-    if why:
-        yield "because", Content.assemble((safe(humanize(why)), "$room-bad" if view.status in _WRONG else ""))
+    if queue_reason:
+        yield "because", Content.assemble((safe(humanize(queue_reason)), "$room-bad" if view.status in _WRONG else ""))
     yield "by", _by(view, view.spec.model or model)
     if view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
@@ -144,8 +144,8 @@ def _terms(view: TaskView) -> Iterator[Fact]:
 
 def _times(view: TaskView, now: float) -> str:
     if not view.started:
-        asked = times.epoch(view.spec.created_at)
-        return f"asked for {words.ago(now - asked)}" if asked and now else ""
+        created = times.epoch(view.spec.created_at)
+        return f"asked for {words.ago(now - created)}" if created and now else ""
     if view.finished:
         return f"ran {times.span(view.finished - view.started)} · ended {date(view.finished)}"
     if not now:
@@ -172,9 +172,15 @@ class TaskDetailScreen(DetailScreen[None]):
     ]
 
     def __init__(
-        self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "",
+        self,
+        port: Port,
+        task_id: str,
+        now: float = 0.0,
+        *,
+        model: str = "",
+        refusal: str = "",
         standing: QueueConditions = queueing.NOTHING_KNOWN,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(f"Task {one_line(ids.short(task_id), 64)}")
         self._port = port
         self._task_id = task_id
@@ -276,8 +282,8 @@ class TaskDetailScreen(DetailScreen[None]):
 
     @property
     def _tail(self) -> LineList[EventRow]:
-        found: LineList[EventRow] = self.query_one("#tail", LineList)
-        return found
+        tail: LineList[EventRow] = self.query_one("#tail", LineList)
+        return tail
 
     def on_line_list_selected(self, _event: LineList.Selected) -> None:
         row = self._tail.selected

@@ -44,21 +44,21 @@ class TaskForm(FormScreen[dict[str, Any]]):
         return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), ("F3", "more"), ("esc", "cancel"))
 
     def rows(self) -> Iterable[Widget]:
-        given = self._defaults
+        defaults = self._defaults
         roles = [(name, name) for name in self._roles]
         tiers = [(_OWN_TIER, "the role's"), *((tier, tier) for tier in TIERS)]
         priorities = [(priority, priority) for priority in PRIORITIES]
-        constraints = "\n".join(given.get("constraints", ()))
+        constraints = "\n".join(defaults.get("constraints", ()))
         yield row("objective", Prose(self._text("objective"), placeholder=_ASK, sends=True, id="objective"))
-        yield row("role", Choice(roles, given["role"], id="role"), Static(classes="note role-note"))
+        yield row("role", Choice(roles, defaults["role"], id="role"), Static(classes="note role-note"))
         yield row("tier", Choice(tiers, self._text("model"), id="tier"))
-        yield row("priority", Choice(priorities, given["priority"], id="priority"))
+        yield row("priority", Choice(priorities, defaults["priority"], id="priority"))
         yield row("constraints", Prose(constraints, placeholder="one per line, such as: read only", id="constraints"))
         yield row(
             "time limit",
-            Line(limit_typed(float(given.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
+            Line(limit_typed(float(defaults.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
         )
-        yield row("budget", Line(caps_typed(given.get("budget") or {}), placeholder=_BUDGET, id="budget"))
+        yield row("budget", Line(caps_typed(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
         yield from self._more_rows()
 
     def _more_rows(self) -> Iterable[Widget]:
@@ -75,10 +75,10 @@ class TaskForm(FormScreen[dict[str, Any]]):
         return str(self._defaults.get(name) or "")
 
     def action_more(self) -> None:
-        shown = not self.query(".more").first().display
+        show = not self.query(".more").first().display
         for line in self.query(".more"):
-            line.display = shown
-        self.query_one("#lane" if shown else "#objective").focus()
+            line.display = show
+        self.query_one("#lane" if show else "#objective").focus()
 
     def preview(self) -> Content:
         role = self._role()
@@ -99,14 +99,14 @@ class TaskForm(FormScreen[dict[str, Any]]):
         """The form as it stands, right or wrong, for the next one; empty where nothing was written."""
         fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
         fields["objective"] = self.query_one("#objective", Prose).typed
-        given = {**fields, "budget": self._caps_or_none()}
+        spec = {**fields, "budget": self._caps_or_none()}
         constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
         if not (constraints or any(fields.values())):
             return {}
         chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
         seconds = _seconds_or_zero(self.query_one("#limit", Line).text)
         model = self.query_one("#tier", Choice).value
-        return {**given, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
+        return {**spec, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
 
     def _role(self) -> Role | None:
         return self._roles.get(self.query_one("#role", Choice).value)
@@ -123,7 +123,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
         if not objective:
             raise Invalid("Say what is to be done: the objective is empty.", "objective")
         lines = self.query_one("#constraints", Prose).typed.splitlines()
-        found = {
+        arguments = {
             "model": self.query_one("#tier", Choice).value,
             "constraints": tuple(line.strip() for line in lines if line.strip()),
             "timeout_seconds": self._limit_typed(),
@@ -132,7 +132,8 @@ class TaskForm(FormScreen[dict[str, Any]]):
             "wu_id": self._checked("wu_id"),
         }
         priority = self.query_one("#priority", Choice).value
-        return {"objective": objective, "role": role.name, "priority": priority} | {k: v for k, v in found.items() if v}
+        given = {name: value for name, value in arguments.items() if value}
+        return {"objective": objective, "role": role.name, "priority": priority, **given}
 
     def _limit_typed(self) -> float:
         text = self.query_one("#limit", Line).text
@@ -197,9 +198,10 @@ def powers(role: Role) -> str:
 def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content:
     """One line on who will run with what: role, tier, tools and limits."""
     limit = limit_words(seconds or role.limits.timeout_seconds)
-    rest = f" · {powers(role)} · {limit} · {role.limits.max_steps} steps" + (f" · at most {budget}" if budget else "")
+    parts = [powers(role), limit, f"{role.limits.max_steps} steps", *([f"at most {budget}"] if budget else [])]
+    details = "".join(f" · {part}" for part in parts)
     return Content.assemble(
-        (one_line(role.name, 64), "bold"), " on ", (tier or role.tier, "bold"), (rest, "$room-muted")
+        (one_line(role.name, 64), "bold"), " on ", (tier or role.tier, "bold"), (details, "$room-muted")
     )
 
 
@@ -227,10 +229,10 @@ class RetryForm(FormScreen[dict[str, Any]]):
 
     def read(self) -> dict[str, Any]:
         try:
-            found = caps_of(self.query_one("#budget", Line).text)
+            caps = caps_of(self.query_one("#budget", Line).text)
         except ValueError as error:
             raise Invalid(f"Budget: {error}.", "budget") from error
-        return {"tokens": 0, "usd": 0.0, **found}
+        return {"tokens": 0, "usd": 0.0, **caps}
 
 
 def ended_at_its_cap(view: TaskView) -> bool:
