@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Status, Trust
-from lumen_tui.model.secrets.screen import MASKED
+from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe
 
 _RULES = (

@@ -172,9 +172,9 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
 
 def check_line(line: bytes) -> bytes:
     """Return `line` with its newline and without secrets. Raise LineTooLong where no journal takes it."""
-    from lumen_tui.model.secrets import screen  # a command that only reads does not need it
+    from lumen_tui.model.secrets import redaction  # a command that only reads does not need it
 
-    if screen.may_hold(line):
+    if redaction.may_hold(line):
         from lumen_tui.storage.redaction import clean_line  # only where a secret is possible, for the hot verbs
 
         line = clean_line(line)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.secrets.assignments import assignments
 from lumen_tui.model.secrets.rules import BEGINS, Rule, compiled, token_rules
-from lumen_tui.model.secrets.screen import MASKED
 
 _LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{4,}={1,2})"
 _GAP = r"(?:\s|\\[nrt]|[\"'+,])"

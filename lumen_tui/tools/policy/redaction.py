@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.secrets.redaction import redact
-from lumen_tui.model.secrets.screen import MASKED
 
 MASK = f"{MASKED}environment]"
 UNSEEN = (
