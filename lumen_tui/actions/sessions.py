@@ -20,7 +20,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
-from lumen_tui.store.signals import read_state
+from lumen_tui.store.signals.receipts import read_before
 from lumen_tui.store.work import sessions as stored
 from lumen_tui.store.work import views
 
@@ -92,7 +92,7 @@ def _check_tier(context_tier: str) -> None:
 def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:
     """Write the session, its node and its read position as one action; return its id."""
     receipts = []
-    if before := read_state.read_before(store.layout, by):
+    if before := read_before(store.layout, by):
         receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
     changes = [*_start_changes(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)]
     summary = f"session on {session.active_wu} started"

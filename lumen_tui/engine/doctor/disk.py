@@ -33,7 +33,8 @@ from lumen_tui.store.evolution.versions import Version
 from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
-from lumen_tui.store.signals.read_state import decode_receipt, read_signal
+from lumen_tui.store.signals.receipts import decode_receipt
+from lumen_tui.store.signals.retention import read_signal
 from lumen_tui.store.tasks.task_records import has_worker
 from lumen_tui.tools.files.paths import OWN_FILES
 

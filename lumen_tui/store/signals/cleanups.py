@@ -18,8 +18,8 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Receipt
 from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.signals.read_state import decode_receipt, read_signal
-from lumen_tui.store.signals.retention import NO_SIGNAL, CleanupCounts, RetentionResult
+from lumen_tui.store.signals.receipts import decode_receipt
+from lumen_tui.store.signals.retention import NO_SIGNAL, CleanupCounts, RetentionResult, read_signal
 
 MOST = 5  # cleanups that are kept
 MOST_BYTES = 32 * 1024 * 1024  # of both journals, beside one cleanup; of all together twice as much

@@ -25,7 +25,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store.signals import receipts, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder
-from lumen_tui.store.signals.read_state import decode_receipt, read_signal
+from lumen_tui.store.signals.receipts import decode_receipt
 from lumen_tui.store.signals.retention import (
     NO_SIGNAL,
     REASONS,
@@ -33,6 +33,7 @@ from lumen_tui.store.signals.retention import (
     RetentionResult,
     RetentionRule,
     Watch,
+    read_signal,
     unwatched,
 )
 

@@ -1,16 +1,41 @@
-"""Receipts after signals were removed: those that cover earlier signals stay in force, orphaned ones are dropped."""
+"""Receipts: whose signal is where, and what becomes of them after signals were removed.
+
+Those that cover earlier signals stay in force, orphaned ones are dropped.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from lumen_tui.model.decoding import decoded
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE, decoded
 from lumen_tui.model.records import Receipt
-from lumen_tui.storage import files, rewriting
+from lumen_tui.storage import backwards, files, rewriting
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.signals.read_state import decode_receipt, locate
+from lumen_tui.storage.line_numbers import holds
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.work import open_sessions
+
+_receipt = msgspec.json.Decoder(Receipt).decode
+
+
+def decode_receipt(line: bytes) -> Receipt | None:
+    """Return the receipt in `line`; None where there is none."""
+    try:
+        return _receipt(line)
+    except UNDECODABLE:
+        return None
+
+
+def locate(fd: int, receipts: Iterable[Receipt]) -> dict[str, int]:
+    """Return the offset of each receipt's signal; signals that are not in the journal are left out."""
+    hints = {receipt.signal_id: receipt.offset for receipt in receipts}
+    offsets = {name: offset for name, offset in hints.items() if holds(fd, offset, name)}
+    others = nodes.newest(fd, hints.keys() - offsets.keys())
+    return offsets | {name: offset for name, (offset, _) in others.items()}
 
 
 def anchor(layout: Layout, anchors: dict[str, str]) -> None:
@@ -94,3 +119,30 @@ def _placed(line: bytes, offset: int) -> bytes:
     """Return the receipt with its signal's current offset."""
     record = decoded(line)
     return encode({**record, "offset": offset})[:-1] if record else line
+
+
+def read_before(layout: Layout, agent: str) -> str:
+    """Return the signal up to which an agent, or an ended session of it, has read everything; empty for none.
+
+    A new session begins to read there. A session that is still open is another reader.
+    """
+    try:
+        fd = files.open_plain(layout.receipts)
+    except FileNotFoundError:
+        return ""
+    over = set(open_sessions.names(f"{layout.root}/sessions/ended"))
+    try:
+        for _, line in backwards.lines(fd):
+            receipt = decode_receipt(line) if b'"upto"' in line else None
+            if receipt and receipt.upto and _is_earlier(layout, receipt.reader, agent, over):
+                return receipt.signal_id
+    finally:
+        os.close(fd)
+    return ""
+
+
+def _is_earlier(layout: Layout, reader: str, agent: str, over: set[str]) -> bool:
+    if reader == agent or reader not in over:
+        return reader == agent
+    session = open_sessions.load(open_sessions.path(layout.root, reader, ended=True))
+    return session is not None and session.agent == agent

@@ -1,21 +1,155 @@
-"""Which signals stay and which leave: read or not, old or not, about active work or not."""
+"""Which signals stay and which leave: read or not, old or not, about active work or not.
+
+Read is what was read by its addressee, or by everybody who reads here.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
 
 from lumen_tui.model import lanes as names
-from lumen_tui.model.records import Receipt
-from lumen_tui.model.times import DAY
+from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.records import EVERYONE, Receipt
+from lumen_tui.storage import raw_json
+from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_access import LineMap, whole_blocks
-from lumen_tui.store.signals.read_state import ReadState, RetainedSignal, locate, read_signal, read_signals
-from lumen_tui.store.work import work_units
+from lumen_tui.storage.line_numbers import LineMap, whole_blocks
+from lumen_tui.store.signals.receipts import decode_receipt, locate
+from lumen_tui.store.work import open_sessions, work_units
 from lumen_tui.store.work.work_units import list_units
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+class RetainedSignal(msgspec.Struct, gc=False):
+    """The fields of a signal that retention needs. One without a readable date counts as new."""
+
+    id: str
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)] = _NEVER
+    wu_id: str = ""
+    lane: str = ""
+    sender: str = ""
+    target_agent: str = ""
+    session_id: str = ""
+    read: bool = False
+
+
+class _UndatedSignal(msgspec.Struct):
+    id: str
+    created_at: str = ""
+    wu_id: str = ""
+    lane: str = ""
+    sender: str = ""
+    target_agent: str = ""
+    session_id: str = ""
+    read: bool = False
+
+
+_strict = msgspec.json.Decoder(RetainedSignal)
+_loose = msgspec.json.Decoder(_UndatedSignal).decode
+
+
+def read_signal(line: bytes) -> RetainedSignal | None:
+    """Return the signal in `line`; None where there is none that can be judged."""
+    try:
+        loose = _loose(line)
+    except UNDECODABLE:
+        return None
+    try:
+        created = datetime.fromtimestamp(times.parse_iso(loose.created_at), UTC)
+    except (ValueError, OverflowError, OSError):
+        created = _NEVER
+    signal = RetainedSignal(
+        loose.id, created, loose.wu_id, loose.lane, loose.sender, loose.target_agent, loose.session_id, loose.read
+    )
+    return signal if loose.id else None
+
+
+def read_signals(block: bytes) -> Sequence[RetainedSignal | None]:
+    """Return the signal of each whole line of `block`: decoded at once where all of them are valid."""
+    try:
+        parsed = _strict.decode_lines(block)
+        if len(parsed) == block.count(b"\n") and all(signal.id for signal in parsed):
+            return parsed
+    except UNDECODABLE:
+        pass
+    return [read_signal(line) for line in block.split(b"\n")[:-1]]
+
+
+def _present(layout: Layout, since: float) -> set[str]:
+    """Return the sessions that are open, and the operators seen in the room, since that moment."""
+    root = os.fspath(layout.root)
+    readers = {session.session_id for session in open_sessions.live(root) if times.epoch(session.started_at) >= since}
+    for name in open_sessions.names(f"{root}/sessions/operators"):
+        record = raw_json.read(f"{root}/sessions/operators/{name}.json") or {}
+        if isinstance(record.get("operator"), str) and times.epoch(str(record.get("last_seen"))) >= since:
+            readers.add(record["operator"])
+    return readers
+
+
+class ReadState:
+    """What every reader has read of the signals in an open file.
+
+    A signal to one agent is read when that agent read it. Any other is read when every known reader did: those who
+    opened the inbox or the room since `active_since`, and the open sessions. A legacy receipt without a reader counts
+    for everybody. A session that is over is no longer a reader, and what was sent to it counts as sent to all.
+    """
+
+    def __init__(self, layout: Layout, fd: int, lines: LineMap, active_since: float) -> None:
+        self._single: dict[str, set[str]] = {}  # reader -> ids
+        self._reach: dict[str, int] = {}  # reader -> number of the line up to which all is read
+        upto: list[Receipt] = []
+        last: dict[str, float] = {}
+        for line in Journal(layout.receipts).lines():
+            receipt = decode_receipt(line)
+            if receipt is None:
+                continue
+            if receipt.upto:
+                upto.append(receipt)
+            else:
+                self._single.setdefault(receipt.reader, set()).add(receipt.signal_id)
+            last[receipt.reader] = max(last.get(receipt.reader, 0.0), times.epoch(receipt.read_at))
+        self._cover(fd, lines, upto)
+        self._over = frozenset(open_sessions.names(f"{layout.root}/sessions/ended"))
+        known = [reader for reader in last if reader != EVERYONE and reader not in self._over]
+        recent = {reader for reader in known if last[reader] >= active_since} | _present(layout, active_since)
+        self._readers = list(recent or known)
+        by_all = min((self._reach.get(reader, -1) for reader in self._readers), default=-1)
+        self.floor = max(by_all, self._reach.get(EVERYONE, -1))  # up to this line everybody has read what is for all
+
+    def _cover(self, fd: int, lines: LineMap, upto: list[Receipt]) -> None:
+        where = locate(fd, upto)
+        for receipt in upto:
+            offset = where.get(receipt.signal_id, lines.end)
+            if offset < lines.end:
+                self._reach[receipt.reader] = max(self._reach.get(receipt.reader, -1), lines.ordinal(offset))
+
+    def is_read(self, signal: RetainedSignal, ordinal: int) -> bool:
+        """Return whether all who should read this signal have; `ordinal` is its line's number from 0."""
+        if signal.read or self._has_read(EVERYONE, signal, ordinal):
+            return True
+        to = self.addressee(signal)
+        readers = [to] if to else self._readers
+        return bool(readers) and all(
+            reader in (signal.sender, signal.session_id) or self._has_read(reader, signal, ordinal)
+            for reader in readers
+        )
+
+    def addressee(self, signal: RetainedSignal) -> str:
+        """Return the one reader that a signal is for; empty where it is for all. One marked as read is for everyone."""
+        if signal.read:
+            return EVERYONE
+        return "" if signal.target_agent in self._over else signal.target_agent
+
+    def _has_read(self, reader: str, signal: RetainedSignal, ordinal: int) -> bool:
+        return ordinal <= self._reach.get(reader, -1) or signal.id in self._single.get(reader, ())
+
 
 # One byte a line. What is greater than NO_SIGNAL leaves.
 READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, TO_ALL, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(9)
@@ -40,10 +174,10 @@ class RetentionRule(msgspec.Struct, frozen=True):
     whoever reads for the first time. Signals about active work stay.
     """
 
-    read: float = 7 * DAY
-    unread: float = 30 * DAY
+    read: float = 7 * times.DAY
+    unread: float = 30 * times.DAY
     most_read: int = 500
-    to_all: float = DAY  # a signal to all that is younger does not count towards `most_read`
+    to_all: float = times.DAY  # a signal to all that is younger does not count towards `most_read`
 
 
 class CleanupCounts(msgspec.Struct):

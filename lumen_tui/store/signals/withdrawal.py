@@ -11,7 +11,7 @@ from lumen_tui.storage import files, locks, rewriting
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.signals.read_state import decode_receipt, locate
+from lumen_tui.store.signals.receipts import decode_receipt, locate
 
 _MARKS = ("archived_at", "archive_reason")
 
