@@ -17,9 +17,8 @@ from lumen_tui.storage import directories, files, rewriting
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.memory import beads, imported_lines, importing
-from lumen_tui.store.memory.imported_lines import LineRange
-from lumen_tui.store.memory.importing import ImportPart, ImportReport
+from lumen_tui.store.memory import import_sources, importing
+from lumen_tui.store.memory.importing import ImportPart, ImportReport, LineRange
 
 LINES_KIND = "imported lines"  # of a change
 FILE_KIND = "imported file"
@@ -34,18 +33,18 @@ class Imported(Done, frozen=True, kw_only=True):
 
 def lumenflow(store: Store, *, by: str, now: float, path: str) -> Imported:
     """Import a .lumenflow folder."""
-    folder = importing.lumenflow_folder(Path(path))
+    folder = import_sources.lumenflow_folder(Path(path))
     if folder is None:
         raise ActionError(f"{path} neither is nor holds a .lumenflow folder with memory/ in it")
-    return _take(store, importing.import_lumenflow, folder, by=by, now=now)
+    return _take(store, import_sources.import_lumenflow, folder, by=by, now=now)
 
 
 def issues(store: Store, *, by: str, now: float, path: str) -> Imported:
     """Import the issues of beads."""
-    file = beads.issues_file(Path(path))
+    file = import_sources.issues_file(Path(path))
     if file is None:
         raise ActionError(f"{path} neither is nor holds an issues.jsonl")
-    return _take(store, beads.import_beads, file, by=by, now=now)
+    return _take(store, import_sources.import_beads, file, by=by, now=now)
 
 
 def _take(
@@ -69,7 +68,7 @@ def _take(
 def _changes(layout: Layout, part: ImportPart) -> list[Change]:
     changes = [_copied(layout, name) for name in part.copied]
     if part.size:
-        lines = imported_lines.line_range(layout.root / part.target, part.at, part.size)
+        lines = importing.line_range(layout.root / part.target, part.at, part.size)
         changes.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
     return changes
 
@@ -89,7 +88,7 @@ def _line_range(change: Change) -> LineRange:
 
 def lines_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the imported lines are still together as they came."""
-    present = imported_lines.find(store.root / change.key, _line_range(change)) >= 0
+    present = importing.find_range(store.root / change.key, _line_range(change)) >= 0
     return (change.after or change.before) if present else None
 
 
@@ -99,11 +98,11 @@ def may_lines(store: Store, change: Change) -> None:
         raise ActionError(_AGAIN)
     path = store.root / change.key
     lines = _line_range(change)
-    _later(store, path, imported_lines.find(path, lines), lines.size)
+    _later(store, path, importing.find_range(path, lines), lines.size)
 
 
-def _later(store: Store, path: Path, at: int, size: int) -> imported_lines.Later:
-    later = imported_lines.later(path, at, size) if path == store.layout.memory else imported_lines.Later()
+def _later(store: Store, path: Path, at: int, size: int) -> importing.Later:
+    later = importing.later_changes(path, at, size) if path == store.layout.memory else importing.Later()
     if later.changed:
         raise ActionError(f"{later.changed} was changed since it was imported: undo that first")
     return later
@@ -113,10 +112,10 @@ def put_lines(store: Store, change: Change) -> None:
     """For undo: remove the lines again, unless something they hold was changed since."""
     path = store.root / change.key
     lines = _line_range(change)
-    at = imported_lines.find(path, lines)
+    at = importing.find_range(path, lines)
     later = _later(store, path, at, lines.size)
     try:
-        imported_lines.cut(path, at, lines.size, later)
+        importing.cut_range(path, at, lines.size, later)
     except rewriting.JournalReplaced as error:
         raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
 

@@ -33,6 +33,7 @@ _NAMED = 200  # entries of one group
 _OLDER_IN_A_ROW = 50  # lines in a row from before the date after which nothing newer is expected
 _TEXT = 200  # characters
 _DATES = (b'"created_at":"', b'"at":"', b'"completed_at":"')
+_ELSEWHERE = frozenset({"signal.send", "node.create"})  # verbs whose work has a group of its own
 
 
 class _AuditLine(msgspec.Struct):
@@ -47,7 +48,6 @@ class _AuditLine(msgspec.Struct):
     stage: str = ""
 
 
-_ELSEWHERE = frozenset({"signal.send", "node.create"})  # verbs whose work has a group of its own
 _deed = msgspec.json.Decoder(_AuditLine).decode
 
 

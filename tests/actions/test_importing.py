@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.storage.journal import Journal
-from lumen_tui.store.memory import beads, importing, nodes
+from lumen_tui.store.memory import import_sources, nodes
 
 AT = "2026-11-21T06:00:00.000Z"
 MEMORY = [
@@ -40,24 +40,24 @@ def folder(tmp_path: Path) -> Path:
 
 def test_lumenflow_lines_come_over_byte_for_byte_and_once(desk, tmp_path):
     source = folder(tmp_path)
-    assert importing.lumenflow_folder(tmp_path / "project") == source
-    report = importing.import_lumenflow(desk.store.layout, source, AT)
+    assert import_sources.lumenflow_folder(tmp_path / "project") == source
+    report = import_sources.import_lumenflow(desk.store.layout, source, AT)
     assert (report.added, report.quarantined) == (4 + 1 + 1 + 1 + 1 + 1, 0)
     assert list(desk.store.nodes.lines()) == MEMORY
     assert desk.node("mem-fd1d")["metadata"]["status"] == "archived"
     before = desk.files()
-    again = importing.import_lumenflow(desk.store.layout, source, "2027-01-01T00:00:00.000Z")
+    again = import_sources.import_lumenflow(desk.store.layout, source, "2027-01-01T00:00:00.000Z")
     assert (again.added, sum(part.present for part in again.parts)) == (0, 9)
     assert desk.files() == before
 
 
 def test_only_the_new_lines_of_a_grown_source_come_over(desk, tmp_path):
     source = folder(tmp_path)
-    importing.import_lumenflow(desk.store.layout, source, AT)
+    import_sources.import_lumenflow(desk.store.layout, source, AT)
     desk.do("decay.pin", node_ids="mem-5dcc")
     with (source / "memory" / "memory.jsonl").open("ab") as file:
         file.write(MEMORY[0] + b"\n")  # an older state that came back
-    assert importing.import_lumenflow(desk.store.layout, source, AT).added == 1
+    assert import_sources.import_lumenflow(desk.store.layout, source, AT).added == 1
     assert desk.node("mem-fd1d")["theirs"] == [1, {}]
     assert desk.node("mem-5dcc")["metadata"]["pinned"] is True
 
@@ -74,7 +74,7 @@ def test_damaged_and_overlong_lines_go_to_quarantine_once(desk, tmp_path):
         b"[" * 5000,
     ]
     (source / "memory" / "memory.jsonl").write_bytes(b"\n".join([MEMORY[0], *bad, MEMORY[1]]) + b"\n")
-    report = importing.import_lumenflow(desk.store.layout, source, AT)
+    report = import_sources.import_lumenflow(desk.store.layout, source, AT)
     part = report.parts[0]
     assert (part.read, part.added, part.quarantined) == (9, 2, 7)
     assert list(desk.store.nodes.lines()) == MEMORY[:2]
@@ -83,7 +83,7 @@ def test_damaged_and_overlong_lines_go_to_quarantine_once(desk, tmp_path):
     assert "1 MiB" in kept[5]["reason"]
     assert part.problems[0].startswith(f"{source}/memory/memory.jsonl:2: ")
     before = desk.files()
-    importing.import_lumenflow(desk.store.layout, source, AT)
+    import_sources.import_lumenflow(desk.store.layout, source, AT)
     assert desk.files() == before
 
 
@@ -91,7 +91,7 @@ def test_our_own_session_and_stamp_files_are_kept(desk, tmp_path):
     (desk.root / "sessions" / "current.json").write_text("{}")
     source = folder(tmp_path)
     (source / "stamps" / "..done").write_text("x")
-    report = importing.import_lumenflow(desk.store.layout, source, AT)
+    report = import_sources.import_lumenflow(desk.store.layout, source, AT)
     assert (desk.root / "sessions" / "current.json").read_text() == "{}"
     assert "ours is another" in report.parts[-2].problems[0]
     assert report.parts[-1].quarantined == 1
@@ -129,11 +129,11 @@ DECISIONS = {
 @pytest.mark.parametrize("changed_at", ["2025-01-01T00:00:00Z", "2026-11-22T08:00:00Z", "2035-01-01T00:00:00Z"])
 def test_no_import_takes_back_what_a_person_decided(desk, tmp_path, verb, changed_at):
     path = issues(tmp_path, ISSUE)
-    beads.import_beads(desk.store.layout, path, AT)
+    import_sources.import_beads(desk.store.layout, path, AT)
     desk.do(verb, node_ids="bd-a3f8.1", **DECISIONS[verb])
     before = desk.node("bd-a3f8.1")
     path.write_text(json.dumps({**ISSUE, "title": "Lock is lost again", "updated_at": changed_at}) + "\n")
-    report = beads.import_beads(desk.store.layout, path, AT)
+    report = import_sources.import_beads(desk.store.layout, path, AT)
     after = desk.node("bd-a3f8.1")
     decided = {key: value for key, value in before["metadata"].items() if key not in ("beads", "priority")}
     assert decided.items() <= after["metadata"].items()
@@ -142,23 +142,23 @@ def test_no_import_takes_back_what_a_person_decided(desk, tmp_path, verb, change
     nodes_part = report.parts[0]
     assert nodes_part.kept == (not newer or "status" in decided), "it is said what does not take effect"
     lines = list(desk.store.nodes.lines())
-    beads.import_beads(desk.store.layout, path, AT)
+    import_sources.import_beads(desk.store.layout, path, AT)
     assert list(desk.store.nodes.lines()) == lines, "once more changes nothing"
 
 
 def test_an_older_export_of_another_tool_does_not_turn_back_a_newer_one(desk, tmp_path):
     path = issues(tmp_path, {**ISSUE, "title": "Newer"})
-    beads.import_beads(desk.store.layout, path, AT)
+    import_sources.import_beads(desk.store.layout, path, AT)
     path.write_text(json.dumps({**ISSUE, "updated_at": "2025-10-14T23:00:00Z"}) + "\n")
-    report = beads.import_beads(desk.store.layout, path, AT)
+    report = import_sources.import_beads(desk.store.layout, path, AT)
     assert desk.node("bd-a3f8.1")["content"].startswith("Newer")
     assert "ours is kept" in report.parts[0].problems[0]
 
 
 def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):
     path = issues(tmp_path, ISSUE)
-    assert beads.issues_file(tmp_path) == path
-    report = beads.import_beads(desk.store.layout, path, AT)
+    assert import_sources.issues_file(tmp_path) == path
+    report = import_sources.import_beads(desk.store.layout, path, AT)
     assert (report.added, report.quarantined) == (1 + 4, 0)
     node = desk.node("bd-a3f8.1")
     assert (node["type"], node["content"], node["tags"]) == (
@@ -178,11 +178,11 @@ def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):
     assert (edges[3]["type"], edges[3]["beads_type"], edges[3]["to_id"]) == (
         "related",
         "waits-for",
-        beads.node_id("bd 4"),
+        import_sources.node_id("bd 4"),
     )
     desk.do("triage.promote", node_ids="bd-a3f8", lane="Core")
     before = desk.files()
-    assert beads.import_beads(desk.store.layout, path, "2027-01-01T00:00:00.000Z").added == 0
+    assert import_sources.import_beads(desk.store.layout, path, "2027-01-01T00:00:00.000Z").added == 0
     assert desk.files() == before
 
 
@@ -197,28 +197,28 @@ def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):
     ],
 )
 def test_status_and_priority_of_issues(desk, tmp_path, change, expected):
-    beads.import_beads(desk.store.layout, issues(tmp_path, {**ISSUE, **change}), AT)
+    import_sources.import_beads(desk.store.layout, issues(tmp_path, {**ISSUE, **change}), AT)
     metadata = desk.node("bd-a3f8.1")["metadata"]
     assert (metadata.get("status"), metadata.get("priority")) == expected
 
 
 def test_an_id_that_cannot_be_one_here_is_mapped_and_remembered(desk, tmp_path):
-    beads.import_beads(desk.store.layout, issues(tmp_path, {**ISSUE, "id": "a/b c"}), AT)
-    assert desk.node(beads.node_id("a/b c"))["metadata"]["beads_id"] == "a/b c"
+    import_sources.import_beads(desk.store.layout, issues(tmp_path, {**ISSUE, "id": "a/b c"}), AT)
+    assert desk.node(import_sources.node_id("a/b c"))["metadata"]["beads_id"] == "a/b c"
 
 
 def test_what_is_no_issue_goes_to_quarantine(desk, tmp_path):
     path = issues(tmp_path, {"_type": "memory", "key": "x"}, ISSUE, {"id": "bd-9", "title": ""}, 7)
     with path.open("ab") as file:
         file.write(b'{"id":\n')
-    report = beads.import_beads(desk.store.layout, path, AT)
+    report = import_sources.import_beads(desk.store.layout, path, AT)
     assert report.parts[0].quarantined == 4
     assert report.parts[0].added == 1
 
 
 def test_ten_thousand_records_in_a_moment(desk, tmp_path):
     path = issues(tmp_path, *[{**ISSUE, "id": f"bd-{number}"} for number in range(10_000)])
-    report = beads.import_beads(desk.store.layout, path, AT)
+    report = import_sources.import_beads(desk.store.layout, path, AT)
     assert report.parts[0].added == 10_000
     assert len(nodes.find(desk.store.layout.memory, [f"bd-{number}" for number in range(10_000)])) == 10_000
-    assert beads.import_beads(desk.store.layout, path, AT).added == 0
+    assert import_sources.import_beads(desk.store.layout, path, AT).added == 0

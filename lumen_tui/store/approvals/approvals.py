@@ -32,6 +32,10 @@ _DECISION = ".decision.json"
 _ACTED = ".acted.json"
 _TICK = 0.1  # seconds within which a file system may give two changes the same stamp
 _HINT = "nobody is asked for it: the worker waits until its time is over. Look at the file, or cancel the task"
+_MARK = b'"approval_expired"'
+_EARLIER = 8 * 1024 * 1024  # bytes of the events before the present file
+_MOST = 100  # the newest ones
+_event = msgspec.json.Decoder(EngineEvent).decode
 
 
 class Answered(Exception):
@@ -280,12 +284,6 @@ class ApprovalIndex:
             return ()
         live = {view.id for view in tasks if not view.finished}
         return tuple(request for request in self._open if now < request.expires and request.task_id in live)
-
-
-_MARK = b'"approval_expired"'
-_EARLIER = 8 * 1024 * 1024  # bytes of the events before the present file
-_MOST = 100  # the newest ones
-_event = msgspec.json.Decoder(EngineEvent).decode
 
 
 class ExpiredIndex:

@@ -25,6 +25,9 @@ from lumen_tui.storage.layout import Layout
 Part = TypeVar("Part", Action, AuditEntry)  # whole, or as a list shows it
 _PART_BYTES = files.MAX_LINE * 3 // 4  # of changes in one line
 _decode = msgspec.json.Decoder(Action).decode
+IsMine = Callable[[Action], bool]
+_LOOKED_AT = 2000  # actions searched for reasons
+_LONGEST = 300  # characters of a text that are kept
 
 
 class JournalEntry(NamedTuple):
@@ -40,9 +43,6 @@ class JournalEntry(NamedTuple):
     def is_open(self) -> bool:
         """Whether it was begun and has no recorded end."""
         return any(action.stage == Stage.BEGUN for action in self.actions)
-
-
-IsMine = Callable[[Action], bool]
 
 
 def action_lines(action: Action) -> bytes:
@@ -239,10 +239,6 @@ def last_change(layout: Layout, kind: str, key: str) -> Action | None:
         if any(change.kind == kind and change.key == key for change in action.changes):
             return action
     return None
-
-
-_LOOKED_AT = 2000  # actions searched for reasons
-_LONGEST = 300  # characters of a text that are kept
 
 
 class _EntryLine(msgspec.Struct):

@@ -20,6 +20,7 @@ from lumen_tui.store.evolution import evolved
 
 _SECONDS = 20.0  # for one call of git
 _BRANCH = "refs/heads/main"
+Texts = Mapping[str, bytes]  # target -> content; a file that is not there is left out
 
 
 class GitFailed(OSError):
@@ -103,9 +104,6 @@ class GitVersions:
             return self._git("cat-file", "blob", f"refs/tags/v{number}:{target}")
         except GitFailed:
             return None
-
-
-Texts = Mapping[str, bytes]  # target -> content; a file that is not there is left out
 
 
 class Metrics(msgspec.Struct, frozen=True):

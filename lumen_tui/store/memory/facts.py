@@ -24,6 +24,7 @@ from lumen_tui.store.settings.config import load_config
 
 _MARK = b'"fact"'
 _confirmation = msgspec.json.Decoder(Confirmation).decode
+_NOTHING = Confirmation("", "", "")
 
 
 class _Touch(msgspec.Struct):
@@ -212,9 +213,6 @@ class FactIndex:
         """Return whether a person confirmed, or removed, the fact that replaced this one."""
         after = self._facts.get(fact.superseded_by)
         return after is not None and (bool(self.evidence(after.id).people) or after.status in ("archived", "deleted"))
-
-
-_NOTHING = Confirmation("", "", "")
 
 
 def _safe(line: Confirmation) -> Confirmation:

@@ -1,31 +1,37 @@
 """Imports of foreign lines: each is added once, unchanged and in order; what cannot be used is quarantined.
 
-Running an import twice changes nothing: a line that is already there is not added again.
+Running an import twice changes nothing: a line that is already there is not added again. For undo, the lines that an
+import appended to a journal are found again and removed, if nothing builds on them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import mmap
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.merging import Settled, settle
-from lumen_tui.storage import directories, files
+from lumen_tui.model.reconcile import Settled, settle
+from lumen_tui.storage import directories, files, rewriting
 from lumen_tui.storage.damage import Quarantined, known_lines
 from lumen_tui.storage.journal import Journal, whole_lines
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.redaction import clean, clean_foreign
+from lumen_tui.storage.redaction import clean_foreign
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
 
 _CHUNK = 1024 * 1024
 _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
 _MOST_NAMED = 20  # damaged lines that a report names
+_FIRST = 300  # bytes of the first line by which a range is found after the journal was rewritten
+_STAMPS = ("updated_at", "updated_by")
 
 
 class SourceLine(msgspec.Struct):
@@ -192,62 +198,121 @@ def _quarantine(layout: Layout, part: ImportPart, damaged: list[SourceLine], now
         Journal(layout.quarantine).append_all(records)
 
 
-def lumenflow_folder(path: Path) -> Path | None:
-    """Return the .lumenflow folder that `path` is or holds."""
-    for folder in (path, path / ".lumenflow"):
-        if (folder / "memory").is_dir():
-            return folder
-    return None
+class LineRange(msgspec.Struct):
+    """Consecutive lines in a journal: their offset and size in bytes, their hash, and how the first begins."""
+
+    at: int
+    size: int
+    sha256: str
+    first: str
 
 
-def import_lumenflow(layout: Layout, folder: Path, now: str) -> ImportReport:
-    """Import a .lumenflow folder: journals line by line, session and stamp files whole."""
-    report = ImportReport(kind="lumenflow", path=str(folder), parts=[])
-    journals = {
-        layout.memory: ("id", "type", "content", "created_at"),
-        layout.signals: ("id", "message", "created_at"),
-        layout.receipts: ("signal_id", "read_at"),
-        layout.relationships: ("from_id", "to_id", "type", "created_at"),
-    }
-    for target, needed in journals.items():
-        source = folder / "memory" / target.name
-        if source.is_file():
-            sources = checked(read_lines(source), why_not(*needed))
-            report.parts.append(add_lines(layout, target, source, sources, now))
-    for name, pattern in (("sessions", "*.json"), ("stamps", "*.done")):
-        if (folder / name).is_dir():
-            report.parts.append(_copy_files(layout, folder / name, layout.root / name, pattern))
-    return report
-
-
-def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> ImportPart:
-    """Copy the files that are missing here; existing ones are never overwritten."""
-    part = ImportPart(source=str(source), target=str(target.relative_to(layout.root)))
-    for path in sorted(source.glob(pattern)):
-        part.read += 1
-        try:
-            place = target / ids.check_file_name(path.name)
-            data = files.read(path)
-        except (ids.BadId, files.StoreError) as error:
-            part.quarantined += 1
-            part.problems.append(f"{path}: {error}")
-            continue
-        if (present := files.read(place)) is None:
-            files.replace(place, _clean_file(data or b""))
-            part.added += 1
-            part.copied.append(str(place.relative_to(layout.root)))
-            continue
-        part.present += 1
-        if present != _clean_file(data or b""):
-            part.problems.append(f"{path}: ours is another and was kept")
-    return part
-
-
-def _clean_file(data: bytes) -> bytes:
-    """Return a session or stamp file without secrets; one that is not UTF-8 unchanged."""
+def line_range(path: Path, at: int, size: int) -> LineRange:
+    """Return the lines that are at this place now."""
+    fd = files.open_plain(path)
     try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return data
-    redacted = clean(text)
-    return data if redacted == text else redacted.encode()
+        data = os.pread(fd, size, at)
+    finally:
+        os.close(fd)
+    return LineRange(at, size, hashlib.sha256(data).hexdigest(), data[:_FIRST].decode(errors="replace"))
+
+
+def find_range(path: Path, lines_wanted: LineRange) -> int:
+    """Return the offset of the lines now; -1 where they are no longer together."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return -1
+    try:
+        if not os.fstat(fd).st_size:
+            return -1
+        with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as data:
+            return _find(data, lines_wanted)
+    finally:
+        os.close(fd)
+
+
+def _find(data: mmap.mmap, lines_wanted: LineRange) -> int:
+    at = lines_wanted.at
+    first = lines_wanted.first.encode()
+    while at >= 0:
+        if hashlib.sha256(data[at : at + lines_wanted.size]).hexdigest() == lines_wanted.sha256:
+            return at
+        at = data.find(first, 0 if at == lines_wanted.at else at + 1)
+        if at == lines_wanted.at:
+            at = data.find(first, at + 1)
+    return -1
+
+
+class Later(NamedTuple):
+    """What later lines say about the records of a range."""
+
+    changed: str = ""  # the id of one that differs from what was imported
+    again: frozenset[str] = frozenset()  # those that are as imported: changes to them were undone
+    end: int = 0  # up to which offset the journal was read
+
+
+def later_changes(path: Path, at: int, size: int) -> Later:
+    """Return what builds on the range at this place."""
+    fd = files.open_plain(path)
+    try:
+        came = os.pread(fd, size, at)
+        behind = os.pread(fd, os.fstat(fd).st_size - at - size, at + size)
+    finally:
+        os.close(fd)
+    end = at + size + len(behind)
+    both = {name.decode(errors="replace") for name in nodes.ids_in(came) & nodes.ids_in(behind)}
+    if not both:
+        return Later(end=end)
+    first = _newest(came, both)
+    last = _newest(behind, both)
+    changed = next((name for name in sorted(both) if name not in last or first.get(name) != last[name]), "")
+    return Later(changed, frozenset(both), end)
+
+
+def _newest(lines: bytes, names: Set[str]) -> dict[str, Raw]:
+    """Return the newest state of these records, without who changed them and when."""
+    records = {}
+    for line in lines.splitlines():
+        record = _record(line)
+        if record is not None and (record_id := str(record.get("id"))) in names:
+            records[record_id] = {
+                key: value for key, value in record.items() if key not in _STAMPS and value not in ({}, "")
+            }
+    return records
+
+
+def _record(line: bytes) -> Raw | None:
+    try:
+        record = msgspec.json.decode(line)
+    except UNDECODABLE:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def cut_range(path: Path, at: int, size: int, changes: Later) -> None:
+    """Remove the range, and later lines that repeat its records.
+
+    Raise rewriting.JournalReplaced where the journal was replaced meanwhile.
+    """
+    position = 0
+
+    def without(blocks: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal position
+        for block in blocks:
+            begin = max(0, at - position)
+            end = max(0, at + size - position)
+            following = block[end:]
+            examined = max(0, changes.end - position - min(end, len(block)))
+            position += len(block)
+            repeated = following[:examined]
+            newer = following[examined:]
+            yield block[:begin] + (_not_of(repeated, changes.again) if changes.again else repeated) + newer
+
+    rewriting.beside(path, without)
+
+
+def _not_of(lines: bytes, names: Set[str]) -> bytes:
+    return b"".join(
+        [line for line in lines.splitlines(keepends=True) if str((_record(line) or {}).get("id")) not in names]
+    )

@@ -20,6 +20,7 @@ from lumen_tui.storage.redaction import clean_line
 from lumen_tui.store.tasks.task_records import decode_safe
 
 _MOST = 1024 * 1024  # bytes of a capsule that are read
+_DAMAGED = "this line of loops/packets.jsonl cannot be read"
 
 
 def capsule_path(layout: Layout, loop: int) -> Path:
@@ -80,9 +81,6 @@ def packet_in(line: bytes) -> Packet | None:
         return decode_safe(line, Packet)
     except UNDECODABLE:
         return None
-
-
-_DAMAGED = "this line of loops/packets.jsonl cannot be read"
 
 
 class PacketRows(LazyRows[Packet]):

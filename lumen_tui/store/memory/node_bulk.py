@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FEW = 100  # nodes up to which the work is quick enough to do under the lock
 _ATTEMPTS = 4
+_record = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class _Prepared(NamedTuple):
@@ -99,9 +100,6 @@ def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
     for line in newest.values():
         if mention_bytes in line:
             yield decoded(line)
-
-
-_record = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _identified_lines(layout: Layout) -> Iterator[tuple[str, bytes]]:

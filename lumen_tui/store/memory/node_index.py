@@ -34,6 +34,7 @@ from lumen_tui.store.memory.nodes import Raw
 
 _MANY = 2000  # changed rows from which sorting all is cheaper than moving each
 _OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
+_touch = msgspec.json.Decoder(Touch)
 
 
 class _IndexedMeta(msgspec.Struct):
@@ -57,7 +58,6 @@ class _IndexedNode(msgspec.Struct):
 
 
 _slim = msgspec.json.Decoder(_IndexedNode)
-_touch = msgspec.json.Decoder(Touch)
 
 
 class NodeIndex:

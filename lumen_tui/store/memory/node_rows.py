@@ -22,6 +22,10 @@ from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import OpenFile, SortedRows
 
 _SLOTS = 1024  # at the beginning; a power of two
+_PLACES = {"discovery": (2, 1), "pinned": (6, 1), "kept": (7, 7)}  # in the bits: from where, how much
+_RANK = 1e11  # seconds: a discovery's priority outweighs every date
+R = TypeVar("R")
+_node = msgspec.json.Decoder(Node)
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -127,9 +131,6 @@ class RowTable:
             self._snoozed[number] = row.snoozed_until
 
 
-_PLACES = {"discovery": (2, 1), "pinned": (6, 1), "kept": (7, 7)}  # in the bits: from where, how much
-
-
 def _bits(row: Row) -> int:
     return row.status | row.discovery << 2 | row.rank << 3 | row.pinned << 6 | row.kept << 7
 
@@ -176,9 +177,6 @@ class IdNumbers:
         self._slots = array("I", bytes(4 * 4 * len(self._slots)))
         for number, name in enumerate(self._hashes, start=1):
             self._slots[self._slot(name)] = number
-
-
-_RANK = 1e11  # seconds: a discovery's priority outweighs every date
 
 
 class OpenDiscoveries:
@@ -240,10 +238,6 @@ class OpenDiscoveries:
 
 def _place(rank: int, created: float) -> float:
     return rank * _RANK + created
-
-
-R = TypeVar("R")
-_node = msgspec.json.Decoder(Node)
 
 
 def decode_node(line: bytes) -> Node:

@@ -50,6 +50,9 @@ _REJECTED = re.compile(r"the user (?:said|provided the following reason for the 
 _NO_PERSON = re.compile(r"^(?:Caveat: The messages below|This session is being continued|\[Request interrupted)")
 _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and the end
 _ASKS = "askuserquestion"
+MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
+_CHUNK = 1024 * 1024
+_TAIL = 256
 
 
 class _SessionLine(Struct):
@@ -222,11 +225,6 @@ def _shorter(text: str) -> str:
 def is_question(tool: str) -> bool:
     """Return whether a tool asks the person, so that its result holds their answer."""
     return tool == _ASKS
-
-
-MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
-_CHUNK = 1024 * 1024
-_TAIL = 256
 
 
 def own_sessions(layout: Layout) -> list[Path]:

@@ -25,6 +25,14 @@ from lumen_tui.store.work import open_sessions, work_units
 from lumen_tui.store.work.work_units import list_units
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
+# One byte a line. What is greater than NO_SIGNAL leaves.
+READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, TO_ALL, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(9)
+REASONS = {
+    OLD_READ: "read, and its time is over",
+    OLD_UNREAD: "unread, but old and not about active work",
+    OVER: "read by its addressee, beyond the number kept",
+}
+Watch = Callable[[float], None]  # gets the share that is done, 0 to 1
 
 
 class RetainedSignal(msgspec.Struct, gc=False):
@@ -149,17 +157,6 @@ class ReadState:
 
     def _has_read(self, reader: str, signal: RetainedSignal, ordinal: int) -> bool:
         return ordinal <= self._reach.get(reader, -1) or signal.id in self._single.get(reader, ())
-
-
-# One byte a line. What is greater than NO_SIGNAL leaves.
-READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, TO_ALL, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(9)
-REASONS = {
-    OLD_READ: "read, and its time is over",
-    OLD_UNREAD: "unread, but old and not about active work",
-    OVER: "read by its addressee, beyond the number kept",
-}
-
-Watch = Callable[[float], None]  # gets the share that is done, 0 to 1
 
 
 def unwatched(_: float) -> None:

@@ -28,6 +28,17 @@ from lumen_tui.store.tasks.task_records import (
     task_names,
 )
 
+_RANK = {
+    Status.WAITING: 0,
+    Status.RUNNING: 1,
+    Status.STALLED: 1,
+    Status.QUEUED: 2,
+    Status.LOST: 3,
+    Status.FAILED: 3,
+    Status.DONE: 4,
+    Status.CANCELLED: 4,
+}
+
 
 class ArchiveIndex:
     """The archive: months are checked for changes, names listed on demand, records read when shown."""
@@ -307,18 +318,6 @@ class TaskIndex:
         if task_id in self._live:
             return self._live[task_id].folder
         return self.archive.folder(task_id)
-
-
-_RANK = {
-    Status.WAITING: 0,
-    Status.RUNNING: 1,
-    Status.STALLED: 1,
-    Status.QUEUED: 2,
-    Status.LOST: 3,
-    Status.FAILED: 3,
-    Status.DONE: 4,
-    Status.CANCELLED: 4,
-}
 
 
 def _unfinished(view: TaskView) -> bool:

@@ -32,6 +32,7 @@ _YOUNG = 2.0  # seconds within which two changes may give a folder the same stam
 _ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
 _event = msgspec.json.Decoder(TaskEvent)
+_BEGUN = "begun.json"
 
 
 class DamagedTask(Exception):
@@ -212,9 +213,6 @@ def exit_stamp(folder: Path) -> int:
 def has_worker(folder: Path) -> bool:
     """Return whether a worker is at the task: it holds the lock for as long as it lives."""
     return locks.is_locked(folder / "run.lock")
-
-
-_BEGUN = "begun.json"
 
 
 class FirstUnrepeatableCall(Struct, frozen=True):

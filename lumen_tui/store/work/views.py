@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from lumen_tui.storage.layout import Layout
 
 _FENCE = "+++"
+_NAME = "index/lanes.json"
+_SLUG_LENGTH = 58
+_OWN = ("work", "roles", "operator", "sessions")  # the program's own locks; empty files, held while something changes
 
 
 def read_unit(root: files.StrPath, wu_id: str) -> UnitView | None:
@@ -84,9 +87,6 @@ def _quoted_list(lines: Iterator[str]) -> list[str] | None:
     return None
 
 
-_NAME = "index/lanes.json"
-
-
 def known_lanes(root: files.StrPath) -> list[str]:
     """Return each lane once, sorted. Units that cannot be read have none."""
     stored = _stored_lanes(root, _stamp(f"{root}/work"))
@@ -142,10 +142,6 @@ def _lane(root: files.StrPath, wu_id: str) -> str:
     except (ValueError, OSError, files.StoreError):
         return ""
     return unit.lane if unit else ""
-
-
-_SLUG_LENGTH = 58
-_OWN = ("work", "roles", "operator", "sessions")  # the program's own locks; empty files, held while something changes
 
 
 def slug(lane: str) -> str:

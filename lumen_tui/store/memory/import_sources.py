@@ -1,6 +1,7 @@
-"""Issues of beads (issues.jsonl) as memory nodes: nothing of an issue is lost, and the mapping never varies.
+"""What can be imported: a .lumenflow folder, and issues of beads (issues.jsonl).
 
-An issue becomes a discovery under its own id; what has no place in a node goes to metadata.beads.
+An issue becomes a discovery under its own id; what has no place in a node goes to metadata.beads. Nothing of an issue
+is lost, and the mapping never varies.
 """
 
 from __future__ import annotations
@@ -16,12 +17,74 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.redaction import clean
 from lumen_tui.store.memory import importing
-from lumen_tui.store.memory.importing import ImportReport, SourceLine
+from lumen_tui.store.memory.importing import ImportPart, ImportReport, SourceLine
 
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 _IN_THE_NODE = ("id", "title", "description", "created_at", "updated_at")
 _RELATIONS = {"parent-child": "parent_child", "discovered-from": "discovered_from", "blocks": "blocks"}
+
+
+def lumenflow_folder(path: Path) -> Path | None:
+    """Return the .lumenflow folder that `path` is or holds."""
+    for folder in (path, path / ".lumenflow"):
+        if (folder / "memory").is_dir():
+            return folder
+    return None
+
+
+def import_lumenflow(layout: Layout, folder: Path, now: str) -> ImportReport:
+    """Import a .lumenflow folder: journals line by line, session and stamp files whole."""
+    report = ImportReport(kind="lumenflow", path=str(folder), parts=[])
+    journals = {
+        layout.memory: ("id", "type", "content", "created_at"),
+        layout.signals: ("id", "message", "created_at"),
+        layout.receipts: ("signal_id", "read_at"),
+        layout.relationships: ("from_id", "to_id", "type", "created_at"),
+    }
+    for target, needed in journals.items():
+        source = folder / "memory" / target.name
+        if source.is_file():
+            sources = importing.checked(importing.read_lines(source), importing.why_not(*needed))
+            report.parts.append(importing.add_lines(layout, target, source, sources, now))
+    for name, pattern in (("sessions", "*.json"), ("stamps", "*.done")):
+        if (folder / name).is_dir():
+            report.parts.append(_copy_files(layout, folder / name, layout.root / name, pattern))
+    return report
+
+
+def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> ImportPart:
+    """Copy the files that are missing here; existing ones are never overwritten."""
+    part = ImportPart(source=str(source), target=str(target.relative_to(layout.root)))
+    for path in sorted(source.glob(pattern)):
+        part.read += 1
+        try:
+            place = target / ids.check_file_name(path.name)
+            data = files.read(path)
+        except (ids.BadId, files.StoreError) as error:
+            part.quarantined += 1
+            part.problems.append(f"{path}: {error}")
+            continue
+        if (present := files.read(place)) is None:
+            files.replace(place, _clean_file(data or b""))
+            part.added += 1
+            part.copied.append(str(place.relative_to(layout.root)))
+            continue
+        part.present += 1
+        if present != _clean_file(data or b""):
+            part.problems.append(f"{path}: ours is another and was kept")
+    return part
+
+
+def _clean_file(data: bytes) -> bytes:
+    """Return a session or stamp file without secrets; one that is not UTF-8 unchanged."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    redacted = clean(text)
+    return data if redacted == text else redacted.encode()
 
 
 def issues_file(path: Path) -> Path | None:
