@@ -15,7 +15,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Artifact, LeftOut, Orientation, Packet
 from lumen_tui.model.records import Signal
 from lumen_tui.model.times import HOUR, iso
-from lumen_tui.queries import presence
+from lumen_tui.queries import digest
 from lumen_tui.queries.digest import digest_for
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.loop_records import PacketIndex
@@ -82,11 +82,11 @@ def _again(store: Store, capsules: Capsules, now: float) -> float:
 
 def _digests(store: Store, now: float) -> Iterator[Row]:
     state.write_lines(store.layout.signals, state.signal_lines(_SIGNALS, now - 6 * HOUR))
-    presence.write(store.layout, "ann", now - 5 * HOUR)
-    looked = presence.read(store.layout, "ann")
+    digest.note_visit(store.layout, "ann", now - 5 * HOUR)
+    looked = digest.read_visit(store.layout, "ann")
     store.signals.append_all(Signal(f"sig-new{n}", "news", iso(now), sender="bob") for n in range(500))
     taken = _ms(lambda: digest_for(store.layout, "ann", now, seen=looked))
     yield Row("L8", "since you left: 500 new beside 1,000,000 old signals", taken, goal=100)
     taken = _ms(lambda: digest_for(store.layout, "ann", now, since=now - 5 * HOUR))
     yield Row("L8", "the same by date alone", taken, goal=100)
-    yield Row("L8", "noting that an operator looks", _ms(lambda: presence.write(store.layout, "ann", now)), goal=20)
+    yield Row("L8", "noting that an operator looks", _ms(lambda: digest.note_visit(store.layout, "ann", now)), goal=20)

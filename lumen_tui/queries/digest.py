@@ -1,24 +1,28 @@
-"""What is new in the journals since an operator last looked: from there on, or back to a date, never all of them."""
+"""When each operator last looked, and what is new in the journals since: from there on, or back to a date, never all.
+
+The folder of visits is not watched: nobody wakes of it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct
 
-from lumen_tui.model import agent, digest, times
+from lumen_tui.model import agent, digest, ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.digest import Digest, Entry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.packets import outcome
 from lumen_tui.model.records import Stage
-from lumen_tui.model.text import one_line
-from lumen_tui.queries.presence import JournalPosition, LastVisit
-from lumen_tui.storage import backwards, files
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store.approvals import approvals
@@ -27,6 +31,7 @@ from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.signals.signal_index import decode_signal
 from lumen_tui.store.tasks.task_records import decode_safe
 
+_MOST = 64 * 1024  # bytes of a record
 T = TypeVar("T")
 MOST = 5000  # newest lines of one journal that are looked at
 _NAMED = 200  # entries of one group
@@ -34,6 +39,67 @@ _OLDER_IN_A_ROW = 50  # lines in a row from before the date after which nothing 
 _TEXT = 200  # characters
 _DATES = (b'"created_at":"', b'"at":"', b'"completed_at":"')
 _ELSEWHERE = frozenset({"signal.send", "node.create"})  # verbs whose work has a group of its own
+
+
+class JournalPosition(Struct, frozen=True):
+    """How far a journal went: its inode and size."""
+
+    ino: int
+    offset: int
+
+
+class LastVisit(Struct, frozen=True):
+    """sessions/operators/<name>.json"""
+
+    operator: str
+    last_seen: str
+    places: dict[str, JournalPosition] = {}
+    schema: int = 1
+
+    @property
+    def at(self) -> float:
+        """Seconds since 1970, 0 where the date cannot be read."""
+        return times.epoch(self.last_seen)
+
+
+def visit_path(layout: Layout, operator: str) -> Path:
+    """Return the record of an operator. Any name will do: the file is named after its hash where it must be."""
+    try:
+        slug = ids.check_name(operator, "operator")
+    except ids.BadId:
+        slug = f"other-{hashlib.sha256(operator.encode(errors='replace')).hexdigest()[:16]}"
+    return layout.operators / f"{slug}.json"
+
+
+def read_visit(layout: Layout, operator: str) -> LastVisit | None:
+    """Return when an operator last looked; None for never, or where that cannot be read."""
+    try:
+        data = files.read(visit_path(layout, operator), _MOST)
+        visit = msgspec.json.decode(data, type=LastVisit) if data else None
+    except (*UNDECODABLE, files.StoreError, OSError):
+        return None
+    return visit if visit and visit.at else None
+
+
+def note_visit(layout: Layout, operator: str, now: float) -> None:
+    """Note that an operator is looking. files.StoreError where it cannot be; a folder that is gone stays gone."""
+    if not layout.exists():
+        raise files.NotWritten(f"there is no state folder at {layout.root} any more")
+    directories.make_folder(layout.operators)
+    seen = LastVisit(safe(operator), times.iso(now), places(layout))
+    files.replace(visit_path(layout, operator), msgspec.json.format(msgspec.json.encode(seen), indent=1) + b"\n")
+
+
+def places(layout: Layout) -> dict[str, JournalPosition]:
+    """Return how far the journals go that a digest is made from."""
+    positions = {}
+    for journal in (layout.events, layout.signals, layout.memory, layout.actions, layout.packets):
+        try:
+            stat = os.stat(journal, follow_symlinks=False)
+        except OSError:
+            continue
+        positions[journal.name] = JournalPosition(stat.st_ino, stat.st_size)
+    return positions
 
 
 class _AuditLine(msgspec.Struct):

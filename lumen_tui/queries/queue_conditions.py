@@ -1,4 +1,4 @@
-"""What holds queued tasks back now, from what was read already, or read for this."""
+"""What holds queued tasks back now, and today's spending, from what was read already or read for this."""
 
 from __future__ import annotations
 

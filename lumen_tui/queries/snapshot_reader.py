@@ -17,7 +17,7 @@ from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, S
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries import evolution_page
+from lumen_tui.queries import pages
 from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.storage import files, integrity, lease, process
 from lumen_tui.storage.journal import Follower
@@ -142,7 +142,7 @@ class SnapshotReader:
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(
             lambda: [layout.observations, layout.constitution, layout.approved_constitution],
-            lambda: evolution_page.summary(layout),
+            lambda: pages.evolution_summary(layout),
         )
         self._proposals = Proposals(layout)
         self._relay = RelayIndex(layout)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.model import digest
 from lumen_tui.model.digest import Digest
-from lumen_tui.queries import presence
-from lumen_tui.queries.presence import LastVisit
+from lumen_tui.queries.digest import LastVisit, digest_for, note_visit, read_visit
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
@@ -57,7 +56,7 @@ class Presence:
     async def _come(self, layout: Layout) -> None:
         """Somebody is there now who was not before."""
         now = self._host.clock()
-        self.before = await asyncio.to_thread(presence.read, layout, self._host.operator)
+        self.before = await asyncio.to_thread(read_visit, layout, self._host.operator)
         if self.before is not None and now - self.before.at > digest.AWAY:
             await self._tell(await asyncio.to_thread(self.digest))
         self._reading = False
@@ -77,8 +76,6 @@ class Presence:
 
     def digest(self) -> Digest:
         """What happened since the operator looked last before this room. Reads files: call it from a thread."""
-        from lumen_tui.queries.digest import digest_for
-
         assert self._layout is not None  # noqa: S101 - nothing asks before the room shows everything
         return digest_for(self._layout, self._host.operator, self._host.clock(), seen=self.before)
 
@@ -101,7 +98,7 @@ class Presence:
             return
         self._noted = self._host.clock()
         try:
-            presence.write(self._layout, self._host.operator, self._noted)
+            note_visit(self._layout, self._host.operator, self._noted)
         except (files.StoreError, OSError):
             return
 

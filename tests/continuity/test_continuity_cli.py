@@ -10,7 +10,7 @@ import pytest
 from lumen_tui.cli.main import main
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.queries import presence
+from lumen_tui.queries import digest
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_since_begins_where_the_operator_looked_last(home, run):
     code, out, err = run("since")
     assert code == 0 and "in the last 24 h: 1 task ended, $0.50" in out and "has not looked before" in err
     assert run("since", "--seen")[0] == 0
-    assert presence.read(home.layout, "ann").at == pytest.approx(now, abs=60)
+    assert digest.read_visit(home.layout, "ann").at == pytest.approx(now, abs=60)
     assert "nothing happened since just now" in run("since")[1]
     home.ended("tsk-2", "failed", at=now)
     assert "1 failed" in run("since")[1] and "tsk-1" not in run("since")[1]

@@ -12,7 +12,7 @@ from lumen_tui.engine import events as engine_events
 from lumen_tui.model import digest as shape
 from lumen_tui.model.digest import EVENTS, GROUPS, SHORT, TITLES, Digest, Entry, Group
 from lumen_tui.model.times import iso
-from lumen_tui.queries import digest, presence
+from lumen_tui.queries import digest
 from lumen_tui.queries.digest import digest_for
 from lumen_tui.storage import files
 
@@ -25,8 +25,8 @@ def groups(found: Digest) -> dict[str, Group]:
 
 
 def seen_at(home, at: float, operator: str = "ann"):
-    presence.write(home.layout, operator, at)
-    found = presence.read(home.layout, operator)
+    digest.note_visit(home.layout, operator, at)
+    found = digest.read_visit(home.layout, operator)
     assert found is not None
     return found
 
@@ -126,17 +126,17 @@ def test_each_operator_has_an_own_record_whatever_the_name(home):
         assert (seen.operator, seen.at) == (name, NOW)
     found = list(home.layout.operators.iterdir())
     assert len(found) == 5 and all(path.stat().st_mode & 0o077 == 0 for path in found)
-    presence.path(home.layout, "ann").write_text('{"operator": "ann", "last_seen": "yesterday"}')
-    assert presence.read(home.layout, "ann") is None and presence.read(home.layout, "nobody") is None
-    presence.path(home.layout, "ann").unlink()
-    presence.path(home.layout, "ann").symlink_to("/etc/hostname")
-    assert presence.read(home.layout, "ann") is None
+    digest.visit_path(home.layout, "ann").write_text('{"operator": "ann", "last_seen": "yesterday"}')
+    assert digest.read_visit(home.layout, "ann") is None and digest.read_visit(home.layout, "nobody") is None
+    digest.visit_path(home.layout, "ann").unlink()
+    digest.visit_path(home.layout, "ann").symlink_to("/etc/hostname")
+    assert digest.read_visit(home.layout, "ann") is None
 
 
 def test_a_state_folder_that_is_gone_is_not_made_again(home):
     shutil.rmtree(home.root)
     with pytest.raises(files.NotWritten):
-        presence.write(home.layout, "ann", NOW)
+        digest.note_visit(home.layout, "ann", NOW)
     assert not home.root.exists()
 
 

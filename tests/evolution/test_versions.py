@@ -13,7 +13,7 @@ from evolution_desk import Mind, SessionFile
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Status, Trust
-from lumen_tui.queries import evolution_page
+from lumen_tui.queries import pages
 from lumen_tui.store.evolution import evolved, versions
 
 SAID = (
@@ -188,7 +188,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     with pytest.raises(ActionError, match="changed since it was approved"):
         mind.learn(session.path)
     assert "+- Tell a story" in evolved.read_constitution(mind.layout).diff
-    view = evolution_page.summary(mind.layout)
+    view = pages.evolution_summary(mind.layout)
     assert (view.constitution, view.diff) == (
         "evolved/constitution.md was changed since it was approved",
         "+1 −1 lines",

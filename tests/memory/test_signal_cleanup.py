@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lumen_tui.queries import presence
+from lumen_tui.queries import digest
 from lumen_tui.storage import files
 from lumen_tui.store.signals import compaction, receipts
 from lumen_tui.store.signals.signal_index import SignalIndex
@@ -346,7 +346,7 @@ def test_what_a_known_reader_has_not_read_stays_its_time(desk, known_by):
     if known_by == "inbox":
         desk.read("bo", desk.signals(1)[0])
     elif known_by == "room":
-        presence.write(desk.layout, "bo", desk.now)
+        digest.note_visit(desk.layout, "bo", desk.now)
     else:
         reader = desk.do("session.start", wu_id="WU-001", by="bo").target
     sent = desk.signals(600, age=20, sender="cy")

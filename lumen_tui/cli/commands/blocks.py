@@ -289,6 +289,6 @@ def _step_row(step: Step, now: float) -> tuple[str, ...]:
 
 
 def _diff(session: Session, known: list[Step], number: int) -> str:
-    from lumen_tui.queries.blocks_page import diff_of
+    from lumen_tui.queries.pages import step_diff
 
-    return diff_of(session.layout, tuple(known), known[number].step) or "(the same text)\n"
+    return step_diff(session.layout, tuple(known), known[number].step) or "(the same text)\n"

@@ -27,11 +27,10 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_since(session: Session, args: Namespace) -> int:
-    from lumen_tui.queries import presence
-    from lumen_tui.queries.digest import digest_for
+    from lumen_tui.queries.digest import digest_for, note_visit, read_visit
 
     now = session.now
-    looked = None if args.at else presence.read(session.layout, session.operator)
+    looked = None if args.at else read_visit(session.layout, session.operator)
     since = _moment(args.at, now) if args.at else 0.0
     if since > now:
         raise ActionError(f"--at {args.at!r} is still to come: write 12h, 3d or a date that has passed")
@@ -41,7 +40,7 @@ def run_since(session: Session, args: Namespace) -> int:
     else:
         _print(digest, left=not args.at)
     if args.seen:
-        presence.write(session.layout, session.operator, now)
+        note_visit(session.layout, session.operator, now)
     return 0
 
 

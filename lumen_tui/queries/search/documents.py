@@ -29,6 +29,7 @@ _EPISODES = ("session", "checkpoint")
 _ARCHIVED_FACTOR = 0.6  # of its importance is left to what was archived
 Raw = dict[str, Any]
 Again = Callable[[], object]
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class IndexedDocument(NamedTuple):
@@ -53,7 +54,6 @@ class IndexedDocument(NamedTuple):
 
 
 LineReader = Callable[[bytes], IndexedDocument | None]
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _raw(line: bytes) -> Raw:

@@ -26,6 +26,7 @@ _ON, _OFF = "\x01", "\x02"  # around matches; `safe` leaves neither in a text
 _ROW = ", ".join(f"docs.{name}" for name in ("id", *(name for name in COLUMNS if name != "text")))
 _NAMES = ("id", *(name for name in COLUMNS if name != "text"))
 Row = dict[str, Any]
+Ranked = tuple[Row, float, Parts]
 
 
 def quote(term: str) -> str:
@@ -127,9 +128,6 @@ def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Row]:
 def _ranked(row: Row, bm25: float, best: float, now: float) -> tuple[Row, float, Parts]:
     total, parts = score(bm25, best, row["importance"], now - row["at"])
     return row, total, parts
-
-
-Ranked = tuple[Row, float, Parts]
 
 
 def _with_neighbours(

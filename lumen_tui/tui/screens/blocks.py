@@ -19,7 +19,7 @@ from lumen_tui.model.blocks import LIMIT, BadEdit, Block, Fields, Step, check_fi
 from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.queries.blocks_page import BlocksPage, diff_of, read_page
+from lumen_tui.queries.pages import BlocksPage, read_blocks_page, step_diff
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import block_files
@@ -219,7 +219,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         self.unsaved: dict[str, str] = {}  # texts that were refused: the next `e` goes on with them
 
     def _read(self) -> BlocksPage:
-        return read_page(self._layout, self._now, write=not self._refusal)
+        return read_blocks_page(self._layout, self._now, write=not self._refusal)
 
     def rows_view(self) -> BlockRows:
         return BlockRows(appearance_of(self.app), self._now)
@@ -266,7 +266,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         number = row.past.step if row.past else 0
         try:
             steps = self.page.steps.get(row.block.name, ())
-            text = await looked(self, diff_of, self._layout, steps, number)
+            text = await looked(self, step_diff, self._layout, steps, number)
         except (OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:

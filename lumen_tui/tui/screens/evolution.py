@@ -18,7 +18,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import ConstitutionState
 from lumen_tui.model.evolution import Observation, Status, objected, why_rows
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.queries.evolution_page import EvolutionPage, read_page
+from lumen_tui.queries.pages import EvolutionPage, read_evolution_page
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import versions
@@ -277,7 +277,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     )
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
-        super().__init__("Evolution", snapshot.taken, lambda: read_page(self._layout))
+        super().__init__("Evolution", snapshot.taken, lambda: read_evolution_page(self._layout))
         self._port, self._refusal = port, refusal
         self._layout = Layout(Path(snapshot.root))
         self.page = EvolutionPage()

@@ -1,10 +1,12 @@
-"""All that the evolution screen shows, read at once. Every text is safe."""
+"""What the screens of blocks and of evolution show, read at once. Every text is safe."""
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import times
+from lumen_tui.model.blocks import Block, Step, shown_difference
 from lumen_tui.model.constitution import ConstitutionState
 from lumen_tui.model.evolution import EvolutionView, Observation, Status
 from lumen_tui.model.text import one_line, safe
@@ -13,9 +15,42 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved, versions
 from lumen_tui.store.evolution.evolved import Rejection, read_constitution
 from lumen_tui.store.evolution.versions import Version
+from lumen_tui.store.memory import block_files, blocks
 
 _MOST = 2000  # observations that are shown, and rejections
 _ORDER = [Status.PROPOSED, Status.ACCEPTED, Status.SUPERSEDED, Status.WITHDRAWN, Status.REJECTED]
+
+
+class BlocksPage(msgspec.Struct, frozen=True):
+    """What is shown of them."""
+
+    blocks: tuple[Block, ...] = ()
+    steps: dict[str, tuple[Step, ...]] = {}  # of each block, oldest first
+
+
+def read_blocks_page(layout: Layout, now: float, *, write: bool) -> BlocksPage:
+    """Read all blocks; where it may `write`, edits by hand are recorded first."""
+    if write:
+        try:
+            blocks.take_in(layout, now)
+        except files.StoreError:
+            pass  # a full disk: what is in the files is shown all the same, as changed by hand
+    histories = block_files.history(layout)
+    return BlocksPage(tuple(blocks.read_all(layout)), {name: tuple(steps) for name, steps in histories.items()})
+
+
+def step_diff(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
+    """Return what one step changed; a sentence where a text is damaged or nothing changed."""
+    index = next((n for n, step in enumerate(steps) if step.step == number), -1)
+    if index < 0:
+        return ""
+    before = steps[index - 1] if index else None
+    try:
+        old = block_files.kept_text(layout, before) if before else ""
+        new = block_files.kept_text(layout, steps[index])
+    except block_files.DamagedText as error:
+        return f"! {error}"
+    return shown_difference(old, new, f"step {before.step if before else 0}", f"step {number}")
 
 
 class EvolutionPage(Struct, frozen=True):
@@ -28,7 +63,7 @@ class EvolutionPage(Struct, frozen=True):
     rejections: tuple[Rejection, ...] = ()  # newest first
 
 
-def read_page(layout: Layout) -> EvolutionPage:
+def read_evolution_page(layout: Layout) -> EvolutionPage:
     """Read the page as it is now."""
     newest = reversed(evolved.observations(layout).values())
     observations = sorted(newest, key=lambda item: _ORDER.index(item.status))[:_MOST]
@@ -53,7 +88,7 @@ def read_page(layout: Layout) -> EvolutionPage:
     )
 
 
-def summary(layout: Layout) -> EvolutionView:
+def evolution_summary(layout: Layout) -> EvolutionView:
     """Return what the attention queue needs. What cannot be read counts as nothing: the engine reports it."""
     try:
         proposed = evolved.waiting(evolved.observations(layout))
