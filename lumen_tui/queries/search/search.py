@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from lumen_tui.model.searching import Found, SearchQuery
 from lumen_tui.queries.search import query
-from lumen_tui.queries.search.index import SearchIndex
-from lumen_tui.queries.search.tables import NoFullText
+from lumen_tui.queries.search.index import NoFullText, SearchIndex
 from lumen_tui.storage import files
 
 if TYPE_CHECKING:
