@@ -14,8 +14,7 @@ import pytest
 from lumen_tui.model.searching import parse
 from lumen_tui.model.text import is_safe
 from lumen_tui.queries.search import index
-from lumen_tui.queries.search.scan import NOTE
-from lumen_tui.queries.search.search import IN_MEMORY, Searcher
+from lumen_tui.queries.search.search import IN_MEMORY, NOTE, Searcher
 from lumen_tui.storage import files
 
 

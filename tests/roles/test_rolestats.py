@@ -9,7 +9,7 @@ import pytest
 
 from lumen_tui.__main__ import main
 from lumen_tui.queries.search.index import SearchIndex
-from lumen_tui.queries.search.scan import everything
+from lumen_tui.queries.search.search import all_documents
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.tasks import role_stats
 from lumen_tui.store.tasks.role_stats import RoleIndex, book
@@ -85,7 +85,7 @@ def test_odd_names_in_the_archive_are_no_months(house):
     elsewhere.mkdir()
     (year / "04").symlink_to(elsewhere)
     assert figures(house) == {"builder": (1, 1)}
-    assert [doc.ref for doc in everything(house.layout) if doc.type == "task"] == ["one"]
+    assert [doc.ref for doc in all_documents(house.layout) if doc.type == "task"] == ["one"]
     picture = SnapshotReader(house.layout.root).snapshot(house.now)
     assert [view.id for view in picture.tasks] == ["one"]
     index = SearchIndex(house.layout)
