@@ -20,7 +20,7 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
-from lumen_tui.queries.lineage import learnings, notes
+from lumen_tui.queries.lineage import records
 from lumen_tui.queries.lineage.provenance import Link, NodeLinks
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
@@ -80,8 +80,8 @@ class LineageLinks:
 
     def up(self, name: str) -> Iterator[Link]:
         """Yield the links to what `name` came from."""
-        if name.startswith(notes.ROLE):
-            yield from notes.role_links(self.layout, name)
+        if name.startswith(records.ROLE):
+            yield from records.role_links(self.layout, name)
             return
         yield from self._node_links.up.get(name, ())
         yield from self._signal_links.up.get(name, ())
@@ -94,7 +94,7 @@ class LineageLinks:
 
     def down(self, name: str) -> Iterator[Link]:
         """Yield the links to what came of `name`; a role has none here."""
-        if name.startswith(notes.ROLE):
+        if name.startswith(records.ROLE):
             return
         yield from self._node_links.down.get(name, ())
         yield from self._signal_links.down.get(name, ())
@@ -147,7 +147,7 @@ class LineageLinks:
     def _work_links(self) -> _LinkIndex:
         """Tasks that belong to a work unit; notes of the archive, texts of relays, what was learnt."""
         pairs = _LinkIndex()
-        for link in (*notes.links(self.layout), *learnings.links(self.layout)):
+        for link in (*records.text_links(self.layout), *records.observation_links(self.layout)):
             pairs.add(link)
         for name in self._live:
             task = self.task(name)

@@ -9,7 +9,7 @@ from lumen_tui.model.ids import Ambiguous, BadId
 from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line, safe, safe_all
-from lumen_tui.queries.lineage import learnings, notes
+from lumen_tui.queries.lineage import records
 from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
 from lumen_tui.queries.lineage.provenance import Link
 from lumen_tui.queries.trail.trail import KINDS, Trail
@@ -57,10 +57,10 @@ def resolve(layout: Layout, text: str) -> str:
         return _one(text, {path.stem for path in paths if "." not in path.stem})
     if text.startswith("mem-"):
         return nodes.resolve(layout.memory, text, "mem")
-    if text.startswith(learnings.KIND):
-        return learnings.resolve(layout, text)
-    if text.startswith(notes.KINDS):
-        return notes.resolve(layout, text)
+    if text.startswith(records.OBSERVATION):
+        return records.resolve_observation(layout, text)
+    if text.startswith(records.TEXTS):
+        return records.resolve_text(layout, text)
     try:
         return _task_or_node(layout, text)
     except Ambiguous:
@@ -82,7 +82,7 @@ def _loop_or_task(layout: Layout, loop: str, text: str) -> str:
 def _role_or_short(layout: Layout, text: str) -> str:
     """Return a role, else the task that lists call so: without its kind."""
     try:
-        return notes.role_of(layout, text)
+        return records.role_of(layout, text)
     except LookupError:
         return _one(f"tsk-{text}", set(task_files.all_ids(layout)))
 
@@ -189,8 +189,8 @@ class _HopReader:
         return next((hop for hop, created in self.calls(task_id) if child in created), None)
 
     def _read(self, name: str) -> Hop | None:
-        if name.startswith(notes.ROLE):
-            return notes.role_hop(self._layout, name)
+        if name.startswith(records.ROLE):
+            return records.role_hop(self._layout, name)
         if name.startswith("WU-"):
             return self._unit(name)
         if name.startswith("sig-"):
@@ -201,10 +201,10 @@ class _HopReader:
             return self._loop(name)
         if name.startswith("mem-"):
             return self._node(name)
-        if name.startswith((learnings.KIND, learnings.SESSION)):
-            return learnings.hop(self._layout, name)
-        if name.startswith(notes.KINDS):
-            return notes.hop(self._layout, name)
+        if name.startswith((records.OBSERVATION, records.SESSION)):
+            return records.observation_hop(self._layout, name)
+        if name.startswith(records.TEXTS):
+            return records.text_hop(self._layout, name)
         task = self.links.task(name)
         return _task_hop(task) if task else self._node(name)
 

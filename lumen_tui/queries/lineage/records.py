@@ -1,31 +1,41 @@
-"""What `why` knows of notes of the archive, texts in relays and roles: which is meant, what made it what it is."""
+"""What `why` knows of archive notes, texts in relays, roles and what was learnt: which is meant, and its origin."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+
+import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.lineage import Hop
+from lumen_tui.model.evolution import Observation
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.lineage.provenance import Link
+from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
+from lumen_tui.store.evolution import evolved
 from lumen_tui.store.memory import archive, nodes, relays
+from lumen_tui.store.memory.nodes import Ambiguous
+from lumen_tui.store.sessions.transcripts import task_in
 from lumen_tui.store.tasks.task_records import decode_safe
 
-KINDS = ("arc-", "rly-")
+TEXTS = ("arc-", "rly-")
 ROLE = "role:"  # before the name of a role, which may be that of a task as well
 _TITLE = 120
 _BY_TASK = re.compile(r"([a-z0-9][a-z0-9-]*):[0-9a-f]{32}")  # the key of what a worker submits
+OBSERVATION = "evo-"
+SESSION = "session:"  # before the name of a session that is of no task
+_HEAD = 1024 * 1024  # bytes in which the first line of a transcript ends
 
 
-def resolve(layout: Layout, text: str) -> str:
+def resolve_text(layout: Layout, text: str) -> str:
     """Return the id that `text` begins. LookupError where there is none, Ambiguous for several."""
     if text.startswith("arc-"):
         return archive.resolve(layout, text)
@@ -39,13 +49,18 @@ def resolve(layout: Layout, text: str) -> str:
     return matches[0]
 
 
-def hop(layout: Layout, name: str) -> Hop | None:
+def text_hop(layout: Layout, name: str) -> Hop | None:
     """Return the thing itself; None where there is none."""
     if name.startswith("arc-"):
         note = archive.find(layout, [name]).get(name)
-        return _note(note) if note else None
+        return _note_hop(note) if note else None
     return next(
-        (_text(where, submission) for where, submission in relays.everything(layout) if submission.id == name), None
+        (
+            _submission_hop(where, submission)
+            for where, submission in relays.everything(layout)
+            if submission.id == name
+        ),
+        None,
     )
 
 
@@ -100,14 +115,14 @@ def role_links(layout: Layout, name: str) -> Iterator[Link]:
             yield Link(name, f"{name}#{number}", "made so by", "made")
 
 
-def _note(note: Passage) -> Hop:
+def _note_hop(note: Passage) -> Hop:
     source = f" (from {note.source})" if note.source else ""
     title = one_line(f"{note.content.partition(chr(10))[0]}{source}", _TITLE)
     status = WITHDRAWN if note.status == WITHDRAWN else safe(note.kind)
     return Hop(safe(note.id), "archival", title, status, safe(note.created_at), one_line(note.created_by, 60))
 
 
-def _text(where: str, submission: Submission) -> Hop:
+def _submission_hop(where: str, submission: Submission) -> Hop:
     place = f"{where} {submission.position}: " if submission.position else f"{where}: "
     title = one_line(place + submission.title, _TITLE)
     return Hop(
@@ -115,7 +130,7 @@ def _text(where: str, submission: Submission) -> Hop:
     )
 
 
-def links(layout: Layout) -> Iterator[Link]:
+def text_links(layout: Layout) -> Iterator[Link]:
     """Link notes to their work unit and task, and texts of relays to the task and the text that they came from."""
     for note in archive.passages(layout):
         if note.wu_id:
@@ -127,3 +142,63 @@ def links(layout: Layout) -> Iterator[Link]:
             yield Link(submission.id, keyed.group(1), "put in by task", "put in")
         if submission.status is Status.REPLACED and submission.note.startswith("as rly-"):
             yield Link(submission.note.removeprefix("as "), submission.id, "put in again for", "put in again as")
+
+
+class _Begin(msgspec.Struct):
+    cwd: str = ""
+
+
+def resolve_observation(layout: Layout, text: str) -> str:
+    """Return the id that `text` begins. LookupError where there is none, Ambiguous for several."""
+    known = evolved.observations(layout)
+    matches = [text] if text in known else [name for name in known if name.startswith(text)]
+    if not matches or text == OBSERVATION:
+        raise LookupError(text)
+    if len(matches) > 1:
+        raise Ambiguous(tuple(matches[:10]))
+    return matches[0]
+
+
+def observation_hop(layout: Layout, name: str) -> Hop | None:
+    """Return the thing itself; None where there is none."""
+    if name.startswith(SESSION):
+        session = one_line(name.removeprefix(SESSION), 80)
+        return Hop(session, "session", "of no task that is known here: a person's, or a program's")
+    observation = evolved.observations(layout).get(name)
+    return _learnt(evolved.clean(observation)) if observation else None
+
+
+def _learnt(observation: Observation) -> Hop:
+    return Hop(
+        observation.id,
+        "learnt",
+        one_line(observation.text, _TITLE),
+        str(observation.status),
+        observation.at,
+        one_line(observation.by, 60) or f"evolution, on the word of: {observation.trust}",
+    )
+
+
+def observation_links(layout: Layout) -> Iterator[Link]:
+    """Link each observation to the tasks or sessions in which it was said, and to what it contradicts."""
+    tasks: dict[str, str] = {}
+    for observation in evolved.observations(layout).values():
+        for session in dict.fromkeys(source.session for source in observation.sources):
+            if session not in tasks:
+                tasks[session] = _task_of(layout, session)
+            yield Link(observation.id, tasks[session] or f"{SESSION}{session}", "said in", "taught")
+        if observation.contradicts:
+            yield Link(observation.id, observation.contradicts, "says otherwise than", "contradicted by")
+
+
+def _task_of(layout: Layout, session: str) -> str:
+    """Return the task whose transcript this session is; empty for none."""
+    try:
+        fd = files.open_plain(layout.transcript(session))
+        try:
+            head = os.pread(fd, _HEAD, 0)
+        finally:
+            os.close(fd)
+        return task_in(msgspec.json.decode(head.partition(b"\n")[0], type=_Begin).cwd)
+    except (*UNDECODABLE, files.StoreError, ids.BadId, OSError):
+        return ""
