@@ -12,10 +12,11 @@ from lumen_tui.model.queueing import QueueConditions, in_lanes
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.spendbook import Book
+from lumen_tui.model.spendreport import SpendReport, report
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.storage import lease
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.ledger.ledger import LedgerReader
+from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks import pauses
@@ -84,3 +85,11 @@ def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float)
         paused=pauses.in_force(layout, now),
         now=now,
     )
+
+
+def spend_report(layout: Layout, now: float) -> SpendReport:
+    """Return the spending report at `now`. StoreError where the ledger cannot be read."""
+    config = load_config(layout)[0].budget
+    kill = read_kill(layout)
+    paused = pauses.in_force(layout, now).get(pauses.EVERYTHING, "")
+    return report(Ledger(layout).refresh(), config, now, killed=kill.words if kill else "", paused=paused)

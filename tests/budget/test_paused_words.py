@@ -8,8 +8,8 @@ import pytest
 
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.times import iso
+from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.store.tasks import pauses
 
 NOW = 1_800_000_000.0

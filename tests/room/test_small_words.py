@@ -14,8 +14,8 @@ from lumen_tui.model.records import AuditEntry
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso
+from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui import theme
 from lumen_tui.tui.kit.footer import squeezed
 from lumen_tui.tui.kit.header import header

@@ -8,9 +8,9 @@ import pytest
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
+from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.kit.screen import DetailScreen
 from lumen_tui.tui.screens.blocks import BlocksScreen

@@ -12,7 +12,7 @@ from lumen_tui.model.budget import Cap, own_words
 from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Grant, Held, Share, SpendReport
 from lumen_tui.model.tasks import Budget
-from lumen_tui.store.ledger.spending import spend_report
+from lumen_tui.queries.queue_conditions import spend_report
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup

@@ -14,8 +14,8 @@ class SpendingHandler(Handler):
     """The budget's page; kill, and the way back."""
 
     def do_budget(self) -> None:
+        from lumen_tui.queries.queue_conditions import spend_report
         from lumen_tui.storage.layout import Layout
-        from lumen_tui.store.ledger.spending import spend_report
         from lumen_tui.tui.screens.budget import BudgetScreen
 
         host, layout = self.host, Layout(Path(self.snapshot.root))
