@@ -9,9 +9,10 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.model import digest
-from lumen_tui.model.digest import Digest
-from lumen_tui.queries.digest import LastVisit, digest_for, note_visit, read_visit
+from lumen_tui.model.digest import AWAY, Digest
+from lumen_tui.model.digest import line as summary_line
+from lumen_tui.queries import digest
+from lumen_tui.queries.digest import LastVisit
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
@@ -56,8 +57,8 @@ class Presence:
     async def _come(self, layout: Layout) -> None:
         """Somebody is there now who was not before."""
         now = self._host.clock()
-        self.before = await asyncio.to_thread(read_visit, layout, self._host.operator)
-        if self.before is not None and now - self.before.at > digest.AWAY:
+        self.before = await asyncio.to_thread(digest.read_visit, layout, self._host.operator)
+        if self.before is not None and now - self.before.at > AWAY:
             await self._tell(await asyncio.to_thread(self.digest))
         self._reading = False
         await asyncio.to_thread(self._note)
@@ -68,7 +69,7 @@ class Presence:
         self._touched = now
         if self._layout is None:
             return
-        if now - before > digest.AWAY:
+        if now - before > AWAY:
             self._arrive(self._layout)
         elif not 0 <= now - self._noted < _EVERY:
             self._noted = now
@@ -77,7 +78,7 @@ class Presence:
     def digest(self) -> Digest:
         """What happened since the operator looked last before this room. Reads files: call it from a thread."""
         assert self._layout is not None  # noqa: S101 - nothing asks before the room shows everything
-        return digest_for(self._layout, self._host.operator, self._host.clock(), seen=self.before)
+        return digest.digest_for(self._layout, self._host.operator, self._host.clock(), seen=self.before)
 
     @property
     def ready(self) -> bool:
@@ -98,12 +99,12 @@ class Presence:
             return
         self._noted = self._host.clock()
         try:
-            note_visit(self._layout, self._host.operator, self._noted)
+            digest.note_visit(self._layout, self._host.operator, self._noted)
         except (files.StoreError, OSError):
             return
 
     async def _tell(self, found: Digest) -> None:
-        text, room = digest.line(found), self._host.room
+        text, room = summary_line(found), self._host.room
         if not text:
             return
         while not room.is_mounted:  # noqa: ASYNC110 - the first picture was quicker than the screen
