@@ -12,6 +12,7 @@ from lumen_tui.model import ids
 from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation
+from lumen_tui.model.lineage import Hop
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe

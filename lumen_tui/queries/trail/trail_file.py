@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import zlib
 
+from lumen_tui.model import jsontext
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, is_decided, priority_rank
-from lumen_tui.storage import directories, files, json_scanner
+from lumen_tui.storage import directories, files
 from lumen_tui.storage.line_access import split_lines
 
 TYPE_CHECKING = False
@@ -80,7 +81,7 @@ def fresh_lines(fd: int, start: int) -> Iterator[tuple[int, Lines]]:
 
 def _decoded(lines: Lines) -> Iterator[tuple[int, dict[str, Any]]]:
     for offset, line in lines:
-        record = json_scanner.decode(line)
+        record = jsontext.decode(line)
         if record is not None:
             yield offset, record
 

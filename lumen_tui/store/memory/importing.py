@@ -18,7 +18,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.reconcile import Settled, settle
+from lumen_tui.model.merging import Settled, settle
 from lumen_tui.storage import directories, files, rewriting
 from lumen_tui.storage.damage import Quarantined, known_lines
 from lumen_tui.storage.journal import Journal, whole_lines

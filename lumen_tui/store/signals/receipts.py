@@ -15,7 +15,7 @@ from lumen_tui.model.records import Receipt
 from lumen_tui.storage import backwards, files, rewriting
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_numbers import holds
+from lumen_tui.storage.line_access import holds
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.work import open_sessions
 
