@@ -53,6 +53,7 @@ class IndexedDocument(NamedTuple):
     gone: bool = False
 
 
+COLUMNS = IndexedDocument._fields[:-1]
 LineReader = Callable[[bytes], IndexedDocument | None]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.queries.search import ingest as ingest
-from lumen_tui.queries.search.documents import IndexedDocument
+from lumen_tui.queries.search.documents import COLUMNS
 from lumen_tui.storage import directories, files, locks
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lumen_tui.storage.layout import Layout
 
 VERSION = 1  # of the tables; another one is built again
-COLUMNS = IndexedDocument._fields[:-1]
 _BUSY = 10.0  # seconds for another process to finish
 _PLAIN = ", ".join(f"{name} {'REAL' if name in ('at', 'importance') else 'TEXT'}" for name in COLUMNS[1:])
 TABLES = f"""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, SearchQuery, close_up, excerpt, score
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.index import COLUMNS
+from lumen_tui.queries.search.documents import COLUMNS
 
 if TYPE_CHECKING:
     import sqlite3
