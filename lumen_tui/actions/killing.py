@@ -10,7 +10,7 @@ from pathlib import Path
 from lumen_tui.actions import edits
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.tasks import Run
+from lumen_tui.model.tasks import Run, StopRequest
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, process
 from lumen_tui.storage.clock import SystemClock
@@ -110,7 +110,7 @@ def _end_workers(living: list[Living], kill: Kill, running: Clock) -> None:
 
 def _write_reason(folder: Path, kill: Kill) -> None:
     try:
-        ask_to_stop(folder, "cancelled", kill.words)
+        ask_to_stop(folder, StopRequest("cancelled", kill.words))
     except (files.StoreError, OSError):
         pass  # a full disk must not keep a worker alive
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from lumen_tui.actions import acting, attention, checks, edits, engine, fields, places
 from lumen_tui.actions.edits import Side
@@ -25,7 +24,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.settings import config_errors
 from lumen_tui.store.tasks import task_files
-from lumen_tui.store.tasks.task_records import has_worker, read_json
+from lumen_tui.store.tasks.task_records import STOP_FILE, has_worker, read_json, read_stop
 
 QUEUED_KIND = "queued"  # of a change
 EDITABLE = (
@@ -290,12 +289,6 @@ def _no_longer_queued(task_id: str) -> ActionError:
     return ActionError(f"task {ids.short(task_id)} has begun or was changed meanwhile: look at it again")
 
 
-class _Stop(Struct):
-    """The fields of stop.json that matter here."""
-
-    status: str = ""
-
-
 def cancel_change(task_id: str) -> Change:
     """Return the change of cancelling a task."""
     return Change(kind=CANCEL_KIND, key=task_id, before={"cancelled": False}, after={"cancelled": True})
@@ -318,7 +311,7 @@ def _unanswered(store: Store, task_id: str) -> list[Command]:
 
 def _is_ending(folder: Path) -> bool:
     """Return whether the engine has told the worker to end as cancelled."""
-    stop = read_json(folder / "stop.json", _Stop)
+    stop = read_stop(folder)
     return stop is not None and stop.status == Status.CANCELLED
 
 
@@ -354,7 +347,7 @@ def put_cancel(store: Store, change: Change) -> None:
 
 def _queue_again(store: Store, task_id: str, folder: Path) -> None:
     """Put the task back into the queue. The exit is removed first: the engine never sees an ended task there."""
-    for name in ("stop.json", "hold.json", "collected.json"):
+    for name in (STOP_FILE, "hold.json", "collected.json"):
         directories.remove(folder / name)
     if run := read_json(folder / "run.json", Run):
         directories.move(folder / "run.json", folder / f"run.{run.attempt}.json")

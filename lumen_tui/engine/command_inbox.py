@@ -14,6 +14,7 @@ from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
+from lumen_tui.model.tasks import StopRequest
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.line_access import split_lines
@@ -163,7 +164,7 @@ class CommandInbox:
             return False, f"it has ended already ({view.status})"
         reason = f"cancelled by {command.by}" + (f": {command.reason}" if command.reason else "")
         if command.after == "step" and view.status.alive:
-            task_records.ask_to_stop(self._store.layout.task(view.id), "cancelled", reason, after="step")
+            task_records.ask_to_stop(self._store.layout.task(view.id), StopRequest("cancelled", reason, after="step"))
             return True, "it ends after the step it is at"
         self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return True, "cancelled" if not view.status.alive else "ending it: ask, terminate, kill"

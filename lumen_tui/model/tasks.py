@@ -89,6 +89,14 @@ class Run(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
 
+class StopRequest(Struct, frozen=True):
+    """tasks/<id>/stop.json: a worker is asked to end, and how the task then counts."""
+
+    status: str = "cancelled"  # or `failed`
+    reason: str = ""
+    after: str = "now"  # or `step`: when the tool call is done that runs now
+
+
 class Usage(Struct, frozen=True, omit_defaults=True):
     """Tokens and money of model calls."""
 

@@ -10,26 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-import msgspec
-
-from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.tasks import Usage
+from lumen_tui.model.tasks import StopRequest, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import span
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.task_records import STOP_FILE, read_stop
 from lumen_tui.tools.base import Stopped
 
-STOP_FILE = "stop.json"
 TICK = 0.1  # seconds between two looks
 _AGAIN = 5.0  # seconds after which a Stopped that somebody swallowed is raised once more
-
-
-class _StopRequest(msgspec.Struct, frozen=True):
-    status: str = "cancelled"
-    reason: str = ""
-    after: str = "now"  # or `step`: when the tool call is done that runs now
 
 
 class Stopper:
@@ -44,7 +35,7 @@ class Stopper:
         self.reason = ""
         self._file = folder / STOP_FILE
         self._folder = folder
-        self._after_step: _StopRequest | None = None
+        self._after_step: StopRequest | None = None
         self._resting = False
         self._monotonic = monotonic
         self._now = now
@@ -94,9 +85,10 @@ class Stopper:
 
     def _read(self) -> None:
         try:
-            stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_StopRequest)
-        except (*UNDECODABLE, files.StoreError, OSError):
-            stop = _StopRequest(reason="stop.json is there but cannot be read")
+            stop = read_stop(self._folder)
+        except (files.StoreError, OSError):
+            stop = None
+        stop = stop or StopRequest(reason=f"{STOP_FILE} is there but cannot be read")
         if stop.after == "step":
             self._after_step = stop
             return

@@ -44,13 +44,6 @@ class Collected(msgspec.Struct, frozen=True):
     status: str
 
 
-class Stop(msgspec.Struct, frozen=True):
-    """tasks/<id>/stop.json: a worker was asked to end, and how the task then counts."""
-
-    status: str
-    reason: str
-
-
 def recorded_ends(store: Store) -> set[Attempt]:
     """Return the attempts whose end is recorded in the newest part of events.jsonl."""
     reported: set[Attempt] = set()
@@ -143,7 +136,7 @@ class TaskSupervisor:
         folder = self._store.layout.task(view.id)
         supervised.lost.append(view.id)
         self.index.expect(view.id)
-        if stop := read_json(folder / "stop.json", Stop):
+        if stop := task_records.read_stop(folder):
             task_records.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
             return
         how = self.dispatcher.ended_how(view.id)

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.engine.supervisor.zygote import ZygoteClient, ZygoteGone
-from lumen_tui.model.tasks import Run
+from lumen_tui.model.tasks import Run, StopRequest
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files, locks, process
 from lumen_tui.storage.process import ProcessId
-from lumen_tui.store.tasks.task_records import ask_to_stop, identity
+from lumen_tui.store.tasks.task_records import STOP_FILE, ask_to_stop, identity
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 _KEPT_ENV = (
@@ -138,7 +138,7 @@ def _cold(folder: Path, lock: int, log: int, env: dict[str, str]) -> Started:
 
 def keep_attempt(folder: Path, attempt: int) -> None:
     """Keep the record of a lost attempt and make the task ready for the next one."""
-    directories.remove(folder / "stop.json")
+    directories.remove(folder / STOP_FILE)
     directories.move(folder / "run.json", folder / f"run.{attempt}.json")
 
 
@@ -148,7 +148,7 @@ async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, t
     `ask` and `term` are the waits in seconds. A worker that had no time to write its exit gets none here: the
     caller sees an ended task without one.
     """
-    ask_to_stop(folder, status, reason)
+    ask_to_stop(folder, StopRequest(status, reason))
     directories.remove(folder / "hold.json")  # one that rests could not hear it
     lock, leader = folder / "run.lock", identity(run)
     if await _gone(lock, leader, ask):

@@ -18,13 +18,14 @@ from msgspec import Struct
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause
-from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
+from lumen_tui.model.tasks import Exit, Run, Spec, Status, StopRequest, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, files, locks
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.process import ProcessId
 
+STOP_FILE = "stop.json"
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
 _MAX_SPEC = 1024 * 1024
@@ -256,6 +257,11 @@ def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt:
     files.replace(folder / "exit.json", msgspec.json.encode(record))
 
 
-def ask_to_stop(folder: Path, status: str, reason: str, after: str = "now") -> None:
-    """Ask a worker to end, `now` or after its `step`; `status` is what the task counts as then."""
-    files.replace(folder / "stop.json", msgspec.json.encode({"status": status, "reason": reason, "after": after}))
+def ask_to_stop(folder: Path, request: StopRequest) -> None:
+    """Ask the worker of a task to end."""
+    files.replace(folder / STOP_FILE, msgspec.json.encode(request))
+
+
+def read_stop(folder: Path) -> StopRequest | None:
+    """Return what the worker of a task was asked; None if it was not, or the record cannot be read."""
+    return read_json(folder / STOP_FILE, StopRequest)
