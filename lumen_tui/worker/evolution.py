@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from lumen_tui.model import budget
 from lumen_tui.model.config import Config
@@ -35,16 +36,14 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Conversation, ConversationOutcome, Job, ProviderError, Reserve, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
-from lumen_tui.storage import process
 from lumen_tui.storage.store import Store
-from lumen_tui.store.ledger.ledger import Ledger, new_call
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.tools.policy.fence import fence, new_mark
 from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.worker.spending import CallAccount
 
 NAME = "evolution"  # in the ledger, as a role
 _READ_PROMPT = """\
@@ -92,65 +91,36 @@ class ModelReply(msgspec.Struct):
     tokens: int = 0
 
 
-class Spender:
-    """Sets the cost of each call aside before it is made, and settles it after."""
+class _Spending:
+    """Sets the cost of each call aside before it is made, and settles it after; waits for nothing."""
 
     def __init__(self, store: Store, config: Config, session: str) -> None:
         self._store = store
-        self._config = config
-        self._session = session
-        self._ledger = Ledger(store.layout)
-        self._me = process.myself()
-        self._hold: Entry | None = None
+        self._config = config.budget
+        self._account = CallAccount(store.layout, time.time, task=f"{NAME}-{session}", role=NAME)
+        self.sent = self._account.sent
         self.usd = 0.0
         self.tokens = 0
 
     def reserve(self, call: Reserve) -> None:
         """Set aside what a call may cost. Raises NoRoom if a cap has no room or the agent was killed."""
-        most = call.usage
         if kill := read_kill(self._store.layout):
             raise NoRoom(kill.words)
-        now = time.time()
-        hold = Entry(
-            new_call(),
-            HOLD,
-            iso(now),
-            budget.day_of(now, self._config.budget.day_starts),
-            f"{NAME}-{self._session}",
-            1,
-            NAME,
-            one_line(call.model, 100),
-            most.tokens,
-            most.usd,
-            pid=self._me.pid,
-            start_ticks=self._me.start_ticks,
-            boot_id=self._me.boot_id,
-            unsent=call.tells,
-        )
+        day, amount = budget.day_of(time.time(), self._config.day_starts), Amount(call.usage.tokens, call.usage.usd)
+        hold = replace(self._account.entry(HOLD, day, call.usage, call.model), unsent=call.tells)
 
-        def decide(book: Book) -> str:
-            amount = Amount(most.tokens, most.usd)
-            caps = budget.caps(book, self._config.budget, hold, Budget())
-            return next((shortfall for cap in caps if (shortfall := budget.short_of(cap, amount))), "")
+        def make(book: Book) -> Entry | str:
+            caps = budget.caps(book, self._config, hold, Budget())
+            return next((reason for cap in caps if (reason := budget.short_of(cap, amount))), hold)
 
-        if shortfall := self._ledger.hold(hold, decide):
-            raise NoRoom(shortfall)
-        self._hold = hold
-
-    def sent(self) -> None:
-        """Note that the request leaves now."""
-        if self._hold is not None:
-            self._ledger.sent(self._hold.id, self._hold.day, time.time())
+        if reason := self._account.hold(make):
+            raise NoRoom(reason)
 
     def settle(self, usage: Usage) -> None:
         """Record what the last call cost."""
         self.usd += usage.usd
         self.tokens += usage.tokens
-        if self._hold is not None:
-            self._ledger.settle(
-                self._hold.id, self._hold.day, time.time(), tokens=usage.tokens, usd=usage.usd, seconds=0.0
-            )
-        self._hold = None
+        self._account.settle(usage)
 
 
 def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
@@ -165,17 +135,17 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> ModelR
     """Hold one conversation in the haiku tier, without tools, paid from the ledger."""
     config = load_config(store.layout)[0]
     role, spec = Role(name=NAME, purpose="reads sessions", tools=()), Spec(id=NAME, objective="read a session")
-    spender = Spender(store, config, session)
+    spending = _Spending(store, config, session)
     try:
         name = targets(config.models, role, spec, environ)[0].endpoint.name
         if name in ("offline", "claude"):
             return ModelReply(problem=f"no server of models is set (the provider is {name})")
         provider = choose_provider(config.models, role, spec, environ)
-        outcome = _converse(provider.converse(msgspec.structs.replace(job, sent=spender.sent)), spender)
+        outcome = _converse(provider.converse(replace(job, sent=spending.sent)), spending)
     except (ProviderError, NoRoom) as error:
-        return ModelReply(problem=one_line(str(error), 300), usd=spender.usd, tokens=spender.tokens)
+        return ModelReply(problem=one_line(str(error), 300), usd=spending.usd, tokens=spending.tokens)
     problem = "" if outcome.ok else outcome.reason or "it gave no answer"
-    return ModelReply(outcome.text, problem, provider.brain, spender.usd, spender.tokens)
+    return ModelReply(outcome.text, problem, provider.brain, spending.usd, spending.tokens)
 
 
 def _reading_job(order: Order, environ: dict[str, str]) -> Job:
@@ -185,16 +155,16 @@ def _reading_job(order: Order, environ: dict[str, str]) -> Job:
     return Job(system=_READ_PROMPT, objective="List what is worth remembering.", context=material, now=time.time)
 
 
-def _converse(talk: Conversation, spender: Spender) -> ConversationOutcome:
+def _converse(talk: Conversation, spending: _Spending) -> ConversationOutcome:
     """Carry a conversation on to its end."""
     reply: _Refusal | None = None
     try:
         while True:
             step, reply = talk.send(reply), None
             if isinstance(step, Reserve):
-                spender.reserve(step)
+                spending.reserve(step)
             elif isinstance(step, Spent):
-                spender.settle(step.usage)
+                spending.settle(step.usage)
             elif isinstance(step, ToolCall):
                 reply = _Refusal()
     except StopIteration as end:

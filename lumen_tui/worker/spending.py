@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -15,8 +16,9 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.times import HOUR, iso, span
 from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.storage import files, lease, process
+from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store.ledger.ledger import Ledger, new_call, unreserved
+from lumen_tui.store.ledger.ledger import Ledger, Make, new_call, unreserved
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.tools.base import Stopped
@@ -30,6 +32,63 @@ _LONGEST = 25 * HOUR  # of a wait: a new day has begun meanwhile, whenever it be
 _CLOSED = "the ledger cannot be written, so no call is made"
 
 
+class CallAccount:
+    """What one payer has set aside in the ledger: at most one call at a time, held before it and settled after it."""
+
+    def __init__(self, layout: Layout, now: Callable[[], float], *, task: str, role: str, attempt: int = 1) -> None:
+        self.ledger = Ledger(layout)
+        self.held: Entry | None = None  # the hold that is not settled
+        self._now = now
+        self._task = task
+        self._role = role
+        self._attempt = attempt
+        self._me = process.myself()
+
+    def entry(
+        self, kind: str, day: str, usage: Usage, model: str, *, seconds: float = 0.0, waited: float = 0.0
+    ) -> Entry:
+        """Return a line of the ledger in the name of this payer."""
+        return Entry(
+            new_call(),
+            kind,
+            iso(self._now()),
+            day,
+            self._task,
+            self._attempt,
+            self._role,
+            one_line(model, 100),
+            usage.tokens,
+            usage.usd,
+            seconds,
+            waited,
+            self._me.pid,
+            self._me.start_ticks,
+            self._me.boot_id,
+        )
+
+    def hold(self, make: Make) -> str:
+        """Hold the entry that `make` returns for the newest totals, or return its reason not to."""
+        drawn = self.ledger.draw(make)
+        if isinstance(drawn, str):
+            return drawn
+        self.held = drawn
+        return ""
+
+    def sent(self) -> None:
+        """Record that the request of the held call leaves now. StoreError where that cannot be noted."""
+        if self.held is not None:
+            self.ledger.sent(self.held.id, self.held.day, self._now())
+
+    def settle(self, usage: Usage, *, seconds: float = 0.0) -> bool:
+        """Record what the held call cost; return whether there was one. It is let go in any case."""
+        held = self.held
+        self.held = None
+        if held is None:
+            return False
+        self.ledger.settle(held.id, held.day, self._now(), tokens=usage.tokens, usd=usage.usd, seconds=seconds)
+        return True
+
+
 class Spending:
     """Sets aside what a call can cost before it is made, waits where there is no room, settles what it did cost."""
 
@@ -39,11 +98,10 @@ class Spending:
         self._spec = spec
         self._events = events
         layout = world.store.layout
-        self._ledger = Ledger(layout)
+        self.account = CallAccount(layout, world.now, task=spec.id, role=spec.role, attempt=tally.attempt)
         self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
-        self._me = process.myself()
-        self._mark()
-        self._call: Entry | None = None  # the hold that is not settled
+        self._since = world.monotonic()  # work time is counted from here
+        self._limit = world.stopper.ends
         self._tight: tuple[Cap, int] | None = None  # the cap that left room for so short an answer only
 
     def reserve(self, call: Reserve) -> int:
@@ -53,7 +111,7 @@ class Spending:
         may have then; 0: as many as were asked for. ProviderError where the task's own budget has no room. Stopped
         where the agent was killed.
         """
-        self._call = None  # nobody reported what the last one cost: it counts in full
+        self.account.held = None  # nobody reported what the last one cost: it counts in full
         worked = self._lap()
         reason, short = self._try(call, worked, 0.0)
         if reason and short:
@@ -73,46 +131,43 @@ class Spending:
 
     def sent(self) -> None:
         """Note that the request leaves now. Raises ProviderError if that cannot be noted: then it must not leave."""
-        if self._call is None:
-            return
         try:
             with self._world.stopper.guard():
-                self._ledger.sent(self._call.id, self._call.day, self._world.now())
+                self.account.sent()
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
     def spent(self, usage: Usage) -> None:
         """Count one call. Raises ProviderError if it was not reserved and the task's budget is used up now."""
-        before, call = self._tally.usage, self._call
+        before = self._tally.usage
         self._tally.usage = Usage(
             input_tokens=before.input_tokens + usage.input_tokens,
             output_tokens=before.output_tokens + usage.output_tokens,
             usd=before.usd + usage.usd,
         )
-        self._call = None
-        self._settle(call, usage)
+        reserved = self._settle(usage)
         if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is reported as such
             total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
             self._events.event(
                 "usage", total, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
             )
-        if call is None:
+        if not reserved:
             self._check_own()
 
     def _try(self, call: Reserve, worked: float, waited: float) -> tuple[str, bool]:
         """Set the call aside; return ("", False), or why there is no room and whether waiting may help."""
         self._look_for_kill()
         self._settings.refresh()
-        hold = replace(self._entry(HOLD, call.usage, call.model, seconds=worked, waited=waited), unsent=call.tells)
+        entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
+        hold = replace(entry, unsent=call.tells)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():
-                drawn = self._ledger.draw(lambda book: self._make(book, hold, call, short))
+                reason = self.account.hold(lambda book: self._make(book, hold, call, short))
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
-        if isinstance(drawn, str):
-            return drawn, not short[-1].own
-        self._call = drawn
+        if reason:
+            return reason, not short[-1].own
         self._mark()
         return "", False
 
@@ -160,7 +215,9 @@ class Spending:
         self._events.event("waiting", reason, budget=True)
         try:
             with self._world.stopper.guard():
-                self._ledger.append(self._entry(WAIT, call.least or call.usage, call.model, text=reason))
+                usage = call.least or call.usage
+                wait = self.account.entry(WAIT, self._day(), usage, call.model)
+                self.account.ledger.append(replace(wait, text=reason))
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
@@ -169,18 +226,19 @@ class Spending:
         while self._world.monotonic() < ends:
             time.sleep(_LOOK)
             self._look_for_kill()
-            if self._ledger.changed() or self._settings.refresh() or self._day() != day:
+            if self.account.ledger.changed() or self._settings.refresh() or self._day() != day:
                 return
 
-    def _settle(self, call: Entry | None, usage: Usage) -> None:
-        now, worked = self._world.now(), self._lap()
+    def _settle(self, usage: Usage) -> bool:
+        """Record what a call cost; return whether it had been reserved."""
+        account, worked = self.account, self._lap()
         try:
             with self._world.stopper.guard():
-                if call is None:
-                    model = self._tally.brain
-                    self._ledger.append(unreserved(self._entry(HOLD, usage, model, seconds=worked)))
-                    return
-                self._ledger.settle(call.id, call.day, now, tokens=usage.tokens, usd=usage.usd, seconds=worked)
+                reserved = account.settle(usage, seconds=worked)
+                if not reserved:
+                    entry = account.entry(HOLD, self._day(), usage, self._tally.brain, seconds=worked)
+                    account.ledger.append(unreserved(entry))
+                return reserved
         except files.StoreError as error:
             raise ProviderError(
                 f"what the call cost could not be recorded, so no further one is made: {error}"
@@ -188,7 +246,7 @@ class Spending:
 
     def _check_own(self) -> None:
         config: BudgetConfig = self._settings.value
-        book = self._ledger.refresh()
+        book = self.account.ledger.refresh()
         for cap in budget.task_caps(book, config, self._spec.id, self._spec.role, self._spec.budget):
             if budget.reached(cap):
                 raise ProviderError(f"{cap.name} is used up: {cap.words}")
@@ -215,28 +273,6 @@ class Spending:
 
     def _day(self) -> str:
         return budget.day_of(self._world.now(), self._settings.value.day_starts)
-
-    def _entry(
-        self, kind: str, usage: Usage, model: str, *, seconds: float = 0.0, waited: float = 0.0, text: str = ""
-    ) -> Entry:
-        return Entry(
-            new_call(),
-            kind,
-            iso(self._world.now()),
-            self._day(),
-            self._spec.id,
-            self._tally.attempt,
-            self._spec.role,
-            one_line(model, 100),
-            usage.tokens,
-            usage.usd,
-            seconds,
-            waited,
-            self._me.pid,
-            self._me.start_ticks,
-            self._me.boot_id,
-            text=text,
-        )
 
 
 def _given_up(waited: float, undriven: float) -> str:

@@ -40,7 +40,7 @@ def main(root: Path, task: str, seed: int, calls: int, role: str) -> None:
         except ProviderError as error:
             say("refused", error)
             return
-        say("held", spending._call.id if spending._call else "", most)
+        say("held", spending.account.held.id if spending.account.held else "", most)
         cost = chance.randrange(0, most + 1)
         spending.spent(Usage(cost, 0, cost / 1e6))
         say("settled", cost)
