@@ -16,6 +16,7 @@ from benchmarks.state import make_state
 from benchmarks.table import Row, share
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.loop import Heartbeat, Pause
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage import files, lease
 from lumen_tui.storage.layout import Layout
@@ -200,7 +201,7 @@ def _dispatched(layout: Layout, *, warm: bool) -> tuple[list[float], list[float]
             _until(lambda: _has_zygote(child.pid))
         for _ in range(9):
             began = time.perf_counter()
-            task_id = port.submit("task.new", objective="What are the 3 largest files in /etc?").target
+            task_id = port.submit(NewTask(objective="What are the 3 largest files in /etc?")).target
             events = layout.task(task_id) / "events.jsonl"
             _until(lambda path=events, name=task_id: path.exists() or any(layout.archive.glob(f"*/*/{name}")))
             first.append(1000 * (time.perf_counter() - began))

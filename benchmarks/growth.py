@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.hotverbs import repeat
 from benchmarks.state import make_state
 from benchmarks.table import Row, share
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage.store import Store
 
 UNIT = "WU-008"  # one of the 400 that the history is about
@@ -27,9 +27,9 @@ VERBS: tuple[tuple[str, list[str], float], ...] = (
 def _folder(root: Path, *, nodes: int, signals: int, newest: float) -> Path:
     """Return a state folder in which `bench` has an open session on the work unit and has read every signal."""
     store = Store(make_state(root, nodes=nodes, signals=signals, newest=newest).root)
-    perform(store, "wu.new", {"title": "A bench", "id": UNIT, "lane": "Core"}, by="bench", now=newest)
-    perform(store, "session.start", {"wu_id": UNIT}, by="bench", now=newest)
-    perform(store, "signal.read_all", {}, by="bench", now=newest)
+    perform(store, named("wu.new", {"title": "A bench", "id": UNIT, "lane": "Core"}), by="bench", now=newest)
+    perform(store, named("session.start", {"wu_id": UNIT}), by="bench", now=newest)
+    perform(store, named("signal.read_all", {}), by="bench", now=newest)
     return root
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.state import make_state
 from benchmarks.table import Row
 from lumen_tui.actions import cleanup, decay, summaries
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
 from lumen_tui.queries.lineage.provenance import NodeLinks
@@ -74,13 +74,13 @@ def _decay_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     late = newest + 400 * DAY
     many = len(decay.due(AgeIndex(store.layout).load(), rule, late))
     memory = store.layout.memory
-    taken, waited = with_appender(memory, lambda: perform(store, "decay.apply", {}, by="bench", now=late))
+    taken, waited = with_appender(memory, lambda: perform(store, named("decay.apply", {}), by="bench", now=late))
     yield Row("M1", f"decay, archiving {many:,} nodes", taken, "ms", 15000, False, *other)
     yield Row("M1", "the longest append beside that", waited, "ms", 50)
-    back, waited = with_appender(memory, lambda: perform(store, "undo", {}, by="bench", now=late))
+    back, waited = with_appender(memory, lambda: perform(store, named("undo", {}), by="bench", now=late))
     yield Row("M1", f"undo of that, {many:,} nodes", back, "ms", 20000, False, *other)
     yield Row("M1", "the longest append beside that", waited, "ms", 50)
-    nothing = timed(lambda: perform(store, "decay.apply", {}, by="bench", now=newest))
+    nothing = timed(lambda: perform(store, named("decay.apply", {}), by="bench", now=newest))
     yield Row("M1", "decay with nothing to do, as `wu done` runs it", nothing, "ms", 2500, False, *other)
 
 
@@ -88,7 +88,7 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     other = ("json.loads of each line", plain)
     units = timed(lambda: summaries.plan(store, "WU-008"))
     yield Row("M2", "summarize one of 400 work units, the text", units, "ms", 1000, False, *other)
-    written = timed(lambda: perform(store, "summary.make", {"wu_id": "WU-008"}, by="bench", now=newest))
+    written = timed(lambda: perform(store, named("summary.make", {"wu_id": "WU-008"}), by="bench", now=newest))
     yield Row("M2", "summarize one of 400 work units, written", written, "ms", 2000, False, *other)
     options = cleanup.cleanup_options("30d")
     preview = timed(lambda: cleanup.due(store, AgeIndex(store.layout).load(), options, newest))
@@ -102,8 +102,10 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
 def _signal_rows(folder: Path, newest: float) -> Iterator[Row]:
     layout = make_state(folder / "signal-upkeep", nodes=10, signals=1_000_000, newest=newest)
     store = Store(layout.root)
-    perform(store, "signal.read_all", {}, by="bench", now=newest)
-    taken, waited = with_appender(layout.signals, lambda: perform(store, "cleanup.signals", {}, by="bench", now=newest))
+    perform(store, named("signal.read_all", {}), by="bench", now=newest)
+    taken, waited = with_appender(
+        layout.signals, lambda: perform(store, named("cleanup.signals", {}), by="bench", now=newest)
+    )
     yield Row("M4", "signal cleanup of 1,000,000 signals", taken, "ms", 3000)
     yield Row("M4", "the longest append beside that", waited, "ms", 100)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.table import Row, share
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.spendbook import HOLD, SPENT, Entry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
@@ -71,7 +71,7 @@ def _kill(root: Path) -> Row:
     layout.create()
     children = [_stubborn(layout, f"tsk-{number}") for number in range(_WORKERS)]
     began = time.perf_counter()
-    perform(Store(root), "kill", {"reason": "measured"}, by="bench", now=time.time())
+    perform(Store(root), named("kill", {"reason": "measured"}), by="bench", now=time.time())
     for child in children:
         child.wait()
     took = 1000 * (time.perf_counter() - began)

@@ -276,6 +276,7 @@ def _paint_early(words: list[str]) -> None:
 def _run(words: list[str]) -> int:
     from lumen_tui.cli.commands.tasks import seconds_of
     from lumen_tui.headless.run_task import run_task
+    from lumen_tui.model.requests.tasks import NewTask
 
     parser = _parser("lumen-tui", "Run one task to its end and print its result.")
     parser.add_argument("run", help="`run`")
@@ -285,9 +286,14 @@ def _run(words: list[str]) -> int:
     parser.add_argument("--constraint", action="append", default=[], metavar="C", help="such as 'Read only'")
     parser.add_argument("--timeout", type=seconds_of, default=0.0, help="such as 90s or 10m [the role's]")
     options = parser.parse_args(words)
-    arguments = {"objective": options.objective, "role": options.role, "model": options.model}
-    arguments |= {"constraints": tuple(options.constraint), "timeout_seconds": options.timeout}
-    return run_task(_state(options), _operator(options), arguments)
+    request = NewTask(
+        objective=options.objective,
+        role=options.role,
+        model=options.model,
+        constraints=tuple(options.constraint),
+        timeout_seconds=options.timeout,
+    )
+    return run_task(_state(options), _operator(options), request)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lumen_tui.model.records import Action
 from lumen_tui.storage import process
+from lumen_tui.store.signals.retention import Watch, unwatched
 
 CLI = "cli"  # all command lines of one operator, but those of an agent in a session, which are that session's
 ENGINE = "engine"  # what the engine does in an agent's name, or in its own
@@ -23,6 +24,7 @@ class Caller(NamedTuple):
     client: str = ""
     now: float = 0.0  # seconds since 1970
     actions: list[str] | None = None  # ids; None outside `acting_for`: each action is undone by itself
+    watch: Watch = unwatched  # gets the share that is done of what takes long
 
 
 _NOBODY = Caller()
@@ -30,9 +32,9 @@ _caller: ContextVar[Caller] = ContextVar("caller", default=_NOBODY)
 
 
 @contextmanager
-def acting_for(by: str, client: str, now: float) -> Iterator[None]:
+def acting_for(by: str, client: str, now: float, watch: Watch = unwatched) -> Iterator[None]:
     """Attribute the actions made in the block to this operator in this client; undo takes them back as one."""
-    token = _caller.set(Caller(by, client, now, []))
+    token = _caller.set(Caller(by, client, now, [], watch))
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile, BadAgentFile
 from lumen_tui.model.blocks import LIMIT, MOST_LIMIT, STANDARD, BadEdit, Block, Fields, check_fields
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
@@ -67,6 +68,12 @@ class Plan(msgspec.Struct, frozen=True):
         """Whether the import would change anything."""
         written = any(block.outcome in (NEW, TAKEN) for block in self.blocks)
         return written or bool(self.new_passages) or self.new_session
+
+
+class ImportAgentFile(Request, tag="af.import", frozen=True, kw_only=True):
+    """Import an agent file as `plan` shows."""
+
+    plan: Plan
 
 
 def plan(
@@ -184,24 +191,25 @@ def _time_or_now(text: str, now: float) -> float:
     return seconds if 0 < seconds <= now else now
 
 
-def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
+def take_in(store: Store, request: ImportAgentFile, *, by: str, now: float) -> Done:
     """Carry out an import in idempotent parts: a second run after a crash does what is missing."""
-    if not made.changes:
-        raise ActionError(f"all of {made.name or 'the agent'} is here already: nothing was changed", missing=True)
-    new = [block for block in made.blocks if block.outcome in (NEW, TAKEN)]
-    summary = f"{made.name or 'an agent'} imported: {_many(len(new), 'block')}, {_many(made.new_passages, 'passage')}"
-    final = "" if new or made.new_passages else "only its messages came: the transcript stays"
-    action = edits.new_action("af.import", [], summary=summary, by=by, now=now, target=made.session, final=final)
+    plan = request.plan
+    if not plan.changes:
+        raise ActionError(f"all of {plan.name or 'the agent'} is here already: nothing was changed", missing=True)
+    new = [block for block in plan.blocks if block.outcome in (NEW, TAKEN)]
+    summary = f"{plan.name or 'an agent'} imported: {_many(len(new), 'block')}, {_many(plan.new_passages, 'passage')}"
+    final = "" if new or plan.new_passages else "only its messages came: the transcript stays"
+    action = edits.new_action("af.import", [], summary=summary, by=by, now=now, target=plan.session, final=final)
     journal.record(store.layout, action)  # what follows belongs to it
     for block in new:
-        _write(store, block, by, now, made.name)
-    if made.new_session:
-        files.replace(store.layout.transcript(made.session), made.transcript)
-    if made.new_passages:
-        change = _passage_change(made.passages[0].session_id)
+        _write(store, block, by, now, plan.name)
+    if plan.new_session:
+        files.replace(store.layout.transcript(plan.session), plan.transcript)
+    if plan.new_passages:
+        change = _passage_change(plan.passages[0].session_id)
         passages = edits.new_action("af.import", [change], summary="its passages", by=by, now=now)
-        archive.append(store.layout, made.passages, journal.begun_lines(passages))
-    return Done(summary=summary, target=made.session, action_id=action.id)
+        archive.append(store.layout, plan.passages, journal.begun_lines(passages))
+    return Done(summary=summary, target=plan.session, action_id=action.id)
 
 
 def _many(count: int, noun: str) -> str:

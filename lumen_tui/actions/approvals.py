@@ -26,6 +26,7 @@ from lumen_tui.model.approvals import (
     too_wide,
 )
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, ForgetRule
 from lumen_tui.model.text import one_line, plain
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
@@ -37,40 +38,34 @@ from lumen_tui.store.settings.config import change_operator, load_config
 _MOST_REASON = 2000
 
 
-def allow(
-    store: Store, *, by: str, now: float, approval_ids: str | Iterable[str], reason: str = "", hash: str = ""
-) -> Done:
+def allow(store: Store, request: AllowCalls, *, by: str, now: float) -> Done:
     """Allow these calls once. `hash` is that of the call as it was shown, where a single one is answered."""
-    return _answer(store, _open(store, approval_ids, hash, now), True, reason, by=by, now=now)
+    return _answer(store, _open(store, request.approval_ids, request.hash, now), True, request.reason, by=by, now=now)
 
 
-def deny(
-    store: Store, *, by: str, now: float, approval_ids: str | Iterable[str], reason: str = "", hash: str = ""
-) -> Done:
+def deny(store: Store, request: DenyCalls, *, by: str, now: float) -> Done:
     """Refuse these calls; the reason goes back to the worker."""
-    return _answer(store, _open(store, approval_ids, hash, now), False, reason, by=by, now=now)
+    return _answer(store, _open(store, request.approval_ids, request.hash, now), False, request.reason, by=by, now=now)
 
 
-def allow_always(
-    store: Store, *, by: str, now: float, approval_id: str, pattern: str = "", reason: str = "", hash: str = ""
-) -> Done:
+def allow_always(store: Store, request: AllowAlways, *, by: str, now: float) -> Done:
     """Allow a call, and save the rule that `model.approvals.preview_rule` shows.
 
     Other waiting calls that the rule covers are allowed too. Each answer and the rule are undone separately, the rule
     first.
     """
-    (request,) = _open(store, approval_id, hash, now)
-    rule = rule_for(request, pattern, by=by, now=now)
-    answered = _answer(store, [request], True, reason, by=by, now=now, always=True)
+    (approval,) = _open(store, request.approval_id, request.hash, now)
+    rule = rule_for(approval, request.pattern, by=by, now=now)
+    answered = _answer(store, [approval], True, request.reason, by=by, now=now, always=True)
     also = _answer_others(store, rule, by=by, now=now)
     change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
-    saved_summary = f"saved: {preview_rule(request, pattern)}"
+    saved_summary = f"saved: {preview_rule(approval, request.pattern)}"
     action = edits.new_action(
-        "approval.rule", [change], summary=saved_summary, by=by, now=now, reason=reason, apart=True
+        "approval.rule", [change], summary=saved_summary, by=by, now=now, reason=request.reason, apart=True
     )
     with journal.carrying_out(store.layout, action):
         put_rule(store, change)
-    return Done(summary=f"{answered.summary}{also}; {saved_summary}", target=request.id, action_id=action.id)
+    return Done(summary=f"{answered.summary}{also}; {saved_summary}", target=approval.id, action_id=action.id)
 
 
 def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str:
@@ -83,20 +78,20 @@ def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str
     return f", and {count} more that wait{'s' if count == 1 else ''}" if count else ""
 
 
-def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") -> Done:
+def forget(store: Store, request: ForgetRule, *, by: str, now: float) -> Done:
     """Remove a rule by its number in the list of rules in force, from 1: the same calls ask again from then on."""
     rules = load_config(store.layout)[0].allow
-    if not 1 <= number <= len(rules):
-        raise ActionError(f"there is no rule {number}: `approvals rules` numbers them", missing=True)
-    rule = rules[number - 1]
+    if not 1 <= request.number <= len(rules):
+        raise ActionError(f"there is no rule {request.number}: `approvals rules` numbers them", missing=True)
+    rule = rules[request.number - 1]
     change = Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
     summary = f"taken out: {rule_words(rule)}"
     action = edits.new_action(
-        "approval.forget", [change], summary=summary, by=by, now=now, reason=plain(reason).strip()
+        "approval.forget", [change], summary=summary, by=by, now=now, reason=plain(request.reason).strip()
     )
     with journal.carrying_out(store.layout, action):
         put_rule(store, change)
-    return Done(summary=summary, target=str(number), action_id=action.id)
+    return Done(summary=summary, target=str(request.number), action_id=action.id)
 
 
 def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lumen_tui.actions import checks, edits
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import is_agent
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids
-from lumen_tui.model.archive import USUAL, WITHDRAWN, Passage, passage
+from lumen_tui.model.archive import WITHDRAWN, Passage, passage
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.memory import InsertPassage, WithdrawPassage
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -21,37 +20,22 @@ from lumen_tui.store.tasks import task_files
 KIND = "archival"  # of a change
 
 
-def insert(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    text: str,
-    tags: Sequence[str] = (),
-    importance: float = USUAL,
-    kind: str = "semantic",
-    source: str = "",
-    trust: str = "",
-    wu_id: str = "",
-    lane: str = "",
-    key: str = "",
-    task_id: str = "",
-) -> Done:
+def insert(store: Store, request: InsertPassage, *, by: str, now: float) -> Done:
     """Store a note permanently. The same `key` again means the same note, and nothing is written then."""
-    writer = _writer(store, by, task_id)
+    writer = _writer(store, by, request.task_id)
     note = passage(
-        text,
+        request.text,
         by=by,
         now=now,
-        tags=tuple(tags),
-        importance=importance,
-        kind=kind,
-        source=source,
-        lane=lane,
-        key=key,
-        trust=trust or ("agent" if writer or is_agent(store.layout, by) else "person"),
+        tags=tuple(request.tags),
+        importance=request.importance,
+        kind=request.kind,
+        source=request.source,
+        lane=request.lane,
+        key=request.key,
+        trust=request.trust or ("agent" if writer or is_agent(store.layout, by) else "person"),
         task_id=writer,
-        wu_id=checks.known_unit(store.layout, wu_id),
+        wu_id=checks.known_unit(store.layout, request.wu_id),
     )
     summary = f"kept {_quoted(note)} in the archive"
     change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
@@ -68,14 +52,14 @@ def _writer(store: Store, by: str, task_id: str) -> str:
     return by if by.startswith(("tsk-", "loop-")) and task_files.folder_of(store.layout, by) else ""
 
 
-def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str = "") -> Done:
+def withdraw(store: Store, request: WithdrawPassage, *, by: str, now: float) -> Done:
     """Take a note out of the archive and of every search; undo brings it back."""
-    note = _resolve(store, passage_id)
+    note = _resolve(store, request.passage_id)
     if note.status == WITHDRAWN:
         raise ActionError(f"{note.id} is withdrawn already")
     summary = f"took {_quoted(note)} out of the archive"
     change = Change(KIND, note.id, before={"status": ""}, after={"status": WITHDRAWN})
-    action = edits.new_action("archive.withdraw", [change], summary=summary, by=by, now=now, reason=reason)
+    action = edits.new_action("archive.withdraw", [change], summary=summary, by=by, now=now, reason=request.reason)
     archive.set_status(store.layout, note.id, WITHDRAWN, journal.begun_lines(action))
     return Done(summary=summary, target=note.id, action_id=action.id)
 

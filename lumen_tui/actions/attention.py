@@ -9,6 +9,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.attention import unsnoozed, until_then
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.attention import DismissItems, RestoreItems, SnoozeItems
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -17,10 +18,10 @@ from lumen_tui.store.tasks import task_files
 _LONGEST = 366 * times.DAY
 
 
-def dismiss(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
+def dismiss(store: Store, request: DismissItems, *, by: str, now: float) -> Done:
     """Dismiss these items; `targets` are the targets of queue entries."""
-    entries = [(target, f"{one_line(target, 80)} put aside") for target in _named(targets)]
-    return _record(store, "attention.dismiss", entries, "put aside", by=by, now=now, reason=reason)
+    entries = [(target, f"{one_line(target, 80)} put aside") for target in _named(request.targets)]
+    return _record(store, "attention.dismiss", entries, "put aside", by=by, now=now, reason=request.reason)
 
 
 def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
@@ -31,21 +32,22 @@ def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) 
     journal.record(store.layout, action)
 
 
-def snooze(
-    store: Store, *, by: str, now: float, targets: str | Iterable[str], seconds: float = times.HOUR, reason: str = ""
-) -> Done:
+def snooze(store: Store, request: SnoozeItems, *, by: str, now: float) -> Done:
     """Hide these items for some seconds; they come back by themselves."""
-    if not 1 <= seconds <= _LONGEST:
+    if not 1 <= request.seconds <= _LONGEST:
         raise ActionError("an item is put off by 1 second at least and a year at most")
-    state = f"put off until {times.iso(now + seconds)[11:16]} UTC"
-    entries = [(until_then(target, now + seconds), f"{one_line(target, 80)} {state}") for target in _named(targets)]
-    return _record(store, "attention.snooze", entries, state, by=by, now=now, reason=reason)
+    state = f"put off until {times.iso(now + request.seconds)[11:16]} UTC"
+    entries = [
+        (until_then(target, now + request.seconds), f"{one_line(target, 80)} {state}")
+        for target in _named(request.targets)
+    ]
+    return _record(store, "attention.snooze", entries, state, by=by, now=now, reason=request.reason)
 
 
-def back(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
+def back(store: Store, request: RestoreItems, *, by: str, now: float) -> Done:
     """Put dismissed or snoozed items back on the list at once."""
-    entries = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(targets)]
-    outcome = _record(store, "attention.back", entries, "back on the list", by=by, now=now, reason=reason)
+    entries = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(request.targets)]
+    outcome = _record(store, "attention.back", entries, "back on the list", by=by, now=now, reason=request.reason)
     for target, _ in entries:
         task_files.unarchive(store.layout, target)
     return outcome

@@ -23,6 +23,17 @@ from lumen_tui.model.blocks import (
     with_fields,
 )
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.blocks import (
+    AdjustBlock,
+    AppendToBlock,
+    LockBlock,
+    NewBlock,
+    PatchBlock,
+    ReplaceInBlock,
+    RestoreBlock,
+    RethinkBlock,
+    UnlockBlock,
+)
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import block_files, blocks
@@ -33,56 +44,61 @@ KIND = "block"
 Decide = Callable[[Block], Write]
 
 
-def new(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    name: str,
-    text: str = "",
-    description: str = "",
-    limit: int = 0,
-    read_only: bool = False,
-    agent: bool = False,
-) -> Done:
+def new(store: Store, request: NewBlock, *, by: str, now: float) -> Done:
     """Make a block. Omitted fields get their defaults."""
 
     def decide(before: Block) -> Write:
         if before.at:
-            raise ActionError(f"there is a block {name} already: append, replace, patch or rethink it")
+            raise ActionError(f"there is a block {request.name} already: append, replace, patch or rethink it")
         fields = with_fields(
-            before.fields, description=description or None, limit=limit or None, read_only=read_only or None
+            before.fields,
+            description=request.description or None,
+            limit=request.limit or None,
+            read_only=request.read_only or None,
         )
-        return Write(text, check_fields(name, text, fields), by, "new", _author_trust(agent), person=not agent)
+        return Write(
+            request.text,
+            check_fields(request.name, request.text, fields),
+            by,
+            "new",
+            _author_trust(request.agent),
+            person=not request.agent,
+        )
 
-    return _write(store, name, decide, verb="block.new", summary=f"block {name} made", by=by, now=now)
+    return _write(store, request.name, decide, verb="block.new", summary=f"block {request.name} made", by=by, now=now)
 
 
-def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bool = False) -> Done:
+def append(store: Store, request: AppendToBlock, *, by: str, now: float) -> Done:
     """Append a text on a line of its own."""
 
     def decide(before: Block) -> Write:
-        return _partial_write(before, appended(before.text, text), "append", by, agent)
+        return _partial_write(before, appended(before.text, request.text), "append", by, request.agent)
 
-    return _write(store, name, decide, verb="block.append", summary=f"appended to {name}", by=by, now=now)
+    return _write(
+        store, request.name, decide, verb="block.append", summary=f"appended to {request.name}", by=by, now=now
+    )
 
 
-def replace(store: Store, *, by: str, now: float, name: str, old: str, new: str, agent: bool = False) -> Done:
+def replace(store: Store, request: ReplaceInBlock, *, by: str, now: float) -> Done:
     """Replace one piece of text, which must occur exactly once."""
 
     def decide(before: Block) -> Write:
-        return _partial_write(before, replaced(name, before.text, old, new), "replace", by, agent)
+        return _partial_write(
+            before, replaced(request.name, before.text, request.old, request.new), "replace", by, request.agent
+        )
 
-    return _write(store, name, decide, verb="block.replace", summary=f"replaced a text in {name}", by=by, now=now)
+    return _write(
+        store, request.name, decide, verb="block.replace", summary=f"replaced a text in {request.name}", by=by, now=now
+    )
 
 
-def patch(store: Store, *, by: str, now: float, name: str, diff: str, agent: bool = False) -> Done:
+def patch(store: Store, request: PatchBlock, *, by: str, now: float) -> Done:
     """Apply a unified diff. A hunk that does not fit is an error, and nothing is written."""
 
     def decide(before: Block) -> Write:
-        return _partial_write(before, patched(name, before.text, diff), "patch", by, agent)
+        return _partial_write(before, patched(request.name, before.text, request.diff), "patch", by, request.agent)
 
-    return _write(store, name, decide, verb="block.patch", summary=f"patched {name}", by=by, now=now)
+    return _write(store, request.name, decide, verb="block.patch", summary=f"patched {request.name}", by=by, now=now)
 
 
 def patched(name: str, text: str, diff: str) -> str:
@@ -115,76 +131,76 @@ def _with_uniform_header(lines: list[str], name: str) -> list[str]:
     return lines
 
 
-def rethink(
-    store: Store, *, by: str, now: float, name: str, text: str, base: int | None = None, agent: bool = False
-) -> Done:
+def rethink(store: Store, request: RethinkBlock, *, by: str, now: float) -> Done:
     """Replace the whole text of a block. `base` is the step that was read: refused if there is a newer one."""
 
     def decide(before: Block) -> Write:
-        if text == before.text and before.at:
-            raise ActionError(f"{name} says exactly that already", missing=True)
-        trust = weaker(before.trust, "agent") if agent and before.text.strip() else _author_trust(agent)
-        return Write(text, before.fields, by, "rethink", trust, person=not agent)
+        if request.text == before.text and before.at:
+            raise ActionError(f"{request.name} says exactly that already", missing=True)
+        trust = weaker(before.trust, "agent") if request.agent and before.text.strip() else _author_trust(request.agent)
+        return Write(request.text, before.fields, by, "rethink", trust, person=not request.agent)
 
-    return _write(store, name, decide, verb="block.rethink", summary=f"{name} rewritten", by=by, now=now, base=base)
+    return _write(
+        store,
+        request.name,
+        decide,
+        verb="block.rethink",
+        summary=f"{request.name} rewritten",
+        by=by,
+        now=now,
+        base=request.base,
+    )
 
 
-def adjust(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    name: str,
-    limit: int | None = None,
-    description: str | None = None,
-    read_only: bool | None = None,
-) -> Done:
+def adjust(store: Store, request: AdjustBlock, *, by: str, now: float) -> Done:
     """Change the fields of a block other than its text."""
 
     def decide(before: Block) -> Write:
         _must_exist(before)
-        fields = with_fields(before.fields, limit=limit, description=description, read_only=read_only)
+        fields = with_fields(
+            before.fields, limit=request.limit, description=request.description, read_only=request.read_only
+        )
         if fields == before.fields:
-            raise ActionError(f"{name} is like that already", missing=True)
-        return _with_fields_only(before, check_fields(name, before.text, fields), "set", by)
+            raise ActionError(f"{request.name} is like that already", missing=True)
+        return _with_fields_only(before, check_fields(request.name, before.text, fields), "set", by)
 
-    return _write(store, name, decide, verb="block.adjust", summary=f"{name} adjusted", by=by, now=now)
+    return _write(store, request.name, decide, verb="block.adjust", summary=f"{request.name} adjusted", by=by, now=now)
 
 
-def lock(store: Store, *, by: str, now: float, name: str) -> Done:
+def lock(store: Store, request: LockBlock, *, by: str, now: float) -> Done:
     """Lock a block: nobody, agent or person, writes it until it is unlocked."""
 
     def decide(before: Block) -> Write:
         _must_exist(before)
         return _with_fields_only(before, with_fields(before.fields, locked=by), "lock", by)
 
-    return _write(store, name, decide, verb="block.lock", summary=f"{name} locked", by=by, now=now)
+    return _write(store, request.name, decide, verb="block.lock", summary=f"{request.name} locked", by=by, now=now)
 
 
-def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
+def unlock(store: Store, request: UnlockBlock, *, by: str, now: float) -> Done:
     """Unlock a block."""
 
     def decide(before: Block) -> Write:
         if not before.fields.locked:
-            raise ActionError(f"{name} is not locked", missing=True)
+            raise ActionError(f"{request.name} is not locked", missing=True)
         return _with_fields_only(before, with_fields(before.fields, locked=""), "unlock", by)
 
-    return _write(store, name, decide, verb="block.unlock", summary=f"{name} unlocked", by=by, now=now)
+    return _write(store, request.name, decide, verb="block.unlock", summary=f"{request.name} unlocked", by=by, now=now)
 
 
-def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: str = "") -> Done:
+def restore(store: Store, request: RestoreBlock, *, by: str, now: float) -> Done:
     """Restore a text byte for byte: that of a step, or the one at a time. Limit and lock stay."""
-    target = _step_to_restore(store, name, step, at)
+    target = _step_to_restore(store, request.name, request.step, request.at)
 
     def decide(before: Block) -> Write:
         text = block_files.kept_text(store.layout, target)
         if text == before.text and before.at:
-            raise ActionError(f"{name} is as at step {target.step} already", missing=True)
+            raise ActionError(f"{request.name} is as at step {target.step} already", missing=True)
         fields = before.fields if before.at else with_fields(target.fields, locked="")
         return Write(text, fields, by, "restore", target.trust, note=f"as at step {target.step}", source=target.source)
 
-    summary = f"{name} put back to step {target.step}"
-    return _write(store, name, decide, verb="block.restore", summary=summary, by=by, now=now)
+    summary = f"{request.name} put back to step {target.step}"
+    return _write(store, request.name, decide, verb="block.restore", summary=summary, by=by, now=now)
 
 
 def _step_to_restore(store: Store, name: str, step: int, at: str) -> Step:

@@ -9,6 +9,7 @@ from lumen_tui.model import budget, ids, times
 from lumen_tui.model.budget import Limit
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.engine import RaiseBudget
 from lumen_tui.model.spendbook import GRANT, REVOKE, Book, Entry
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
@@ -20,44 +21,34 @@ _NUMBERS = ("tokens", "usd", "seconds")
 _FIELDS = ("day", "role", *_NUMBERS)
 
 
-def raise_cap(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    tokens: int = 0,
-    usd: float = 0.0,
-    minutes: float = 0.0,
-    role: str = "",
-    reason: str = "",
-) -> Done:
+def raise_cap(store: Store, request: RaiseBudget, *, by: str, now: float) -> Done:
     """Raise today's cap, or that of one role."""
-    if min(tokens, usd, minutes) < 0 or not (tokens or usd or minutes):
+    if min(request.tokens, request.usd, request.minutes) < 0 or not (request.tokens or request.usd or request.minutes):
         raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
-    if problem := budget.out_of_range(tokens=tokens, usd=usd, minutes=minutes):
+    if problem := budget.out_of_range(tokens=request.tokens, usd=request.usd, minutes=request.minutes):
         raise ActionError(problem)
     config = load_config(store.layout)[0].budget
     ledger = Ledger(store.layout)
-    more = Limit(tokens, usd, minutes * 60)
+    more = Limit(request.tokens, request.usd, request.minutes * 60)
     day = budget.day_of(now, config.day_starts)
-    if role and role not in config.roles:
-        checks.role_name(store.layout, role)
-    _must_have_limit(ledger.refresh(), config, day, role, more)
+    if request.role and request.role not in config.roles:
+        checks.role_name(store.layout, request.role)
+    _must_have_limit(ledger.refresh(), config, day, request.role, more)
     grant = Entry(
         ids.new_id("grn"),
         GRANT,
         times.iso(now),
         day,
-        role=role,
-        tokens=tokens,
-        usd=usd,
-        seconds=minutes * 60,
+        role=request.role,
+        tokens=request.tokens,
+        usd=request.usd,
+        seconds=request.minutes * 60,
         by=by,
-        text=one_line(reason, 400),
+        text=one_line(request.reason, 400),
     )
     change = Change(kind="grant", key=grant.id, before=None, after=_side(grant))
-    summary = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_limit_text(more)}"
-    action = edits.new_action("budget.raise", [change], summary=summary, by=by, now=now, reason=reason)
+    summary = f"{_cap(ledger.refresh(), config, day, request.role).name} raised by {_limit_text(more)}"
+    action = edits.new_action("budget.raise", [change], summary=summary, by=by, now=now, reason=request.reason)
     with journal.carrying_out(store.layout, action):
         ledger.append(grant)
     return Done(summary=summary, target=grant.id, action_id=action.id)

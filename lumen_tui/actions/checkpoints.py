@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from lumen_tui.actions.outcome import Done
     from lumen_tui.model.config import MemoryConfig
+    from lumen_tui.model.requests.sessions import SaveCheckpoint
     from lumen_tui.model.views import NodeView, SessionView
     from lumen_tui.storage.layout import Folder
     from lumen_tui.store.memory.nodes import Raw
@@ -29,21 +30,7 @@ MOST_TOUCHED = 500  # files of one session; the oldest leave first
 _WHY = "an older checkpoint of this work unit"
 
 
-def save(
-    store: Folder,
-    *,
-    by: str,
-    now: float,
-    note: str = "",
-    wu_id: str = "",
-    session: str = "",
-    progress: str = "",
-    next_steps: str = "",
-    trigger: str = "manual",
-    folder: str = "",
-    git_diff_stat: str = "",
-    key: str = "",
-) -> Done:
+def save(store: Folder, request: SaveCheckpoint, *, by: str, now: float) -> Done:
     """Append a checkpoint; changes are looked for in `folder`, else in the session's.
 
     The same `key` saves one.
@@ -51,18 +38,22 @@ def save(
     from lumen_tui.actions import acting
     from lumen_tui.actions.outcome import Done
 
-    texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
-    where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
+    texts = {
+        "progress": request.progress,
+        "nextSteps": request.next_steps,
+        "trigger": fields.label(request.trigger, "trigger"),
+    }
+    where = places.of_note(store.root, by=by, wu_id=request.wu_id or None, session=request.session)
     saved = keep(
         store,
         where,
         texts,
         by=by,
         now=now,
-        note=note,
-        folder=folder,
-        git_diff_stat=git_diff_stat,
-        key=key,
+        note=request.note,
+        folder=request.folder,
+        git_diff_stat=request.git_diff_stat,
+        key=request.key,
         client=acting.caller().client,
     )
     return Done(summary=saved[1], target=saved[0], action_id=saved[2])
@@ -221,6 +212,7 @@ def due(store: Folder, config: MemoryConfig, *, now: float) -> Sequence[SessionV
 def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
     """Save the checkpoints that are due, in the agent's name; none for a session without changed files."""
     from lumen_tui.actions import acting
+    from lumen_tui.model.requests.sessions import SaveCheckpoint
 
     saved = []
     for session in due(store, config, now=now):
@@ -231,5 +223,6 @@ def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
         if changed.why or not (changed.stat or changed.files) or changed.stat == before:
             continue
         with acting.acting_for(session.agent, acting.ENGINE, now):
-            saved.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
+            request = SaveCheckpoint(session=session.session_id, trigger=INTERVAL)
+            saved.append(save(store, request, by=session.agent, now=now))
     return saved

@@ -6,7 +6,7 @@ import math
 from contextlib import closing
 from typing import NamedTuple
 
-from lumen_tui.actions import checks, edits
+from lumen_tui.actions import acting, checks, edits
 from lumen_tui.actions import decay as decay_rules
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.edits import Side
@@ -15,6 +15,9 @@ from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE, Action, Change
+from lumen_tui.model.requests.memory import CleanUpNodes
+from lumen_tui.model.requests.sessions import EndSession
+from lumen_tui.model.requests.signals import CleanUpSignals
 from lumen_tui.model.summary import Retention, is_pending_decision
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -130,27 +133,27 @@ def _close(store: Store, session_id: str, *, by: str, now: float) -> Done | None
     session = sessions.read(store.layout, session_id)
     if session is None or session.ended_at:
         return None
-    return verbs.end(store, by=by, now=now, session=session_id)
+    return verbs.end(store, EndSession(session=session_id), by=by, now=now)
 
 
-def nodes(
-    store: Store, *, by: str, now: float, ttl: str = "", session_id: str = "", decay: bool = False, force: bool = False
-) -> Done:
+def nodes(store: Store, request: CleanUpNodes, *, by: str, now: float) -> Done:
     """Archive nodes whose retention is over; with `decay` also those that have decayed.
 
     With a session id that session is closed, and only its own nodes are considered.
     """
-    options = cleanup_options(ttl, known_session(store, session_id) if session_id else "")
-    if not force:
+    options = cleanup_options(request.ttl, known_session(store, request.session_id) if request.session_id else "")
+    if not request.force:
         decay_rules.refuse_after_jump(store, now)
-    closed = _close(store, options.session_id, by=by, now=now) if session_id else None
+    closed = _close(store, options.session_id, by=by, now=now) if request.session_id else None
     rule = decay_rules.rule_of(store)
 
     def plan(index: AgeIndex) -> list[ArchiveCandidate]:
         candidates = due(store, index, options, now)
         named = {candidate.node_id for candidate in candidates}
         return candidates + [
-            candidate for candidate in decay_rules.due(index, rule, now) if decay and candidate.node_id not in named
+            candidate
+            for candidate in decay_rules.due(index, rule, now)
+            if request.decay and candidate.node_id not in named
         ]
 
     with closing(AgeIndex(store.layout)) as index:
@@ -163,24 +166,17 @@ def nodes(
     )
 
 
-def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> retention.RetentionRule:
+def _signal_rule(request: CleanUpSignals) -> retention.RetentionRule:
     """Parse a retention rule for signals; ValueError where a value is no duration or below zero."""
-    if max_entries < 0:
-        raise ValueError(f"--max-entries {max_entries} is below zero")
-    return retention.RetentionRule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
+    if request.max_entries < 0:
+        raise ValueError(f"--max-entries {request.max_entries} is below zero")
+    read, unread = times.parse_duration(request.ttl), times.parse_duration(request.unread_ttl)
+    return retention.RetentionRule(read, unread, request.max_entries)
 
 
-def signal_plan(
-    store: Store,
-    *,
-    now: float,
-    ttl: str = "7d",
-    unread_ttl: str = "30d",
-    max_entries: int = 500,
-    watch: Watch = unwatched,
-) -> CleanupCounts:
+def signal_plan(store: Store, request: CleanUpSignals, *, now: float, watch: Watch = unwatched) -> CleanupCounts:
     """Return what a cleanup of the signals would do."""
-    return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
+    return compaction.plan(store.layout, _signal_rule(request), now, watch)
 
 
 class Cleaned(Done, frozen=True, kw_only=True):
@@ -189,21 +185,11 @@ class Cleaned(Done, frozen=True, kw_only=True):
     counts: CleanupCounts
 
 
-def signals(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    ttl: str = "7d",
-    unread_ttl: str = "30d",
-    max_entries: int = 500,
-    force: bool = False,
-    watch: Watch = unwatched,
-) -> Cleaned:
+def signals(store: Store, request: CleanUpSignals, *, by: str, now: float) -> Cleaned:
     """Move signals whose retention is over to memory/archive.jsonl, and drop orphaned receipts."""
-    if not force:
+    if not request.force:
         decay_rules.refuse_after_jump(store, now)
-    rule = signal_rule(ttl, unread_ttl, max_entries)
+    rule = _signal_rule(request)
     name = ids.new_id("cln")
     actions: list[Action] = []
 
@@ -216,7 +202,7 @@ def signals(
 
     keeping = CleanupRecorder(store.layout, name, times.iso(now), tell)
     with journal.Transaction(store.layout) as transaction:
-        counts = compaction.compact(store.layout, rule, now, watch, keeping)
+        counts = compaction.compact(store.layout, rule, now, acting.caller().watch, keeping)
     if not actions:
         return Cleaned(summary="nothing to clean up", counts=counts)
     text = _moved(counts)

@@ -8,6 +8,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.constitution import DEFAULT
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.evolution import ApproveConstitution
 from lumen_tui.model.text import is_safe
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.store import Store
@@ -21,7 +22,7 @@ _SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries
 _MOST = 20_000  # bytes; both sides of a change must fit into one journal line
 
 
-def approve(store: Store, *, by: str, now: float) -> Done:
+def approve(store: Store, _request: ApproveConstitution, *, by: str, now: float) -> Done:
     """Approve evolved/constitution.md as it is now; the shipped constitution where there is no file."""
     layout = store.layout
     text = evolved.read_text(layout.constitution)

@@ -15,6 +15,7 @@ from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.requests.memory import ApplyDecay, PinNodes, TouchNodes
 from lumen_tui.storage import backwards
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.store import Store
@@ -30,20 +31,20 @@ _TAIL = 2 * 1024 * 1024
 _event = msgspec.json.Decoder(EngineEvent)
 
 
-def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pinned: bool = True) -> Done:
+def pin(store: Store, request: PinNodes, *, by: str, now: float) -> Done:
     """Pin nodes, which never decay then, or unpin them."""
 
     def decide(_: Raw) -> Fields:
-        return {"metadata.pinned": True if pinned else None}
+        return {"metadata.pinned": True if request.pinned else None}
 
-    template = "{} pinned" if pinned else "{} no longer pinned"
-    full_ids = checks.node_ids(store, node_ids)
+    template = "{} pinned" if request.pinned else "{} no longer pinned"
+    full_ids = checks.node_ids(store, request.node_ids)
     return edits.edit_nodes(store, full_ids, decide, verb="decay.pin", template=template, by=by, now=now)
 
 
-def touch(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
+def touch(store: Store, request: TouchNodes, *, by: str, now: float) -> Done:
     """Append a touch of each node; the nodes themselves stay unchanged."""
-    full_ids = checks.node_ids(store, node_ids)
+    full_ids = checks.node_ids(store, request.node_ids)
     return add_touches(store, full_ids, "decay.touch", "{} touched", by=by, now=now)
 
 
@@ -157,12 +158,10 @@ def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
     return [ArchiveCandidate(fate.node_id, fate.touched, decay.reason(fate.score, rule), fate.score) for fate in fates]
 
 
-def apply(
-    store: Store, *, by: str, now: float, half_life_days: float = 0.0, threshold: float = 0.0, force: bool = False
-) -> Done:
+def apply(store: Store, request: ApplyDecay, *, by: str, now: float) -> Done:
     """Archive what has decayed by `now`. Refused within an hour of a clock jump unless `force`."""
-    rule = rule_of(store, half_life_days, threshold)
-    if not force:
+    rule = rule_of(store, request.half_life_days, request.threshold)
+    if not request.force:
         refuse_after_jump(store, now)
     with closing(AgeIndex(store.layout)) as index:
         return archive_candidates(

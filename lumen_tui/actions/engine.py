@@ -10,6 +10,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.engine import PauseAgent, RequestBeat, ResumeAgent, StopEngine
 from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -57,7 +58,7 @@ def _must_run(store: Store) -> None:
         raise ActionError("no engine runs on this state folder: start one with `lumen-tui --engine-only`", missing=True)
 
 
-def beat(store: Store, *, by: str, now: float) -> Done:
+def beat(store: Store, _request: RequestBeat, *, by: str, now: float) -> Done:
     """Request a beat at once."""
     _must_run(store)
     final = "a beat that was asked for cannot be called off: `pause` keeps the next from starting anything"
@@ -73,29 +74,27 @@ def _record_request(store: Store, verb: str, summary: str, command_id: str, fina
     return Done(summary=summary, target=command_id, action_id=action.id)
 
 
-def pause(
-    store: Store, *, by: str, now: float, reason: str = "", target: str = "", seconds: float = 0.0, after: str = ""
-) -> Done:
+def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
     """Request a pause: of everything, the `loop`, a `role:NAME`, or the worker of a task.
 
     `seconds` is how long it lasts, 0 until somebody resumes. `after` says when running workers rest: after their `task`
     (the default for everything), their `step` (the default for one worker) or `now`. Without an engine the next one
     begins paused.
     """
-    scope, scope_text = _scope(store, target)
-    after = _when(after, "task" if not scope else "step")
-    if not 0 <= seconds <= 366 * times.DAY:
+    scope, scope_text = _scope(store, request.target)
+    after = _when(request.after, "task" if not scope else "step")
+    if not 0 <= request.seconds <= 366 * times.DAY:
         raise ActionError("a pause lasts up to a year; without --for it lasts until `resume`")
     if after == "task" and scope and scope != "loop" and not scope.startswith("role:"):
         raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
-    until = times.iso(now + seconds) if seconds else ""
+    until = times.iso(now + request.seconds) if request.seconds else ""
     summary = f"asked to pause {scope_text}" + (f" until {times.said(until)}" if until else "")
     command = Command(
         id=ids.new_id("cmd"),
         at=times.iso(now),
         verb="pause",
         target=scope,
-        reason=reason,
+        reason=request.reason,
         by=by,
         until=until,
         after=after,
@@ -103,11 +102,11 @@ def pause(
     return _send(store, command, summary, "engine.pause", by=by, now=now)
 
 
-def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
+def resume(store: Store, request: ResumeAgent, *, by: str, now: float) -> Done:
     """Request the end of a pause: of one scope, or of everything including what is paused by itself."""
     if kill := read_kill(store.layout):
         raise ActionError(f"the agent is {kill.words}; `lumen-tui unkill` lifts that, a pause is not what holds it")
-    scope, scope_text = _scope(store, target)
+    scope, scope_text = _scope(store, request.target)
     if scope and not _is_paused(store, scope, now):
         raise ActionError(f"{scope_text} is not paused", missing=True)
     if not scope and not _is_anything_paused(store, now):
@@ -160,10 +159,10 @@ def _when(after: str, usual: str) -> str:
     return after or usual
 
 
-def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = "") -> Done:
+def stop(store: Store, request: StopEngine, *, by: str, now: float) -> Done:
     """Request the engine's end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
     _must_run(store)
-    command_id = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
+    command_id = ask(store, "stop", by=by, now=now, reason=request.reason, after=_when(request.after, "step"))
     final = "`lumen-tui --engine-only` starts an engine again, which goes on where this one stopped"
     return _record_request(store, "engine.stop", "asked the engine to stop", command_id, final, by=by, now=now)
 

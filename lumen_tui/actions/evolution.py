@@ -16,6 +16,7 @@ from lumen_tui.model import constitution, gate, ids, times
 from lumen_tui.model.evolution import Observation, Status, Trust, objections
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
@@ -34,7 +35,7 @@ _IN_SIGHT = (Status.ACCEPTED, Status.PROPOSED)  # of new ones: the others change
 Known = dict[str, Observation]
 
 
-def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Done:
+def accept(store: Store, request: AcceptLearnings, *, by: str, now: float) -> Done:
     """Accept proposals into evolved/. One that contradicts another replaces it."""
 
     def decide(observation: Observation, known: Known) -> list[Observation]:
@@ -51,12 +52,12 @@ def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Do
             changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {observation.id}",)))
         return changed
 
-    return _judge(store, ids, decide, verb="evolution.accept", template="{} accepted", by=by, now=now)
+    return _judge(store, request.ids, decide, verb="evolution.accept", template="{} accepted", by=by, now=now)
 
 
-def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason: str) -> Done:
+def reject(store: Store, request: RejectLearnings, *, by: str, now: float) -> Done:
     """Reject proposals, or remove accepted ones. The same is not proposed again."""
-    clean_reason = checks.reason(reason)
+    clean_reason = checks.reason(request.reason)
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
         if observation.status is Status.REJECTED:
@@ -64,13 +65,13 @@ def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reaso
         return [msgspec.structs.replace(observation, status=Status.REJECTED, reasons=(clean_reason,))]
 
     return _judge(
-        store, ids, decide, verb="evolution.reject", template="{} rejected", by=by, now=now, reason=clean_reason
+        store, request.ids, decide, verb="evolution.reject", template="{} rejected", by=by, now=now, reason=clean_reason
     )
 
 
-def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: str) -> Done:
+def edit(store: Store, request: EditLearnings, *, by: str, now: float) -> Done:
     """Reword an observation. It counts as a person's from then on; its evidence stays."""
-    words = " ".join(text.split())
+    words = " ".join(request.text.split())
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
         changed = msgspec.structs.replace(
@@ -81,7 +82,7 @@ def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: s
         _check_gate(store, changed)
         return [changed]
 
-    return _judge(store, ids, decide, verb="evolution.edit", template="{} edited", by=by, now=now)
+    return _judge(store, request.ids, decide, verb="evolution.edit", template="{} edited", by=by, now=now)
 
 
 def _check_gate(store: Store, observation: Observation) -> None:
@@ -216,24 +217,24 @@ def learning(
     return journal.carrying_out(layout, action)
 
 
-def restore(store: Store, *, by: str, now: float, version: int) -> Done:
+def restore(store: Store, request: RestoreVersion, *, by: str, now: float) -> Done:
     """Restore evolved/ to a version, byte for byte, as a new version: nothing is lost."""
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
-        target = next((entry for entry in versions.listed(layout) if entry.version == version), None)
+        target = next((entry for entry in versions.listed(layout) if entry.version == request.version), None)
         if target is None:
-            raise ActionError(f"there is no version {version}: `evolve --versions` lists them", missing=True)
+            raise ActionError(f"there is no version {request.version}: `evolve --versions` lists them", missing=True)
         texts = _contents(store, target)
         before = versions.digest_of(versions.on_disk(layout))
         if before == target.digest:
-            raise ActionError(f"evolved/ is as in version {version} already", missing=True)
-        summary = f"evolved/ put back to version {version}"
+            raise ActionError(f"evolved/ is as in version {request.version} already", missing=True)
+        summary = f"evolved/ put back to version {request.version}"
         changes = [Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": target.digest})]
         known = evolved.observations(layout)
         config = load_config(layout)[0].evolution
         action = edits.new_action("evolution.restore", changes, summary=summary, by=by, now=now)
         with journal.carrying_out(layout, action):
-            _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
+            _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {request.version}")
         outside = [
             Change(KIND, entry.id, _side(known[entry.id]), _side(entry))
             for entry in changed

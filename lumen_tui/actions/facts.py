@@ -16,6 +16,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import facts, ids, times
 from lumen_tui.model.facts import Confirmation, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.facts import AddFact, AddProbe, CheckFacts, ConfirmFacts, RetireFacts
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -55,33 +56,21 @@ def must_be_person(store: Store, by: str, only: str) -> None:
         raise ActionError(f"{by!r} is a name of the agent, its roles or tasks: {only}")
 
 
-def add(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    claim: str,
-    span_class: str = "steady",
-    source: str = "",
-    probes: Sequence[str] = (),
-    wu_id: str = "",
-    source_id: str = "",
-    key: str = "",
-) -> Done:
+def add(store: Store, request: AddFact, *, by: str, now: float) -> Done:
     """Note a claim with its probes, each as text. A person's claim is confirmed by that person.
 
     The same `key` notes one; what an interrupted call left out is added.
     """
-    name = fields.keyed_id("mem", key, "fact") if key else ""
-    source_node = checks.node_ids(store, source_id)[0] if source_id else ""
+    name = fields.keyed_id("mem", request.key, "fact") if request.key else ""
+    source_node = checks.node_ids(store, request.source_id)[0] if request.source_id else ""
     if name and nodes.find(store.layout.memory, [name]):
         confirmation = None if is_agent(store.layout, by) else _confirmation_by(name, by, now, "said so")
         link = edge(name, source_node, "discovered_from", by=by, now=now) if source_node else None
         return fact_records.complete(store, name, confirmation, link)
-    _must_be_new(store, claim)
-    metadata = facts.metadata(span_class, source or source_node or by, _parsed(store, probes))
-    work = places.known_work(store, wu_id) if wu_id else ""
-    record = fields.keyed(node(claim, metadata, by=by, now=now, wu_id=work), key, "fact")
+    _must_be_new(store, request.claim)
+    metadata = facts.metadata(request.span_class, request.source or source_node or by, _parsed(store, request.probes))
+    work = places.known_work(store, request.wu_id) if request.wu_id else ""
+    record = fields.keyed(node(request.claim, metadata, by=by, now=now, wu_id=work), request.key, "fact")
     actions: list[Action] = []
 
     def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -126,13 +115,13 @@ def known(store: Store, selection: str | Iterable[str]) -> tuple[FactIndex, list
     return index, known_ids
 
 
-def confirm(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], note: str = "") -> Done:
+def confirm(store: Store, request: ConfirmFacts, *, by: str, now: float) -> Done:
     """Confirm facts as a person. Refused for the agent, and where a probe sees something else."""
     must_be_person(store, by, "only a probe or a person confirms a fact")
-    index, known_ids = known(store, fact_ids)
+    index, known_ids = known(store, request.fact_ids)
     for confirmed_id in known_ids:
         _must_be_open(index, confirmed_id)
-    lines = [_confirmation_by(confirmed_id, by, now, one_line(note, 300)) for confirmed_id in known_ids]
+    lines = [_confirmation_by(confirmed_id, by, now, one_line(request.note, 300)) for confirmed_id in known_ids]
     changes = [Change(KIND, line.fact_id, before=None, after={"at": line.at, "by": by}) for line in lines]
     return _recorded(store, lines, changes, f"{_named(index, known_ids)} confirmed", "fact.confirm", by=by, now=now)
 
@@ -165,25 +154,25 @@ def _named(index: FactIndex, known_ids: list[str]) -> str:
     return f"“{one_line(state.fact.title, 60)}”" if state and len(known_ids) == 1 else f"{len(known_ids)} facts"
 
 
-def retire(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], reason: str = "") -> Done:
+def retire(store: Store, request: RetireFacts, *, by: str, now: float) -> Done:
     """Archive facts that nobody needs any more, drifted ones too."""
-    known_ids = known(store, fact_ids)[1]
+    known_ids = known(store, request.fact_ids)[1]
 
     def decide(record: Raw) -> Fields:
         if edits.status_of(record) not in ("open", "superseded"):
             edits.must_be_open(record)
-        return fields.archived(one_line(reason, 400) or "retired", by=by, now=now)
+        return fields.archived(one_line(request.reason, 400) or "retired", by=by, now=now)
 
     return edits.edit_nodes(
-        store, known_ids, decide, verb="fact.retire", template="{} retired", by=by, now=now, reason=reason
+        store, known_ids, decide, verb="fact.retire", template="{} retired", by=by, now=now, reason=request.reason
     )
 
 
-def add_probe(store: Store, *, by: str, now: float, fact_id: str, probe: str) -> Done:
+def add_probe(store: Store, request: AddProbe, *, by: str, now: float) -> Done:
     """Give a fact another probe."""
-    index, known_ids = known(store, fact_id)
+    index, known_ids = known(store, request.fact_id)
     _must_be_current(index, known_ids[0])
-    new_probe = learned(store, [facts.parse_probe(probe, "p1")])[0]
+    new_probe = learned(store, [facts.parse_probe(request.probe, "p1")])[0]
 
     def decide(record: Raw) -> Fields:
         earlier = nodes.get_field(record, "metadata.fact.probes") or []
@@ -240,11 +229,11 @@ def _run_probes(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) 
     return batch.run(store.root, jobs, seconds=_PATIENCE, each=min(each, _PATIENCE / max(1, len(jobs))))
 
 
-def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -> Done:
+def check(store: Store, request: CheckFacts, *, by: str, now: float) -> Done:
     """Run the probes of these facts now and wait for the readings."""
     from lumen_tui.actions.fact_readings import check_now
 
-    index, known_ids = known(store, fact_ids)
+    index, known_ids = known(store, request.fact_ids)
     for fact_id in known_ids:
         _must_be_current(index, fact_id)
     results = check_now(store, known_ids, now=now, config=load_config(store.layout)[0].freshness)

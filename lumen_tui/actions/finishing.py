@@ -7,6 +7,9 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.requests.memory import ApplyDecay, Summarize
+from lumen_tui.model.requests.sessions import EndSession
+from lumen_tui.model.requests.work import FinishWorkUnit
 from lumen_tui.model.work import Tracked
 from lumen_tui.queries.trail.trail import CHECKPOINT, DISCOVERY, NODES, Trail
 from lumen_tui.storage import locks
@@ -22,20 +25,20 @@ _DECAY = "decay"  # who archives then; undo of `wu done` brings it back
 _NAMED = 5  # open discoveries that are named
 
 
-def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
+def done(store: Store, request: FinishWorkUnit, *, by: str, now: float) -> Done:
     """Finish a work unit: end its sessions, summarize its checkpoints, free its lane, and tell everybody.
 
     Discoveries on it that are still open are named; decay runs where it is set to. What comes after the unit is done
     never makes the verb fail; it is reported in the summary.
     """
     config = lanes.config_of(store)
-    concluded = _conclude(store, wu_id, config, no_checkpoint_check, by=by, now=now)
+    concluded = _conclude(store, request.wu_id, config, request.no_checkpoint_check, by=by, now=now)
     with locks.waiting_lock(store.layout.lock("work")):
-        unit = lanes.unit_of(store, wu_id)
+        unit = lanes.unit_of(store, request.wu_id)
         if unit.status == lanes.DONE:
             return _finish_again(store, unit, concluded, by=by, now=now)
         silence = lanes.signal_due_before_done(store, unit)
-        warning = _gate(store, unit, config, no_checkpoint_check)
+        warning = _gate(store, unit, config, request.no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
         stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
         changes = {"status": lanes.DONE, "done_by": by, "done_at": times.iso(now)}
@@ -114,7 +117,7 @@ def _decay(store: Store, config: Config, *, now: float) -> str:
     try:
         from lumen_tui.actions import decay
 
-        outcome = decay.apply(store, by=_DECAY, now=now)
+        outcome = decay.apply(store, ApplyDecay(), by=_DECAY, now=now)
     except ActionError as error:
         return "" if error.missing else f"warning: decay did not run ({error})"
     except Exception as error:  # noqa: BLE001 - an edge: decay on done is fail-open, whatever goes wrong inside it
@@ -125,7 +128,8 @@ def _decay(store: Store, config: Config, *, now: float) -> str:
 def end_sessions(store: Store, wu_id: str, *, by: str, now: float) -> list[str]:
     """Close the open sessions on a work unit, whoever started them; return a sentence for each."""
     session_ids = [session.session_id for session in stored_sessions.live(store.layout) if session.active_wu == wu_id]
-    return [sessions.end(store, by=by, now=now, session=session_id).summary for session_id in session_ids]
+    ended = [sessions.end(store, EndSession(session=name), by=by, now=now) for name in session_ids]
+    return [outcome.summary for outcome in ended]
 
 
 def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float) -> list[str]:
@@ -135,7 +139,7 @@ def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float
     """
     notes = end_sessions(store, wu_id, by=by, now=now)
     try:
-        outcome = summaries.make(store, by=by, now=now, wu_id=wu_id, status=status)
+        outcome = summaries.make(store, Summarize(wu_id=wu_id, status=status), by=by, now=now)
         notes.append(f"{outcome.summary} ({outcome.target})" if outcome.action_id else outcome.summary)
     except ActionError as error:
         notes += [] if error.missing else [f"warning: no summary ({error})"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lumen_tui.actions import edits, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
+from lumen_tui.model.requests.sessions import GiveHandoff, TakeHandoff
 from lumen_tui.queries.trail.trail import HANDOFF, NODES, Trail
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -14,21 +15,19 @@ from lumen_tui.store.memory.nodes import Raw
 _MOST = 20  # waiting for one work unit at once; the rest waits for the next taker
 
 
-def give(
-    store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = "", key: str = ""
-) -> Done:
+def give(store: Store, request: GiveHandoff, *, by: str, now: float) -> Done:
     """Leave a note for the next agent on a work unit, or for `to` alone. The same `key` leaves one."""
-    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
-    node = fields.node(note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
-    reader = fields.label(to, "reader")
+    where = places.place(store, by=by, wu_id=request.wu_id, session=request.session, writes=True)
+    node = fields.node(request.note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
+    reader = fields.label(request.to, "reader")
     node["metadata"] = {"to": reader} if reader else {}
     if where.session:
         node["session_id"] = where.session_id
     unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now)
-    node = fields.keyed(node, key, "handoff")
+    node = fields.keyed(node, request.key, "handoff")
     summary = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
     action = edits.new_action("handoff.give", [edits.made_node(node)], summary=summary, by=by, now=now)
-    if not edits.add_node(store, node, action, once=bool(key)):
+    if not edits.add_node(store, node, action, once=bool(request.key)):
         return Done(summary=f"the hand-off {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
     return Done(summary=summary, target=node["id"], action_id=action.id, aside=unit_note)
 
@@ -74,9 +73,9 @@ def _waits(node: Raw) -> bool:
     return edits.status_of(node) == "open" and not nodes.get_field(node, "metadata.taken_at")
 
 
-def accept(store: Store, *, by: str, now: float, wu_id: str = "", session: str = "") -> Done:
+def accept(store: Store, request: TakeHandoff, *, by: str, now: float) -> Done:
     """Take hand-offs as a verb of its own, for an agent that continues without a new session."""
-    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    where = places.place(store, by=by, wu_id=request.wu_id, session=request.session)
     taken, action_id = _take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
     if not taken:
         raise ActionError(f"nothing waits for {by} on {where.wu_id}", missing=True)

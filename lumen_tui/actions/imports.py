@@ -13,6 +13,7 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
 from lumen_tui.storage import directories, files, rewriting
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -31,19 +32,19 @@ class Imported(Done, frozen=True, kw_only=True):
     report: ImportReport
 
 
-def lumenflow(store: Store, *, by: str, now: float, path: str) -> Imported:
+def lumenflow(store: Store, request: ImportLumenFlow, *, by: str, now: float) -> Imported:
     """Import a .lumenflow folder."""
-    folder = import_sources.lumenflow_folder(Path(path))
+    folder = import_sources.lumenflow_folder(Path(request.path))
     if folder is None:
-        raise ActionError(f"{path} neither is nor holds a .lumenflow folder with memory/ in it")
+        raise ActionError(f"{request.path} neither is nor holds a .lumenflow folder with memory/ in it")
     return _take(store, import_sources.import_lumenflow, folder, by=by, now=now)
 
 
-def issues(store: Store, *, by: str, now: float, path: str) -> Imported:
+def issues(store: Store, request: ImportBeads, *, by: str, now: float) -> Imported:
     """Import the issues of beads."""
-    file = import_sources.issues_file(Path(path))
+    file = import_sources.issues_file(Path(request.path))
     if file is None:
-        raise ActionError(f"{path} neither is nor holds an issues.jsonl")
+        raise ActionError(f"{request.path} neither is nor holds an issues.jsonl")
     return _take(store, import_sources.import_beads, file, by=by, now=now)
 
 

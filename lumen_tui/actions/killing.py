@@ -10,6 +10,7 @@ from pathlib import Path
 from lumen_tui.actions import edits
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
+from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Run, StopRequest
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, process
@@ -30,13 +31,13 @@ Living = tuple[Path, Run]
 Clock = Callable[[], float]  # running time in seconds
 
 
-def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
+def kill(store: Store, request: KillAgent, *, by: str, now: float) -> Done:
     """End every worker at once and start nothing until `unkill`; needs no engine and waits for none.
 
     If it is killed already, the first reason stays, and what is still alive ends.
     """
     earlier = read_kill(store.layout)
-    kill_record = earlier or Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
+    kill_record = earlier or Kill(at=times.iso(now), by=by, reason=one_line(request.reason, 400))
     failed: files.StoreError | None = None
     try:
         if earlier is None:
@@ -52,10 +53,10 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
     state = f"already {earlier.words}" if earlier else "killed"
     summary = f"{state}{';' if earlier else ':'} {took}; nothing starts until `lumen-tui unkill`"
     final = "`lumen-tui unkill` lets everything go on; workers that were ended start again with `task retry`"
-    return _record(store, "kill", summary, by, now, one_line(reason, 400), final)
+    return _record(store, "kill", summary, by, now, one_line(request.reason, 400), final)
 
 
-def unkill(store: Store, *, by: str, now: float) -> Done:
+def unkill(store: Store, _request: UnkillAgent, *, by: str, now: float) -> Done:
     """Let the engine go on; the summary says who killed it, when and why."""
     was = read_kill(store.layout)
     if was is None:

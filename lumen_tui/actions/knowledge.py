@@ -15,6 +15,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Action, Change, Touch
+from lumen_tui.model.requests.memory import IndexProject
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
@@ -158,9 +159,9 @@ def _package(text: str) -> str:
     return "\n".join(parts)
 
 
-def index(store: Store, *, by: str, now: float, folder: str) -> Done:
+def index(store: Store, request: IndexProject, *, by: str, now: float) -> Done:
     """Index the documents of a project as project-wide summaries; unchanged ones are skipped."""
-    to_index = [document for document in documents(store, folder) if document.state != "unchanged"]
+    to_index = [document for document in documents(store, request.folder) if document.state != "unchanged"]
     if not to_index:
         raise ActionError("every document is indexed as it is", missing=True)
     actions: list[Action] = []

@@ -17,6 +17,7 @@ from lumen_tui.model import kinds, times
 from lumen_tui.model import lanes as names
 from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.work import BlockWorkUnit, ClaimWorkUnit, ReleaseWorkUnit, UnblockWorkUnit
 from lumen_tui.model.work import Holder, Tracked
 from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
 from lumen_tui.storage import files, locks
@@ -77,9 +78,9 @@ def holder_text(holder: Holder, now: float) -> str:
     return f"{holder.wu_id} by {holder.by or 'somebody'}{since}{where}"
 
 
-def claim(store: Store, *, by: str, now: float, wu_id: str, lane: str = "", session: str = "", pid: int = 0) -> Done:
+def claim(store: Store, request: ClaimWorkUnit, *, by: str, now: float) -> Done:
     """Claim a work unit, within the limit of its lane. `pid` is a process that stands for the holder."""
-    return take_on(store, wu_id, lane=lane, session=session, pid=pid, by=by, now=now)
+    return take_on(store, request.wu_id, lane=request.lane, session=request.session, pid=request.pid, by=by, now=now)
 
 
 def take_on(
@@ -166,11 +167,11 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
         )
 
 
-def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done:
+def block(store: Store, request: BlockWorkUnit, *, by: str, now: float) -> Done:
     """Block a work unit; its place in the lane becomes free."""
-    clean_reason = checks.reason(reason)
+    clean_reason = checks.reason(request.reason)
     with locks.waiting_lock(store.layout.lock("work")):
-        unit = unit_of(store, wu_id)
+        unit = unit_of(store, request.wu_id)
         if unit.status in (BLOCKED, DONE):
             raise ActionError(f"{unit.id} is {unit.status} already", missing=True)
         fields = {
@@ -187,10 +188,10 @@ def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done
     return msgspec.structs.replace(outcome, aside=_signal_due_at_block(store, unit.id))
 
 
-def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
+def unblock(store: Store, request: UnblockWorkUnit, *, by: str, now: float) -> Done:
     """Make a blocked unit ready again; it must be claimed again, as its place may be taken."""
     with locks.waiting_lock(store.layout.lock("work")):
-        unit = unit_of(store, wu_id)
+        unit = unit_of(store, request.wu_id)
         if unit.status != BLOCKED:
             raise ActionError(f"{unit.id} is {unit.status}, not blocked", missing=True)
         fields = {"status": READY, **_NOT_BLOCKED}
@@ -198,16 +199,18 @@ def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
         return change_unit(store, unit.id, fields, verb="wu.unblock", summary=summary, by=by, now=now)
 
 
-def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") -> Done:
+def release(store: Store, request: ReleaseWorkUnit, *, by: str, now: float) -> Done:
     """Release a claimed unit. Anybody may; the summary says whose it was."""
     with locks.waiting_lock(store.layout.lock("work")):
-        unit = unit_of(store, wu_id)
+        unit = unit_of(store, request.wu_id)
         if unit.status != IN_PROGRESS:
             raise ActionError(f"{unit.id} is {unit.status}, nobody holds it", missing=True)
         fields = {"status": READY, **_FREE}
         whose = f" (was held by {unit.claimed_by})" if unit.claimed_by not in ("", by) else ""
         summary = f"{unit.id} released{whose}"
-        return change_unit(store, unit.id, fields, verb="wu.release", summary=summary, by=by, now=now, reason=reason)
+        return change_unit(
+            store, unit.id, fields, verb="wu.release", summary=summary, by=by, now=now, reason=request.reason
+        )
 
 
 def change_unit(

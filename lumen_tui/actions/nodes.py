@@ -12,6 +12,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.memory import ArchiveNodes, CreateNode, DeleteNodes, PromoteNodes, UnarchiveNodes
 from lumen_tui.storage import raw_json
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -30,38 +31,32 @@ BACK_TO_OPEN: Fields = {
 TAGS = ("decision", "convention", "pattern", "pitfall", "interface", "invariant", "faq")
 
 
-def create(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    content: str,
-    type: str = "discovery",
-    tags: Sequence[str] = (),
-    priority: str = "",
-    wu_id: str = "",
-    discovered_from: str = "",
-    session_id: str = "",
-    key: str = "",
-) -> Done:
+def create(store: Store, request: CreateNode, *, by: str, now: float) -> Done:
     """Append a node; `discovered_from` links it to the node that was being worked on when it was noticed.
 
     The same `key` gives the same node. A missing work unit is made.
     """
-    source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
-    unit_id = places.work_to_be(store.root, wu_id) if wu_id else ""
+    source = checks.node_ids(store, request.discovered_from)[0] if request.discovered_from else ""
+    unit_id = places.work_to_be(store.root, request.wu_id) if request.wu_id else ""
     described = fields.node(
-        content, by=by, now=now, type=type, tags=tags, priority=priority, session_id=session_id, wu_id=unit_id
+        request.content,
+        by=by,
+        now=now,
+        type=request.type,
+        tags=request.tags,
+        priority=request.priority,
+        session_id=request.session_id,
+        wu_id=unit_id,
     )
     unit_note = places.ensure_unit(store.root, unit_id, by=by, now=now)
-    record = fields.keyed(described, key)
+    record = fields.keyed(described, request.key)
     summary = f"{record['type']} noted"
     links = []
-    if source and not (key and _linked(store, record["id"], source)):
+    if source and not (request.key and _linked(store, record["id"], source)):
         links.append(relations.change_of(Edge(record["id"], source, "discovered_from"), by=by, now=now))
     changes = [edits.made_node(record), *links]
     action = edits.new_action("node.create", changes, summary=f"{summary}: {edits.quoted(record)}", by=by, now=now)
-    is_new = edits.add_node(store, record, action, once=bool(key))
+    is_new = edits.add_node(store, record, action, once=bool(request.key))
     for link in links:
         relations.put_edge(store, link)
     if not is_new:
@@ -77,21 +72,21 @@ def _linked(store: Store, start: str, finish: str) -> bool:
     return any(all(end in line for end in words) for line in store.relationships.lines())
 
 
-def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
+def archive(store: Store, request: ArchiveNodes, *, by: str, now: float) -> Done:
     """Archive nodes of any type; `unarchive` brings them back."""
-    clean_reason = checks.reason(reason)
+    clean_reason = checks.reason(request.reason)
 
     def decide(node: Raw) -> Fields:
         edits.must_be_open(node)
         return archived(clean_reason, by=by, now=now)
 
-    full_ids = checks.node_ids(store, node_ids)
+    full_ids = checks.node_ids(store, request.node_ids)
     return edits.edit_nodes(
         store, full_ids, decide, verb="node.archive", template="{} archived", by=by, now=now, reason=clean_reason
     )
 
 
-def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
+def unarchive(store: Store, request: UnarchiveNodes, *, by: str, now: float) -> Done:
     """Restore archived nodes; their age counts from now, or decay would archive them again at once."""
 
     def decide(node: Raw) -> Fields:
@@ -99,7 +94,7 @@ def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str
             raise ActionError(f"{edits.quoted(node)} is {edits.status_of(node)}, not archived")
         return BACK_TO_OPEN
 
-    full_ids = checks.node_ids(store, node_ids)
+    full_ids = checks.node_ids(store, request.node_ids)
     outcome = edits.edit_nodes(
         store, full_ids, decide, verb="node.unarchive", template="{} brought back", by=by, now=now
     )
@@ -107,22 +102,24 @@ def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str
     return outcome
 
 
-def plan_delete(
-    store: Store, *, now: float, node_ids: str | Sequence[str] = (), tag: str = "", older_than: str = ""
-) -> tuple[list[Raw], int]:
+def plan_delete(store: Store, request: DeleteNodes, *, now: float) -> tuple[list[Raw], int]:
     """Return what a delete would mark, and how many nodes it spares because they are protected.
 
     Named ids are always taken. A tag or an age (both must match if both are given) spares what decay protects.
     """
-    if node_ids:
-        if tag or older_than:
+    if request.node_ids:
+        if request.tag or request.older_than:
             raise ActionError("name ids, or choose by --tag and --older-than, not both")
-        full_ids = set(checks.node_ids(store, node_ids))
+        full_ids = set(checks.node_ids(store, request.node_ids))
         named = [node for node in newest_nodes(store.layout) if node["id"] in full_ids]
         return [node for node in named if edits.status_of(node) != "deleted"], 0
-    if not tag and not older_than:
+    if not request.tag and not request.older_than:
         raise ActionError("nothing is selected: name ids, --tag or --older-than")
-    return _chosen(store, fields.label(tag, "tag"), now - times.parse_duration(older_than) if older_than else None)
+    return _chosen(
+        store,
+        fields.label(request.tag, "tag"),
+        now - times.parse_duration(request.older_than) if request.older_than else None,
+    )
 
 
 def _chosen(store: Store, tag: str, before: float | None) -> tuple[list[Raw], int]:
@@ -142,11 +139,9 @@ def _chosen(store: Store, tag: str, before: float | None) -> tuple[list[Raw], in
     return chosen, spared
 
 
-def delete(
-    store: Store, *, by: str, now: float, node_ids: str | Sequence[str] = (), tag: str = "", older_than: str = ""
-) -> Done:
+def delete(store: Store, request: DeleteNodes, *, by: str, now: float) -> Done:
     """Mark nodes as deleted: they leave every list; the records stay, and undo brings them back."""
-    chosen, _ = plan_delete(store, now=now, node_ids=node_ids, tag=tag, older_than=older_than)
+    chosen, _ = plan_delete(store, request, now=now)
     if not chosen:
         raise ActionError("there is nothing to delete", missing=True)
     mark: Fields = {"metadata.status": "deleted", "metadata.deleted_at": times.iso(now), "metadata.deleted_by": by}
@@ -190,13 +185,11 @@ def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -
     return summaries
 
 
-def promote(
-    store: Store, *, by: str, now: float, tag: str, node_ids: str | Sequence[str] = (), wu_id: str = ""
-) -> Done:
+def promote(store: Store, request: PromoteNodes, *, by: str, now: float) -> Done:
     """Copy nodes to the project's lasting knowledge under a tag, each linked to its original and only once."""
-    check_tag(tag)
-    chosen = sources(store, node_ids, wu_id)
-    copies = {node_id: f"mem-{short_hash(f'promote {node_id} {tag}')}" for node_id in chosen}
+    check_tag(request.tag)
+    chosen = sources(store, request.node_ids, request.wu_id)
+    copies = {node_id: f"mem-{short_hash(f'promote {node_id} {request.tag}')}" for node_id in chosen}
     actions: list[Action] = []
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -204,11 +197,11 @@ def promote(
         if not missing:
             return [], b""
         pairs = [
-            _copy(edits.node_of(records, node_id), records.get(copies[node_id]), copies[node_id], tag, by, now)
+            _copy(edits.node_of(records, node_id), records.get(copies[node_id]), copies[node_id], request.tag, by, now)
             for node_id in missing
         ]
         originals = [records[node_id] for node_id in missing]
-        summary = f"{edits.named(originals)} kept for the project as {tag}"
+        summary = f"{edits.named(originals)} kept for the project as {request.tag}"
         actions.append(
             edits.new_action("node.promote", [change for _, change in pairs], summary=summary, by=by, now=now)
         )
@@ -217,7 +210,7 @@ def promote(
     nodes.change(store.layout, [*chosen, *copies.values()], edit)
     target = copies[chosen[0]]
     if not actions:
-        return Done(summary=f"kept as {tag} already", target=target)
+        return Done(summary=f"kept as {request.tag} already", target=target)
     return Done(summary=actions[0].summary, target=target, action_id=actions[0].id)
 
 

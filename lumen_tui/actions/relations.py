@@ -10,6 +10,7 @@ from lumen_tui.actions.ready import BLOCKS
 from lumen_tui.actions.ready import blockers as blockers
 from lumen_tui.model import times
 from lumen_tui.model.records import RELATION_TYPES, Change
+from lumen_tui.model.requests.work import AddRelation, RemoveRelation
 from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -19,24 +20,24 @@ from lumen_tui.store.memory.edges import Edge
 KIND = "edge"  # of a change
 
 
-def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
+def add(store: Store, request: AddRelation, *, by: str, now: float) -> Done:
     """Add an edge; both ends must exist, and `blocks` must not form a cycle."""
-    start, finish = _ends(store, from_id, to_id, type)
+    start, finish = _ends(store, request.from_id, request.to_id, request.type)
     with Trail(store.layout, (NODES, EDGES)) as trail:
-        if start in trail.sources_of(finish, type):
-            raise ActionError(f"{start} {type} {finish} already", missing=True)
-        if type == BLOCKS and finish in _all_blockers(trail, start):
+        if start in trail.sources_of(finish, request.type):
+            raise ActionError(f"{start} {request.type} {finish} already", missing=True)
+        if request.type == BLOCKS and finish in _all_blockers(trail, start):
             raise ActionError(f"{finish} blocks {start} already, directly or through others: that would be a circle")
-    return _append(store, start, finish, type, removed=False, by=by, now=now)
+    return _append(store, start, finish, request.type, removed=False, by=by, now=now)
 
 
-def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
+def remove(store: Store, request: RemoveRelation, *, by: str, now: float) -> Done:
     """Remove an edge by appending a line that says so; the earlier line stays."""
-    start, finish = _ends(store, from_id, to_id, type)
+    start, finish = _ends(store, request.from_id, request.to_id, request.type)
     with Trail(store.layout, (NODES, EDGES)) as trail:
-        if start not in trail.sources_of(finish, type):
-            raise ActionError(f"there is no relation {start} {type} {finish}", missing=True)
-    return _append(store, start, finish, type, removed=True, by=by, now=now)
+        if start not in trail.sources_of(finish, request.type):
+            raise ActionError(f"there is no relation {start} {request.type} {finish}", missing=True)
+    return _append(store, start, finish, request.type, removed=True, by=by, now=now)
 
 
 def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:

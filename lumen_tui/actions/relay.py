@@ -13,6 +13,7 @@ from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, relay, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.relay import Answer, Status, Submission
+from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -28,19 +29,28 @@ class Submitted(Done, frozen=True):
     answer: Answer | None = None
 
 
-def submit(store: Store, *, by: str, now: float, relay_name: str, text: str, base: int, key: str = "") -> Submitted:
+def submit(store: Store, request: SubmitToRelay, *, by: str, now: float) -> Submitted:
     """Submit a text to a relay, which may hold it; the answer says what moved since. The same `key` submits once."""
-    words = fields.prose(text, "text")
+    words = fields.prose(request.text, "text")
     recorded: list[str] = []
 
     def actions(changed: Changed) -> bytes:
-        action = _action("relay.submit", relay_name, changed, f"submitted to {relay_name}", by=by, now=now)
+        action = _action(
+            "relay.submit", request.relay_name, changed, f"submitted to {request.relay_name}", by=by, now=now
+        )
         recorded.append(action.id)
         return journal.begun_lines(action)
 
-    _must_be_known(store, relay_name, base)
+    _must_be_known(store, request.relay_name, request.base)
     answer = kept.submit(
-        store.layout, relay_name, words, by=by, base=base, now=now, key=fields.label(key, "key"), actions=actions
+        store.layout,
+        request.relay_name,
+        words,
+        by=by,
+        base=request.base,
+        now=now,
+        key=fields.label(request.key, "key"),
+        actions=actions,
     )
     summary = "\n".join(relay.words(answer))
     return Submitted(summary=summary, target=answer.id, action_id=next(iter(recorded), ""), answer=answer)
@@ -64,14 +74,14 @@ def _side(status: Status) -> Side:
     return {"status": str(status)}
 
 
-def release(store: Store, *, by: str, now: float, ids: str | Sequence[str], note: str = "") -> Done:
+def release(store: Store, request: ReleaseTexts, *, by: str, now: float) -> Done:
     """Release held texts, after everything that is there."""
-    return _decide(store, ids, Status.SENT, "relay.release", "released", by=by, now=now, note=note)
+    return _decide(store, request.ids, Status.SENT, "relay.release", "released", by=by, now=now, note=request.note)
 
 
-def drop(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason: str = "") -> Done:
+def drop(store: Store, request: DropTexts, *, by: str, now: float) -> Done:
     """Drop held texts; undo puts them back to be decided again."""
-    return _decide(store, ids, Status.DROPPED, "relay.drop", "dropped", by=by, now=now, note=reason)
+    return _decide(store, request.ids, Status.DROPPED, "relay.drop", "dropped", by=by, now=now, note=request.reason)
 
 
 def _decide(

@@ -8,6 +8,7 @@ from lumen_tui.actions import checks, edits, fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
 from lumen_tui.model.roles import PersonnelEntry, Role
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks
@@ -21,56 +22,67 @@ from lumen_tui.store.settings.roles import Texts
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
 
 
-def hire(store: Store, *, by: str, now: float, name: str, text: str, key: str = "") -> Done:
+def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
     """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
-    if key and any(entry.role == name and entry.key == key for entry in store.personnel.records(PersonnelEntry)):
-        return Done(summary=f"{name} {fields.UNDER_KEY}", target=name)
-    summary = f"{name} hired{_tool_remarks(store, _checked(name, text))}"
+    if request.key and any(
+        entry.role == request.name and entry.key == request.key for entry in store.personnel.records(PersonnelEntry)
+    ):
+        return Done(summary=f"{request.name} {fields.UNDER_KEY}", target=request.name)
+    summary = f"{request.name} hired{_tool_remarks(store, _checked(request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
-        if name in _in_force(store):
-            raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
-        after: Texts = {"hired": text, "retired": None}
-        own = fields.label(key, "key")
-        return _change(store, name, after, verb="role.hire", summary=summary, by=by, now=now, key=own)
+        if request.name in _in_force(store):
+            raise ActionError(f"role {request.name!r} is in force already: adjust it, or hire under another name")
+        after: Texts = {"hired": request.text, "retired": None}
+        own = fields.label(request.key, "key")
+        return _change(store, request.name, after, verb="role.hire", summary=summary, by=by, now=now, key=own)
 
 
-def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
+def adjust(store: Store, request: AdjustRole, *, by: str, now: float) -> Done:
     """Replace the file of a role in force; a shipped one gets a hired one over it."""
-    summary = f"{name} adjusted{_tool_remarks(store, _checked(name, text))}"
+    summary = f"{request.name} adjusted{_tool_remarks(store, _checked(request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
-        _must_be_in_force(store, name)
-        before = roles.texts(store.layout, name)
-        if text == (before["hired"] or roles.shipped_text(name)):
-            raise ActionError(f"nothing about {name!r} was changed", missing=True)
-        after: Texts = {**before, "hired": text}
-        return _change(store, name, after, verb="role.adjust", summary=summary, by=by, now=now)
+        _must_be_in_force(store, request.name)
+        before = roles.texts(store.layout, request.name)
+        if request.text == (before["hired"] or roles.shipped_text(request.name)):
+            raise ActionError(f"nothing about {request.name!r} was changed", missing=True)
+        after: Texts = {**before, "hired": request.text}
+        return _change(store, request.name, after, verb="role.adjust", summary=summary, by=by, now=now)
 
 
-def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
+def fire(store: Store, request: FireRole, *, by: str, now: float) -> Done:
     """Retire a role, hired or shipped: no new task gets it until it is hired again."""
-    clean_reason = checks.reason(reason)
+    clean_reason = checks.reason(request.reason)
     with locks.waiting_lock(store.layout.lock("roles")):
-        _must_be_in_force(store, name)
-        text = roles.texts(store.layout, name)["hired"] or roles.shipped_text(name) or ""
+        _must_be_in_force(store, request.name)
+        text = roles.texts(store.layout, request.name)["hired"] or roles.shipped_text(request.name) or ""
         marked = roles.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(clean_reason)}")
         after: Texts = {"hired": None, "retired": marked}
         return _change(
-            store, name, after, verb="role.fire", summary=f"{name} fired", by=by, now=now, reason=clean_reason
+            store,
+            request.name,
+            after,
+            verb="role.fire",
+            summary=f"{request.name} fired",
+            by=by,
+            now=now,
+            reason=clean_reason,
         )
 
 
-def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
+def rehire(store: Store, request: RehireRole, *, by: str, now: float) -> Done:
     """Restore a retired role as it was."""
     with locks.waiting_lock(store.layout.lock("roles")):
-        retired = roles.texts(store.layout, ids.check_name(name, "role"))["retired"]
-        if retired is None or name in _in_force(store):
+        retired = roles.texts(store.layout, ids.check_name(request.name, "role"))["retired"]
+        if retired is None or request.name in _in_force(store):
             known = roles.list_roles(store.layout)[1]
-            near = checks.nearest(name, known)
-            raise ActionError(f"there is no retired role {name!r}", candidates=near, missing=True)
-        text = _without_past_expiry(name, roles.without_mark(retired), now)
-        shipped = text == roles.shipped_text(name)
+            near = checks.nearest(request.name, known)
+            raise ActionError(f"there is no retired role {request.name!r}", candidates=near, missing=True)
+        text = _without_past_expiry(request.name, roles.without_mark(retired), now)
+        shipped = text == roles.shipped_text(request.name)
         after: Texts = {"hired": None if shipped else text, "retired": None}
-        return _change(store, name, after, verb="role.rehire", summary=f"{name} hired again", by=by, now=now)
+        return _change(
+            store, request.name, after, verb="role.rehire", summary=f"{request.name} hired again", by=by, now=now
+        )
 
 
 def _without_past_expiry(name: str, text: str, now: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.sessions import AnswerDecision, EndSession, NoteDecision, StartSession
 from lumen_tui.model.work import TIERS, Decision, WorkSession, with_decision
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import BadFile
@@ -30,31 +31,20 @@ CURRENT_KIND = "current session"
 _LARGEST = 20_000  # bytes of a side that is kept for undo: both must fit into one line
 
 
-def start(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    wu_id: str,
-    agent_type: str = "unknown",
-    context_tier: str = "full",
-    folder: str = "",
-    started_below: Sequence[str] = (),
-    key: str = "",
-) -> Done:
+def start(store: Store, request: StartSession, *, by: str, now: float) -> Done:
     """Start a session on a work unit, put that in progress, and take what was handed over for it.
 
     The same `key` starts one.
     """
-    _check_tier(context_tier)
-    kind = fields.label(agent_type, "agent type") or "unknown"
-    unit_id = places.work_to_be(store.root, wu_id)
-    name = fields.keyed_id("ses", key, "start") if key else ids.new_id("ses")
-    if key and stored.read(store.layout, name):
+    _check_tier(request.context_tier)
+    kind = fields.label(request.agent_type, "agent type") or "unknown"
+    unit_id = places.work_to_be(store.root, request.wu_id)
+    name = fields.keyed_id("ses", request.key, "start") if request.key else ids.new_id("ses")
+    if request.key and stored.read(store.layout, name):
         return Done(summary=f"session {name} {fields.UNDER_KEY}", target=name, aside=f"it {fields.UNDER_KEY}")
-    node = _session_node(name, unit_id, kind, context_tier, by=by, now=now)
+    node = _session_node(name, unit_id, kind, request.context_tier, by=by, now=now)
     unit_note = places.ensure_unit(store.root, unit_id, by=by, now=now)
-    dirty = changes.detect(folder, base="", without=str(store.root))
+    dirty = changes.detect(request.folder, base="", without=str(store.root))
     session = WorkSession(
         session_id=name,
         started_at=times.iso(now),
@@ -62,11 +52,11 @@ def start(
         lane=places.lane_of(store.root, unit_id),
         agent=by,
         agent_type=kind,
-        context_tier=context_tier,
+        context_tier=request.context_tier,
         node_id=node["id"],
-        folder=folder,
+        folder=request.folder,
         last_activity=times.iso(now),
-        started_below=tuple(started_below),
+        started_below=tuple(request.started_below),
         head_at_start=dirty.head,
         dirty_at_start=changes.change_times(dirty),
     )
@@ -118,9 +108,9 @@ def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
         return "" if in_progress else f"{session.active_wu} is not put in progress: {error}"
 
 
-def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
+def end(store: Store, request: EndSession, *, by: str, now: float) -> Done:
     """End a session: the named one, else the one this agent started last."""
-    open_session = places.named(store, session) if session else stored.newest(store.layout, by)
+    open_session = places.named(store, request.session) if request.session else stored.newest(store.layout, by)
     if open_session is None:
         raise ActionError(f"{by} has no open session", missing=True)
     if open_session.ended_at:
@@ -160,31 +150,24 @@ def _ended(change: Change) -> Fields:
     return {f"metadata.{name}": value for name, value in (change.after or {}).items()}
 
 
-def decide(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    question: str,
-    answer: str = "",
-    wu_id: str = "",
-    session: str = "",
-    priority: str = "",
-    key: str = "",
-) -> Done:
+def decide(store: Store, request: NoteDecision, *, by: str, now: float) -> Done:
     """Note a question with its answer, or as pending, which `ready` lists until answered. The same `key` notes one."""
-    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
-    clean_question = fields.prose(question, "question").strip()
-    text = with_answer(clean_question, answer)
-    node = fields.node(text, by=by, now=now, type="note", tags=("decision",), priority=priority, wu_id=where.wu_id)
-    meta = {**node.get("metadata", {}), "question": clean_question, **_answer(answer, by, now)}
+    where = places.place(store, by=by, wu_id=request.wu_id, session=request.session, writes=True)
+    clean_question = fields.prose(request.question, "question").strip()
+    text = with_answer(clean_question, request.answer)
+    node = fields.node(
+        text, by=by, now=now, type="note", tags=("decision",), priority=request.priority, wu_id=where.wu_id
+    )
+    meta = {**node.get("metadata", {}), "question": clean_question, **_answer(request.answer, by, now)}
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
     unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now)
-    node = fields.keyed(node, key, "decide")
-    if key and edits.is_made(store, node):
+    node = fields.keyed(node, request.key, "decide")
+    if request.key and edits.is_made(store, node):
         return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
-    summary = "decision noted" if answer.strip() else "question noted, to be decided"
-    noted = _note_in_session(store, where.session_id, Decision(clean_question, answer.strip(), times.iso(now)), now)
+    summary = "decision noted" if request.answer.strip() else "question noted, to be decided"
+    noted = _note_in_session(
+        store, where.session_id, Decision(clean_question, request.answer.strip(), times.iso(now)), now
+    )
     changes = [edits.made_node(node), *noted]
     action = edits.new_action("decision.note", changes, summary=f"{summary}: {clean_question[:80]}", by=by, now=now)
     with journal.carrying_out(store.layout, action):
@@ -204,12 +187,12 @@ def _answer(answer: str, by: str, now: float) -> dict[str, str]:
     return {"answer": answer.strip(), "answered_by": by, "answered_at": times.iso(now)}
 
 
-def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key: str = "") -> Done:
+def answer(store: Store, request: AnswerDecision, *, by: str, now: float) -> Done:
     """Answer a pending decision. The same `key` again finds it answered and changes nothing."""
-    clean_answer = fields.prose(answer, "answer").strip()
-    full_ids = checks.node_ids(store, node_id)
+    clean_answer = fields.prose(request.answer, "answer").strip()
+    full_ids = checks.node_ids(store, request.node_id)
     answered: list[tuple[str, str]] = []
-    if key and _answered_under(store, full_ids[0], fields.label(key, "key")):
+    if request.key and _answered_under(store, full_ids[0], fields.label(request.key, "key")):
         return Done(summary=f"the answer {fields.UNDER_KEY}", target=full_ids[0])
 
     def decide_node(node: Raw) -> Fields:
@@ -222,7 +205,7 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key:
             raise ActionError(f"{edits.quoted(node)} was answered already, by {who or 'somebody'}: {earlier}")
         question = nodes.get_field(node, "metadata.question") or str(node.get("content", "")).strip()
         answered.append((str(question), str(node.get("session_id") or "")))
-        facts = {**_answer(clean_answer, by, now), **({"answer_key": key} if key else {})}
+        facts = {**_answer(clean_answer, by, now), **({"answer_key": request.key} if request.key else {})}
         content = with_answer(str(node.get("content", "")), clean_answer)  # so that every list and every search has it
         return {"content": content, **{f"metadata.{name}": value for name, value in facts.items()}}
 

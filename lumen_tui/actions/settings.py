@@ -13,6 +13,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.config import Config
 from lumen_tui.model.decay import check_rule
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.engine import ChangeSettings
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -23,20 +24,20 @@ from lumen_tui.store.settings.config import change_operator, load_config
 _MISSING = object()
 
 
-def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> Done:
+def change(store: Store, request: ChangeSettings, *, by: str, now: float) -> Done:
     """Set dotted keys such as `memory.decay.threshold`; None restores what lumen.toml says."""
-    if not changes:
+    if not request.changes:
         raise ActionError("nothing is set: name at least one setting")
     before = load_config(store.layout)[0]
-    _check(before, changes)
-    sides = [_change_of(store, key, value) for key, value in changes.items()]
-    summary = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in changes.items()])
+    _check(before, request.changes)
+    sides = [_change_of(store, key, value) for key, value in request.changes.items()]
+    summary = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in request.changes.items()])
     action = edits.new_action("setting.change", sides, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
-        change_operator(store.layout, dict(changes))
+        change_operator(store.layout, dict(request.changes))
     after = load_config(store.layout)[0]
-    summary = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in changes])
-    return Done(summary=summary, target=next(iter(changes)), action_id=action.id)
+    summary = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in request.changes])
+    return Done(summary=summary, target=next(iter(request.changes)), action_id=action.id)
 
 
 def _check(config: Config, changes: Mapping[str, Any]) -> None:

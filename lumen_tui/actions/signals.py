@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 from lumen_tui.actions import acting, checks, edits, fields, lines, places
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -23,42 +23,28 @@ ANNOUNCED_KIND = "announcement"
 reads_now, put_reads = lines.sides(lambda store: store.layout.receipts)
 
 
-def send(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    message: str,
-    to: str = "",
-    wu_id: str = "",
-    lane: str = "",
-    priority: str = "",
-    type: str = "coordination",
-    reply_to: str = "",
-    key: str = "",
-    session_id: str = "",
-) -> Done:
+def send(store: Store, request: SendSignal, *, by: str, now: float) -> Done:
     """Append a signal. `to` names the intended agent; everybody can read it. The same `key` sends one.
 
     The lane defaults to that of its work unit; a missing work unit is made.
     """
-    answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
-    unit = places.work_to_be(store.root, wu_id) if wu_id else ""
+    answered = next(iter(checks.signal_ids(store, request.reply_to))) if request.reply_to else ""
+    unit = places.work_to_be(store.root, request.wu_id) if request.wu_id else ""
     record = fields.signal(
-        message,
+        request.message,
         by=by,
         now=now,
-        to=to,
+        to=request.to,
         wu_id=unit,
-        lane=lane or places.lane_of(store.root, unit),
-        priority=priority,
-        type=type,
+        lane=request.lane or places.lane_of(store.root, unit),
+        priority=request.priority,
+        type=request.type,
         reply_to=answered,
-        session_id=session_id,
+        session_id=request.session_id,
     )
     unit_note = places.ensure_unit(store.root, unit, by=by, now=now)
-    if key:
-        return _send_once(store, fields.keyed(record, key), unit_note, by=by, now=now)
+    if request.key:
+        return _send_once(store, fields.keyed(record, request.key), unit_note, by=by, now=now)
     return _send(store, record, unit_note, by=by, now=now)
 
 
@@ -132,15 +118,15 @@ def put_sent(store: Store, change: Change) -> None:
     withdrawal.withdraw(store.layout, change.key, by=order.by, now=order.now)
 
 
-def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:
+def read(store: Store, request: ReadSignals, *, by: str, now: float) -> Done:
     """Mark these signals as read by the operator; nobody else's inbox changes."""
-    offsets = checks.signal_ids(store, signal_ids)
+    offsets = checks.signal_ids(store, request.signal_ids)
     receipts = [fields.receipt(signal_id, reader=by, now=now, offset=at) for signal_id, at in offsets.items()]
     summary = f"{len(offsets)} signal{'s' if len(offsets) > 1 else ''} read"
     return _mark(store, receipts, "signal.read", summary, by=by, now=now)
 
 
-def read_all(store: Store, *, by: str, now: float) -> Done:
+def read_all(store: Store, _request: ReadAllSignals, *, by: str, now: float) -> Done:
     """Mark everything that is there now as read by the operator, with one receipt."""
     newest = inbox.newest(os.fspath(store.layout.signals))
     if newest is None:

@@ -9,6 +9,7 @@ from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.memory import Summarize
 from lumen_tui.model.summary import MOST_NAMED, MOST_OPEN, Draft, Subject, draft
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
@@ -48,10 +49,10 @@ def _subject(store: Store, wu_id: str) -> Subject:
     return Subject(name, unit.title, unit.status, unit.lane) if unit else Subject(name)
 
 
-def make(store: Store, *, by: str, now: float, wu_id: str, status: str = "") -> Done:
+def make(store: Store, request: Summarize, *, by: str, now: float) -> Done:
     """Write the summary and mark its sources. If the same summary exists, that one is returned."""
-    drafted = plan(store, wu_id, status)
-    name = ids.check_wu(wu_id.upper())
+    drafted = plan(store, request.wu_id, request.status)
+    name = ids.check_wu(request.wu_id.upper())
     actions: list[Action] = []
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:

@@ -16,6 +16,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
+from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
 from lumen_tui.model.tasks import Budget, Run, Spec, Status
 from lumen_tui.model.text import one_line, plain
 from lumen_tui.storage import directories, files, locks
@@ -43,47 +44,29 @@ _MOST_CONSTRAINTS = 100
 CANCEL_KIND = "cancel"
 
 
-def new(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    objective: str,
-    role: str = "researcher",
-    model: str = "",
-    constraints: Iterable[str] = (),
-    context: str = "",
-    wu_id: str = "",
-    lane: str = "",
-    priority: str = "P2",
-    timeout_seconds: float = 0.0,
-    depends_on: Iterable[str] = (),
-    id: str = "",
-    key: str = "",
-    budget: Mapping[str, Any] | Budget | None = None,
-) -> Done:
+def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
     """Queue a task. The same `key` gives the same task."""
-    task_id = ids.check_name(id, "task id") if id else ""
+    task_id = ids.check_name(request.id, "task id") if request.id else ""
     if agent.loop_of(task_id):
         raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
-    if key and (existing := _under_key(store, task_id or task_files.id_for_key(key), key)):
+    if request.key and (existing := _under_key(store, task_id or task_files.id_for_key(request.key), request.key)):
         return existing
     spec = Spec(
-        id=task_id or (task_files.id_for_key(key) if key else ids.new_id("tsk")),
-        objective=objective,
-        role=role,
-        model=model,
-        constraints=tuple(constraints),
-        context=context,
-        wu_id=wu_id,
-        lane=lane,
-        priority=priority or "P2",
-        timeout_seconds=timeout_seconds,
-        depends_on=tuple(checks.task_id(store, dependency) for dependency in depends_on),
+        id=task_id or (task_files.id_for_key(request.key) if request.key else ids.new_id("tsk")),
+        objective=request.objective,
+        role=request.role,
+        model=request.model,
+        constraints=tuple(request.constraints),
+        context=request.context,
+        wu_id=request.wu_id,
+        lane=request.lane,
+        priority=request.priority or "P2",
+        timeout_seconds=request.timeout_seconds,
+        depends_on=tuple(checks.task_id(store, dependency) for dependency in request.depends_on),
         created_by=by,
         created_at=times.iso(now),
-        key=key,
-        budget=msgspec.convert(budget or Budget(), Budget),
+        key=request.key,
+        budget=msgspec.convert(request.budget or Budget(), Budget),
     )
     return _queue(store, _checked(store, spec), by=by, now=now)
 
@@ -193,9 +176,9 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
     return spec
 
 
-def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "", after: str = "") -> Done:
+def cancel(store: Store, request: CancelTask, *, by: str, now: float) -> Done:
     """Ask the engine to stop a task, or not to begin it. `after="step"` lets the running tool call end."""
-    full_id = checks.task_id(store, task_id)
+    full_id = checks.task_id(store, request.task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
     if status.ended:
@@ -203,25 +186,27 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
             f"task {ids.short(full_id)} has ended already ({status.value}): nothing to cancel", missing=True
         )
     text = f"asked to cancel task {ids.short(full_id)}"
-    action = edits.new_action("task.cancel", [cancel_change(full_id)], summary=text, by=by, now=now, reason=reason)
+    action = edits.new_action(
+        "task.cancel", [cancel_change(full_id)], summary=text, by=by, now=now, reason=request.reason
+    )
     with journal.carrying_out(store.layout, action):
-        engine.ask(store, "cancel", by=by, now=now, target=full_id, reason=reason, after=after)
+        engine.ask(store, "cancel", by=by, now=now, target=full_id, reason=request.reason, after=request.after)
     later = "" if engine.runs(store) else "; no engine runs, the next one does it"
     return Done(summary=f"{text}{later}", target=full_id, action_id=action.id)
 
 
-def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[str, Any] | None = None) -> Done:
+def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
     """Queue a new task with the spec of one that ended; `budget` replaces caps of the old one.
 
     The old failure leaves the attention queue.
     """
-    full_id = checks.task_id(store, task_id)
+    full_id = checks.task_id(store, request.task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
     if status.alive or status is Status.QUEUED:
         raise ActionError(f"task {ids.short(full_id)} is {status.value}: cancel it before you try it again")
     old = _spec(store, full_id) or Spec(id=full_id, objective="")
-    caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(budget or {})}, Budget)
+    caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(request.budget or {})}, Budget)
     spec = msgspec.structs.replace(
         old, id=ids.new_id("tsk"), key="", retry_of=full_id, created_by=by, created_at=times.iso(now), budget=caps
     )
@@ -232,20 +217,22 @@ def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[st
     return queued
 
 
-def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[str, Any]) -> Done:
+def edit(store: Store, request: EditTask, *, by: str, now: float) -> Done:
     """Change a task that is still queued."""
-    full_id = checks.task_id(store, task_id)
-    if not changes or (wrong := [name for name in changes if name not in EDITABLE]):
-        problem = f"{wrong[0]!r} cannot be edited" if changes else "there is nothing to change"
+    full_id = checks.task_id(store, request.task_id)
+    if not request.changes or (wrong := [name for name in request.changes if name not in EDITABLE]):
+        problem = f"{wrong[0]!r} cannot be edited" if request.changes else "there is nothing to change"
         raise ActionError(f"{problem}: of {', '.join(EDITABLE)}")
     before = _spec(store, full_id) or Spec(id=full_id, objective="")
     try:
-        after = _checked(store, with_fields(before, _with_whole_budget(before, changes)))
+        after = _checked(store, with_fields(before, _with_whole_budget(before, request.changes)))
     except msgspec.ValidationError as error:
-        raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(changes))}") from error
+        raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(request.changes))}") from error
     must_wait(store, full_id)
-    change = Change(kind="task", key=full_id, before=some_fields(before, changes), after=some_fields(after, changes))
-    summary = f"task {ids.short(full_id)} changed: {', '.join(changes)}"
+    change = Change(
+        kind="task", key=full_id, before=some_fields(before, request.changes), after=some_fields(after, request.changes)
+    )
+    summary = f"task {ids.short(full_id)} changed: {', '.join(request.changes)}"
     action = edits.new_action("task.edit", [change], summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         put(store, after, before)

@@ -15,6 +15,12 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.merging import merged
 from lumen_tui.model.records import PRIORITIES, Action, Change
+from lumen_tui.model.requests.discoveries import (
+    ArchiveDiscoveries,
+    MergeDiscoveries,
+    PostponeDiscoveries,
+    PromoteDiscoveries,
+)
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
@@ -30,18 +36,16 @@ from lumen_tui.store.work import work_units
 _RELATED = "related"
 
 
-def promote(
-    store: Store, *, by: str, now: float, node_ids: str | Sequence[str], lane: str, title: str = "", wu_id: str = ""
-) -> Done:
+def promote(store: Store, request: PromoteDiscoveries, *, by: str, now: float) -> Done:
     """Make a work unit of each discovery, linked both ways, and close the discovery.
 
     The unit is made before the node is closed; if only the first happened, the next promote finishes it.
     """
-    discovery_ids = checks.node_ids(store, node_ids)
-    if len(discovery_ids) > 1 and (title or wu_id):
+    discovery_ids = checks.node_ids(store, request.node_ids)
+    if len(discovery_ids) > 1 and (request.title or request.wu_id):
         raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
-    unit_id = ids.check_wu(wu_id.upper()) if wu_id else ""
-    where = checks.lane(store.layout, lane)
+    unit_id = ids.check_wu(request.wu_id.upper()) if request.wu_id else ""
+    where = checks.lane(store.layout, request.lane)
     promoted = Done(summary="")
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -51,7 +55,7 @@ def promote(
             edits.must_be_discovery(node)
         units_by_node = _made_before(store.layout, discovery_ids)
         fresh = [
-            _unit_of(new_node, where, title, unit_id, by=by, now=now)
+            _unit_of(new_node, where, request.title, unit_id, by=by, now=now)
             for new_node in chosen
             if new_node["id"] not in units_by_node
         ]
@@ -140,39 +144,39 @@ def _add(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]]
         raise ActionError(f"{error}: leave the id out for the next free number") from error
 
 
-def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
+def archive(store: Store, request: ArchiveDiscoveries, *, by: str, now: float) -> Done:
     """Close discoveries that will not be worked on."""
-    clean_reason = checks.reason(reason)
+    clean_reason = checks.reason(request.reason)
 
     def decide(node: Raw) -> Fields:
         edits.must_be_discovery(node)
         return archived(clean_reason, by=by, now=now)
 
-    full_ids = checks.node_ids(store, node_ids)
+    full_ids = checks.node_ids(store, request.node_ids)
     return edits.edit_nodes(
         store, full_ids, decide, verb="triage.archive", template="{} archived", by=by, now=now, reason=clean_reason
     )
 
 
-def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], days: float = 7) -> Done:
+def keep(store: Store, request: PostponeDiscoveries, *, by: str, now: float) -> Done:
     """Postpone the judgement: the discovery stays open and is not listed for that many days."""
-    if not 0 < days <= 3650:
-        raise ActionError(f"{days:g} days cannot be kept: give a number above 0 and up to 3650")
-    until = times.iso(now + days * times.DAY)
+    if not 0 < request.days <= 3650:
+        raise ActionError(f"{request.days:g} days cannot be kept: give a number above 0 and up to 3650")
+    until = times.iso(now + request.days * times.DAY)
 
     def decide(node: Raw) -> Fields:
         edits.must_be_discovery(node)
         return {"metadata.snoozed_until": until}
 
-    full_ids = checks.node_ids(store, node_ids)
-    template = f"{{}} kept, listed again in {days:g} days"
+    full_ids = checks.node_ids(store, request.node_ids)
+    template = f"{{}} kept, listed again in {request.days:g} days"
     return edits.edit_nodes(store, full_ids, decide, verb="triage.keep", template=template, by=by, now=now)
 
 
-def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], into: str) -> Done:
+def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Done:
     """Close duplicates in favour of one discovery, which gets their tags, units, relations and highest priority."""
-    target = checks.node_ids(store, into)[0]
-    others = [node_id for node_id in checks.node_ids(store, node_ids) if node_id != target]
+    target = checks.node_ids(store, request.into)[0]
+    others = [node_id for node_id in checks.node_ids(store, request.node_ids) if node_id != target]
     if not others:
         raise ActionError("there is nothing to merge: name discoveries other than the one that stays")
     outcome = Done(summary="")

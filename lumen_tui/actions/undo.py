@@ -12,6 +12,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids
 from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks, process
 from lumen_tui.storage.store import Store
@@ -21,9 +22,11 @@ from lumen_tui.store.audit.journal import JournalEntry
 _LOOKED_AT = 20  # entries before a refused one, for one that can be undone
 
 
-def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
+def undo(store: Store, request: Undo, *, by: str, now: float) -> Done:
     """Undo what the operator did last in this client, or the named action of theirs, and nothing more."""
-    entry = _pick(store, journal.in_effect(store.layout, _undoable(by, action_id)), action_id, "undo", by)
+    entry = _pick(
+        store, journal.in_effect(store.layout, _undoable(by, request.action_id)), request.action_id, "undo", by
+    )
     try:
         _must_be_possible(entry)
         return _apply(store, entry, _reversed(entry), outcome="undone", by=by, now=now, undoes=entry.first.id)
@@ -97,9 +100,11 @@ def _named(action: Action) -> str:
     return one_line(action.summary or action.verb, 60)
 
 
-def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
+def redo(store: Store, request: Redo, *, by: str, now: float) -> Done:
     """Redo what was undone last, unless something else was done since."""
-    entry = _pick(store, iter(journal.undone(store.layout, _undoable(by, action_id))), action_id, "redo", by)
+    entry = _pick(
+        store, iter(journal.undone(store.layout, _undoable(by, request.action_id))), request.action_id, "redo", by
+    )
     changes = [change for action in entry.actions for change in action.changes]
     return _apply(store, entry, changes, outcome="done again", by=by, now=now, redoes=entry.first.id)
 

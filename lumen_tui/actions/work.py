@@ -10,6 +10,7 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.work import NewWorkUnit
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout
@@ -45,32 +46,20 @@ def bring_back(layout: Layout, wu_id: str) -> None:
     directories.move(_retired(layout, wu_id), layout.work_unit(wu_id))
 
 
-def new(
-    store: Store,
-    *,
-    by: str,
-    now: float,
-    title: str,
-    lane: str = "",
-    type: str = "task",
-    priority: str = "P2",
-    body: str = "",
-    id: str = "",
-    key: str = "",
-) -> Done:
+def new(store: Store, request: NewWorkUnit, *, by: str, now: float) -> Done:
     """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
-    if type not in TYPES:
-        raise ActionError(f"type {type!r} is unknown: one of {', '.join(TYPES)}")
+    if request.type not in TYPES:
+        raise ActionError(f"type {request.type!r} is unknown: one of {', '.join(TYPES)}")
     draft = WorkUnit(
-        id=ids.check_wu(id.upper()) if id else "",
-        title=" ".join(fields.prose(title, "title").split())[:200],
-        lane=checks.lane(store.layout, lane) if lane.strip() else "",
-        type=type,
-        priority=fields.priority(priority) or "P2",
+        id=ids.check_wu(request.id.upper()) if request.id else "",
+        title=" ".join(fields.prose(request.title, "title").split())[:200],
+        lane=checks.lane(store.layout, request.lane) if request.lane.strip() else "",
+        type=request.type,
+        priority=fields.priority(request.priority) or "P2",
         created_at=times.iso(now),
         created_by=by,
-        body=fields.prose(body, "text") if body else "",
-        key=fields.label(key, "key"),
+        body=fields.prose(request.body, "text") if request.body else "",
+        key=fields.label(request.key, "key"),
     )
     actions: list[Action] = []
 
@@ -138,7 +127,7 @@ def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client:
         return ""
     try:
         with acting.acting_for(by, client or acting.caller().client, now):
-            new(store, by=by, now=now, title=TITLE, id=name)
+            new(store, NewWorkUnit(title=TITLE, id=name), by=by, now=now)
     except ActionError:
         if store.layout.work_unit(name).exists():  # somebody else made it at this moment
             return ""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,10 +18,12 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.cli.fast import light
 from lumen_tui.model import views
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import layout as layouts
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.store import Store
+from lumen_tui.store.signals.retention import Watch, unwatched
 
 if TYPE_CHECKING:
     from lumen_tui.actions.acting import Caller
@@ -77,10 +79,10 @@ class Session:
             talk(f"lumen-tui: {news}")
         self.must_exist()
 
-    def perform(self, verb: str, *, by: str = "", **arguments: Any) -> Done:
-        """Carry out one verb as the operator and return its outcome."""
+    def perform(self, request: Request, *, by: str = "", watch: Watch = unwatched) -> Done:
+        """Carry out one request as the operator and return its outcome."""
         client = light.client(os.environ)
-        return perform(self.store, verb, arguments, by=by or self.operator, now=self.now, client=client)
+        return perform(self.store, request, by=by or self.operator, now=self.now, client=client, watch=watch)
 
     @contextmanager
     def as_one_action(self) -> Iterator[Caller]:

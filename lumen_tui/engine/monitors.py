@@ -16,6 +16,7 @@ from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
+from lumen_tui.model.requests.roles import FireRole
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTICE, Entry
 from lumen_tui.model.tasks import TaskView
@@ -208,7 +209,7 @@ class RoleExpiry:
     def _fire(self, name: str, now: float) -> None:
         reason = "it was hired for a time, which is over"
         try:
-            actions.fire(self._store, by="engine", now=now, name=name, reason=reason)
+            actions.fire(self._store, FireRole(name=name, reason=reason), by="engine", now=now)
         except (ActionError, files.StoreError) as error:
             self._log.add("role_kept", f"{name}: its time is over, and it cannot be fired: {error}", now)
             return

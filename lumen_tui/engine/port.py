@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,6 +17,7 @@ from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Alike, AuditEntry, Node, NodeRow
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
@@ -62,7 +63,7 @@ class Port(Protocol):
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
         """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
 
-    def submit(self, verb: str, **arguments: Any) -> Done:
+    def submit(self, request: Request) -> Done:
         """Carry out one action by name (see engine.actions). Raises ActionError and StoreError."""
 
     def task_detail(self, task_id: str) -> TaskDetail:
@@ -141,12 +142,12 @@ class RemotePort:
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
         return self._stream.changes(stop)
 
-    def submit(self, verb: str, **arguments: Any) -> Done:
+    def submit(self, request: Request) -> Done:
         from lumen_tui.actions.registry import perform  # the room paints before it acts
 
         if reason := self.read_only:
             raise ActionError(f"nothing can be changed here: {reason}")
-        return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now(), client=self.client)
+        return perform(self._store, request, by=self.operator, now=self._clock.now(), client=self.client)
 
     def task_detail(self, task_id: str) -> TaskDetail:
         for _ in range(_MOVES):

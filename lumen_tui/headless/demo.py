@@ -12,7 +12,6 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import msgspec
 
@@ -20,6 +19,11 @@ from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.engine.supervisor import workers
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.requests.tasks import NewTask
+from lumen_tui.model.requests.work import NewWorkUnit
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
 from lumen_tui.storage import directories, files, lease, process
@@ -89,8 +93,8 @@ def fill(root: Path) -> None:
     _memory(store, now)
     _tasks(store, project, now)
     asyncio.run(_run(root))
-    _do(store, "task.new", now, objective="What are the 8 largest files in /usr?")
-    _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst", priority="P1")
+    _do(store, NewTask(objective="What are the 8 largest files in /usr?"), now)
+    _do(store, NewTask(objective=f"Find errors in {project / 'log'}", role="analyst", priority="P1"), now)
 
 
 class Sitter:
@@ -168,28 +172,28 @@ async def _end_workers(layout: Layout) -> None:
     await asyncio.gather(*jobs, return_exceptions=True)
 
 
-def _do(store: Store, verb: str, when: float, by: str = "operator", **arguments: Any) -> str:
-    return perform(store, verb, arguments, by=by, now=when).target
+def _do(store: Store, request: Request, when: float, by: str = "operator") -> str:
+    return perform(store, request, by=by, now=when).target
 
 
 def _memory(store: Store, now: float) -> None:
     for wu_id, title, lane, priority in _UNITS:
-        _do(store, "wu.new", now - 14 * DAY, id=wu_id, title=title, lane=lane, priority=priority)
+        _do(store, NewWorkUnit(id=wu_id, title=title, lane=lane, priority=priority), now - 14 * DAY)
     for content, alias, priority, wu_id, age in _DISCOVERIES:
-        _do(store, "node.create", now - age, content=content, type=alias, priority=priority, wu_id=wu_id)
+        _do(store, CreateNode(content=content, type=alias, priority=priority, wu_id=wu_id), now - age)
     for content, days in _NOTES:
-        _do(store, "node.create", now - days * DAY, content=content, type="note")
+        _do(store, CreateNode(content=content, type="note"), now - days * DAY)
     for message, sender, wu_id, lane, priority, age in _SIGNALS:
-        arguments = {"message": message, "wu_id": wu_id, "lane": lane, "priority": priority}
-        _do(store, "signal.send", now - age, by=sender, **arguments)
+        request = SendSignal(message=message, wu_id=wu_id, lane=lane, priority=priority)
+        _do(store, request, now - age, by=sender)
 
 
 def _tasks(store: Store, project: Path, now: float) -> None:
-    _do(store, "task.new", now, objective=f"What are the 5 largest files in {project}?")
-    _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst")
-    _do(store, "task.new", now, objective=f"Count lines and files in {project / 'src'}", role="reviewer")
-    _do(store, "task.new", now, objective=f"Disk usage of {project}", model="haiku")
-    _do(store, "task.new", now, objective="Write a poem about the fetcher", role="builder")
+    _do(store, NewTask(objective=f"What are the 5 largest files in {project}?"), now)
+    _do(store, NewTask(objective=f"Find errors in {project / 'log'}", role="analyst"), now)
+    _do(store, NewTask(objective=f"Count lines and files in {project / 'src'}", role="reviewer"), now)
+    _do(store, NewTask(objective=f"Disk usage of {project}", model="haiku"), now)
+    _do(store, NewTask(objective="Write a poem about the fetcher", role="builder"), now)
 
 
 async def _run(root: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.engine import Engine, EngineBusy
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.runner import ENDING, Runner, RunOptions
 from lumen_tui.engine.settings import not_in_force
+from lumen_tui.model.requests.tasks import CancelTask, NewTask
 from lumen_tui.model.tasks import Status, TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.files import StoreError
@@ -40,7 +40,7 @@ class _StopSignals:
         return 128 + self.number
 
 
-def run_task(root: Path, operator: str, arguments: dict[str, Any]) -> int:
+def run_task(root: Path, operator: str, request: NewTask) -> int:
     """Create the task, see it through, print result.md.
 
     Exit code 0 done, 1 failed or the state folder cannot be used, 2 bad input, 130 and 143 stopped.
@@ -51,7 +51,7 @@ def run_task(root: Path, operator: str, arguments: dict[str, Any]) -> int:
             _say(news)
         for wrong in not_in_force(layout):
             _say(wrong)
-        task_id = port.submit("task.new", **arguments).target
+        task_id = port.submit(request).target
         return asyncio.run(_see_through(port, root, task_id))
     except ActionError as error:
         _say(str(error))
@@ -112,7 +112,7 @@ async def _follow(port: RemotePort, task_id: str, stop: _StopSignals, running: a
 def _cancel(port: RemotePort, task_id: str) -> None:
     _say("stopping: the task is cancelled and its worker ended (once more leaves at once)")
     try:
-        port.submit("task.cancel", task_id=task_id, reason="stopped from the keyboard")
+        port.submit(CancelTask(task_id=task_id, reason="stopped from the keyboard"))
     except ActionError:
         pass  # it has just ended by itself
 

@@ -21,6 +21,7 @@ from textual.screen import Screen
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import integrity, last_frame
@@ -197,10 +198,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def submit(
         self,
-        verb: str,
+        request: Request,
         then: Callable[[Done], None] | None = None,
         otherwise: Callable[[str], None] | None = None,
-        **arguments: Any,
     ) -> None:
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 
@@ -215,7 +215,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
                 then(done)
 
         if self._bridge is not None:
-            self._bridge.submit(verb, arguments, answer)
+            self._bridge.submit(request, answer)
 
     def action_say_how_to_leave(self) -> None:
         """Ctrl-C copies in forms and ends nothing here."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage import integrity
 from lumen_tui.tui.words import sentence
@@ -42,7 +43,7 @@ class Bridge:
         self._latest: Snapshot | None = None
         self._came = threading.Event()
         self._lock = threading.Lock()
-        self._asked: queue.SimpleQueue[tuple[str, dict[str, Any], Answer] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[Request, Answer] | None] = queue.SimpleQueue()
 
     def start(self) -> None:
         """Begin to follow and to act. What they call runs in the caller's context: a timer needs the application."""
@@ -55,9 +56,9 @@ class Bridge:
         self._stop.set()
         self._asked.put(None)
 
-    def submit(self, verb: str, arguments: dict[str, Any], answer: Answer) -> None:
+    def submit(self, request: Request, answer: Answer) -> None:
         """Carry out one action soon; `answer` is called in the event loop."""
-        self._asked.put((verb, arguments, answer))
+        self._asked.put((request, answer))
 
     def _follow(self) -> None:
         while not self._stop.is_set():
@@ -90,8 +91,8 @@ class Bridge:
 
     def _act(self) -> None:
         while (asked := self._asked.get()) is not None:
-            verb, arguments, answer = asked
-            done, why = carry_out(self._port, verb, arguments)
+            request, answer = asked
+            done, why = carry_out(self._port, request)
             self._call(answer, done, why)
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
@@ -101,15 +102,15 @@ class Bridge:
             self._stop.set()  # the event loop is gone, and so is the room
 
 
-def carry_out(port: Port, verb: str, arguments: dict[str, Any]) -> tuple[Done | None, str]:
+def carry_out(port: Port, request: Request) -> tuple[Done | None, str]:
     """What one action did, or why it could not be carried out. Touches the disk."""
     try:
-        return port.submit(verb, **arguments), ""
+        return port.submit(request), ""
     except ActionError as error:
         near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
         return None, f"{error}{near}"
     except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-        return None, integrity.replaced() or reason_first(verb, str(error))
+        return None, integrity.replaced() or reason_first(request.verb, str(error))
 
 
 def reason_first(verb: str, text: str) -> str:

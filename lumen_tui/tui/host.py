@@ -16,6 +16,7 @@ from textual.worker import Worker
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.digest import Digest
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
@@ -134,10 +135,9 @@ class Host(ScreenOpener, TerminalLender, Protocol):
 
     def submit(
         self,
-        verb: str,
+        request: Request,
         then: Callable[[Done], None] | None = None,
         otherwise: Callable[[str], None] | None = None,
-        **arguments: Any,
     ) -> None:
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 

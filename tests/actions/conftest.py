@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 
@@ -25,7 +25,7 @@ class Desk:
 
     def do(self, verb: str, *, by: str = "ana", **arguments: Any) -> Done:
         self.now += 1
-        return perform(self.store, verb, arguments, by=by, now=self.now)
+        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     def restart(self) -> None:
         """What a new process has: only the files."""

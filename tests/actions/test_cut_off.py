@@ -9,7 +9,7 @@ import lumen_sweeps
 import pytest
 from lumen_kills import killed_at
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.store import Store
@@ -70,7 +70,7 @@ VERBS: list[tuple[str, dict[str, object]]] = [
 
 def _killed_at(root: Path, verb: str, arguments: dict[str, object], point: int) -> bool:
     return killed_at(
-        point, _WRITES, lambda: perform(Store(root), verb, arguments, by="ana", now=NOW + 500, client="cli")
+        point, _WRITES, lambda: perform(Store(root), named(verb, arguments), by="ana", now=NOW + 500, client="cli")
     )
 
 
@@ -137,17 +137,17 @@ def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_
             begun = journal.open_entries(desk.store.layout)
             if mend == "undo":
                 if _standing(desk) != entries:
-                    perform(desk.store, "undo", {}, by="ana", now=NOW + 600, client="cli")
+                    perform(desk.store, named("undo", {}), by="ana", now=NOW + 600, client="cli")
                 assert _seen(desk) == before, (verb, point)
                 assert _standing(desk) == entries, "no older action was taken back"
             else:
                 report = examine(desk.store, now=NOW + 600, fix=True)
-                named = [one for one in report.findings if one.check == "unfinished actions"]
-                assert len(named) == len(begun)
-                assert all(one.mended for one in named), named
+                unfinished = [one for one in report.findings if one.check == "unfinished actions"]
+                assert len(unfinished) == len(begun)
+                assert all(one.mended for one in unfinished), unfinished
                 assert not journal.open_entries(desk.store.layout)
                 if _standing(desk) != entries:
-                    perform(desk.store, "undo", {}, by="ana", now=NOW + 700, client="cli")
+                    perform(desk.store, named("undo", {}), by="ana", now=NOW + 700, client="cli")
                 assert _seen(desk) == before, (verb, point)
     assert killed or not lumen_sweeps.FULL, "no point was reached"
 

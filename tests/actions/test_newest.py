@@ -7,10 +7,12 @@ import pytest
 from lumen_tui.actions import acting
 from lumen_tui.actions.approvals import put_rule
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import VERBS, perform
+from lumen_tui.actions.registry import REQUESTS, named, perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.requests.memory import PinNodes
 from lumen_tui.model.tasks import Status
 from lumen_tui.storage import locks, process
 from lumen_tui.store.audit import journal
@@ -146,13 +148,13 @@ def test_an_import_that_was_moved_by_a_rewrite_is_found_again(desk, tmp_path):
 def test_two_rooms_of_one_login_undo_each_its_own(desk):
     room = RemotePort(desk.root, "ana")
     one, two = desk.discovery("one", by="bo"), desk.discovery("two", by="bo")
-    room.submit("decay.pin", node_ids=[one])
-    perform(desk.store, "decay.pin", {"node_ids": [two]}, by="ana", now=desk.now + 50, client="cli")
-    room.submit("undo")
+    room.submit(PinNodes(node_ids=[one]))
+    perform(desk.store, named("decay.pin", {"node_ids": [two]}), by="ana", now=desk.now + 50, client="cli")
+    room.submit(Undo())
     assert desk.node(one).get("metadata", {}) == {}
     assert desk.node(two)["metadata"]["pinned"] is True
     with pytest.raises(ActionError) as refused:
-        room.submit("undo")
+        room.submit(Undo())
     assert "what you did last was on the command line: “two” pinned (`undo act-" in str(refused.value)
 
 
@@ -160,8 +162,8 @@ def test_a_room_goes_on_with_what_rooms_did_that_have_ended(desk):
     node = desk.discovery(by="bo")
     ended = f"{process.myself().pid}-1-{process.boot_id()[:8]}"  # the pid came round again
     gone = RemotePort(desk.root, "ana", client=f"room-{ended}")
-    gone.submit("decay.pin", node_ids=[node])
-    RemotePort(desk.root, "ana").submit("undo")
+    gone.submit(PinNodes(node_ids=[node]))
+    RemotePort(desk.root, "ana").submit(Undo())
     assert desk.node(node).get("metadata", {}) == {}
 
 
@@ -183,7 +185,7 @@ def test_every_verb_that_writes_leaves_an_entry(desk):
         "signal.read_all": {}, "engine.pause": {}, "node.create": {"content": "c"}, "task.new": {"objective": "o"},
         "session.start": {"wu_id": "WU-001"}, "checkpoint.save": {"note": "n", "wu_id": "WU-001"},
     }  # fmt: skip
-    assert plain.keys() <= VERBS.keys()
+    assert plain.keys() <= REQUESTS.keys()
     for verb, arguments in plain.items():
         done = desk.do(verb, **arguments)
         newest = next(journal.in_effect(desk.store.layout, lambda action: action.by == "ana"))

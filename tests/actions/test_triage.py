@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import decay
 from lumen_tui.model.records import Relationship
 from lumen_tui.storage import files
@@ -213,13 +213,21 @@ def test_decay_by_hand(desk):
 def _crowd(root: str, number: int) -> None:
     store = Store(Path(root))
     for turn in range(12):
-        made = perform(store, "node.create", {"content": f"{number}.{turn}"}, by=f"agent-{number}", now=1.0 + turn)
+        made = perform(
+            store, named("node.create", {"content": f"{number}.{turn}"}), by=f"agent-{number}", now=1.0 + turn
+        )
         if turn % 3 == 0:
-            perform(store, "triage.promote", {"node_ids": made.target, "lane": "Core"}, by=f"agent-{number}", now=2.0)
+            perform(
+                store, named("triage.promote", {"node_ids": made.target, "lane": "Core"}), by=f"agent-{number}", now=2.0
+            )
         elif turn % 3 == 1:
-            perform(store, "triage.archive", {"node_ids": made.target, "reason": "r"}, by=f"agent-{number}", now=2.0)
+            perform(
+                store, named("triage.archive", {"node_ids": made.target, "reason": "r"}), by=f"agent-{number}", now=2.0
+            )
     try:
-        perform(store, "triage.promote", {"node_ids": "mem-shared", "lane": "Core"}, by=f"agent-{number}", now=3.0)
+        perform(
+            store, named("triage.promote", {"node_ids": "mem-shared", "lane": "Core"}), by=f"agent-{number}", now=3.0
+        )
     except ActionError:
         pass
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import VERBS, perform
+from lumen_tui.actions.registry import REQUESTS, named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.audit import journal
@@ -32,7 +32,7 @@ View = dict[tuple[str, str], object]
 
 
 def test_every_verb_has_an_act():
-    assert sorted(VERBS) == sorted({*random_acts.VERBS, *_OWN})
+    assert sorted(REQUESTS) == sorted({*random_acts.VERBS, *_OWN})
 
 
 def test_any_acts_undone_one_after_the_other_leave_all_as_it_was(tmp_path, sampled, monkeypatch):
@@ -129,8 +129,8 @@ class Acts:
             stands, journal = _seen(self.desk), self.desk.store.layout.actions.read_bytes()
             self.desk.now += 1
             try:
-                named = {"action_id": newest} if self.refused else {}
-                perform(self.desk.store, "undo", named, by="ana", now=self.desk.now)
+                entry = {"action_id": newest} if self.refused else {}
+                perform(self.desk.store, named("undo", entry), by="ana", now=self.desk.now)
             except ActionError as error:
                 assert self.desk.store.layout.actions.read_bytes() == journal, ("it was refused, and wrote", str(error))
                 self._must_be_documented(newest, str(error))

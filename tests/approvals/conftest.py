@@ -14,7 +14,7 @@ from lumen_program import Child, start_worker
 from lumen_questions import asking_role, events_of
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.storage import files, locks
@@ -42,7 +42,7 @@ def do(store: Store) -> Do:
     """Carry out a verb as ann, a minute after everything was asked."""
 
     def act(verb: str, *, by: str = "ann", now: float = NOW + 60, **arguments: Any) -> Done:
-        return perform(store, verb, arguments, by=by, now=now)
+        return perform(store, named(verb, arguments), by=by, now=now)
 
     return act
 

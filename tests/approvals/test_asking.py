@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Decision
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.journal import Journal
@@ -62,7 +62,7 @@ class Waiting:
 
     def say(self, verb: str, **more: Any) -> None:
         (request,) = approvals.undecided(self.store.layout)
-        perform(self.store, f"approval.{verb}", {"approval_ids": request.id, **more}, by="ann", now=self.time)
+        perform(self.store, named(f"approval.{verb}", {"approval_ids": request.id, **more}), by="ann", now=self.time)
 
     def go_on(self, seconds: float) -> None:
         self.time += seconds

@@ -7,7 +7,7 @@ import time
 import pytest
 from lumen_apiserver import text, tool
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.tasks import Status
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
@@ -19,7 +19,7 @@ COMMAND = {"command": "echo made > made.txt"}
 @pytest.fixture
 def decide(store):
     def act(verb: str, **arguments):
-        return perform(store, f"approval.{verb}", arguments, by="ann", now=time.time())
+        return perform(store, named(f"approval.{verb}", arguments), by="ann", now=time.time())
 
     return act
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.records import Node, Relationship, Signal
 from lumen_tui.model.searching import Found, parse
@@ -33,7 +33,7 @@ class Library:
         self.layout.config.write_text(f'[evolution]\nsessions = ["{self.sessions}"]\n')
 
     def do(self, verb: str, by: str = "ann", **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by=by, now=NOW)
+        return perform(self.store, named(verb, arguments), by=by, now=NOW)
 
     def insert(self, text: str, **more: Any) -> str:
         return self.do("archive.insert", text=text, **more).target

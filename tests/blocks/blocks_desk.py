@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.blocks import Block, Step
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import blocks
@@ -25,7 +25,7 @@ class Memory:
 
     def do(self, verb: str, by: str = "ana", **arguments: Any) -> Done:
         self.now += 1
-        return perform(self.store, verb, arguments, by=by, now=self.now)
+        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     def block(self, name: str = "human") -> Block:
         return blocks.read(self.layout, name)

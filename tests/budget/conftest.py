@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.spendbook import HOLD, Entry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
@@ -95,7 +95,7 @@ class Purse:
         return self._child(["-m", "lumen_tui", "--engine-only", "--log-format", "jsonl", "--state", str(self.root)])
 
     def do(self, verb: str, now: float = NOW, **arguments: object) -> Done:
-        return perform(self.store, verb, arguments, by="ann", now=now)
+        return perform(self.store, named(verb, arguments), by="ann", now=now)
 
     @property
     def ledger(self) -> Ledger:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lumen_apiserver import fail, held, text, tool, tools, use
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.approvals import approvals
@@ -71,7 +71,7 @@ def test_a_person_is_asked_through_its_own_question(real_work, api, tmp_path):
     assert request.arguments["path"] == str(tmp_path / "notes.txt")
     store = Store(real_work.layout.root)
     answer = {"approval_ids": [request.id], "reason": "look elsewhere"}
-    perform(store, "approval.deny", answer, by="ann", now=time.time())
+    perform(store, named("approval.deny", answer), by="ann", now=time.time())
     child.wait(30)
     assert real_work.exit["status"] == "done"
     assert "refused by ann: look elsewhere" in str(api.requests[1].results)

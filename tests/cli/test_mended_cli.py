@@ -18,7 +18,7 @@ from typing import IO
 import pytest
 from lumen_tree import endless
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.headless import demo, run_task
 from lumen_tui.model.text import is_safe, plain
@@ -238,12 +238,12 @@ def test_summaries_name_discoveries_and_titles(tmp_path):
     store = Store(tmp_path)
     store.layout.create()
     made = [
-        perform(store, "node.create", {"content": title, "type": "bug"}, by="ana", now=NOW).target
+        perform(store, named("node.create", {"content": title, "type": "bug"}), by="ana", now=NOW).target
         for title in ("alpha {} port", "beta", "gamma", "delta")
     ]
-    merged = perform(store, "triage.merge", {"node_ids": made[1:2], "into": made[0]}, by="ana", now=NOW)
+    merged = perform(store, named("triage.merge", {"node_ids": made[1:2], "into": made[0]}), by="ana", now=NOW)
     assert merged.summary == "1 merged into “alpha {} port”"
-    away = perform(store, "triage.archive", {"node_ids": made[2:], "reason": "x"}, by="ana", now=NOW)
+    away = perform(store, named("triage.archive", {"node_ids": made[2:], "reason": "x"}), by="ana", now=NOW)
     assert away.summary == "2 discoveries archived"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import ids
 from lumen_tui.model.facts import Confirmation, Outcome
@@ -43,7 +43,7 @@ class Home:
         self.log = EventLog(self.store)
 
     def do(self, verb: str, by: str = "ann", now: float = NOW, **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by=by, now=now)
+        return perform(self.store, named(verb, arguments), by=by, now=now)
 
     def packets(self, *packets: Packet) -> None:
         self.store.packets.append_all(packets)

@@ -11,7 +11,7 @@ import pytest
 
 from lumen_tui.actions.killing import end_all
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -70,7 +70,7 @@ class World:
         self._engine = None
 
     def do(self, verb: str, **arguments: object) -> Done:
-        return perform(self.store, verb, arguments, by="tester", now=self.clock.now())
+        return perform(self.store, named(verb, arguments), by="tester", now=self.clock.now())
 
     def task(self, objective: str = "What are the 5 largest files in /etc?", **arguments: object) -> str:
         return self.do("task.new", objective=objective, **arguments).target

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.storage import journal
@@ -83,7 +83,7 @@ async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):
         if report.loop:
             looped.set()
         elif len(beats) == 1:
-            perform(store, "signal.send", {"message": "m", "wu_id": "WU-1"}, by="ann", now=engine.clock.now())
+            perform(store, named("signal.send", {"message": "m", "wu_id": "WU-1"}), by="ann", now=engine.clock.now())
 
     runner = Runner(engine, RunOptions(signals=False, listeners=[heard]))
     running = asyncio.create_task(runner.run())
@@ -111,9 +111,9 @@ async def test_a_kill_that_is_lifted_is_said_at_once_and_not_at_the_next_beat(tm
         raise AssertionError(beat)
 
     first = await says("asleep")
-    perform(store, "kill", {"reason": "a drill"}, by="ann", now=engine.clock.now())
+    perform(store, named("kill", {"reason": "a drill"}), by="ann", now=engine.clock.now())
     assert "a drill" in str((await says("killed"))["note"])
-    perform(store, "unkill", {}, by="ann", now=engine.clock.now())
+    perform(store, named("unkill", {}), by="ann", now=engine.clock.now())
     again = await says("asleep")
     assert again["beat"] == first["beat"] and again["next_at"] == first["next_at"]
     runner.request_stop("enough")

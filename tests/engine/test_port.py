@@ -11,6 +11,12 @@ import pytest
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.requests.attention import DismissItems
+from lumen_tui.model.requests.discoveries import PromoteDiscoveries
+from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.model.requests.signals import ReadSignals, SendSignal
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage import watch
 from lumen_tui.storage.layout import Layout
@@ -72,7 +78,7 @@ def test_what_one_does_another_sees(root, follow, monkeypatch, way):
     ada, bob = RemotePort(root, "ada"), RemotePort(root, "bob")
     seen = follow(bob)
     seen.until(lambda picture: picture.unread == 0)
-    ada.submit("signal.send", message="hello")
+    ada.submit(SendSignal(message="hello"))
     assert seen.until(lambda picture: picture.unread == 1).signals[0].signal.message == "hello"
 
 
@@ -83,8 +89,8 @@ def _fails(*_: object) -> Iterator[None]:
 
 def test_one_operators_reading_hides_nothing_from_another(root):
     ada, bob = RemotePort(root, "ada"), RemotePort(root, "bob")
-    sent = ada.submit("signal.send", message="hello").target
-    ada.submit("signal.read", signal_ids=[sent])
+    sent = ada.submit(SendSignal(message="hello")).target
+    ada.submit(ReadSignals(signal_ids=[sent]))
     assert (ada.snapshot().unread, bob.snapshot().unread) == (0, 1)
 
 
@@ -98,15 +104,15 @@ def test_no_new_picture_without_a_change(root, follow):
 def test_a_read_only_port_refuses_with_the_reason(root):
     port = RemotePort(root, "ada", read_only="opened to look")
     with pytest.raises(ActionError, match="opened to look"):
-        port.submit("signal.send", message="x")
+        port.submit(SendSignal(message="x"))
     assert port.snapshot().read_only == "opened to look"
 
 
 def test_a_near_duplicate_is_found_and_a_stranger_is_not(root):
     port = RemotePort(root, "ada")
-    first = port.submit("node.create", content="Race condition in the session manager").target
-    second = port.submit("node.create", content="race condition in session manager on parallel start").target
-    other = port.submit("node.create", content="README misses the port").target
+    first = port.submit(CreateNode(content="Race condition in the session manager")).target
+    second = port.submit(CreateNode(content="race condition in session manager on parallel start")).target
+    other = port.submit(CreateNode(content="README misses the port")).target
     found = port.like(first)
     assert found is not None and found[0] == second and found[1] >= 80
     assert port.like(other) is None
@@ -119,7 +125,7 @@ def test_the_detail_of_a_task_that_is_not_there(root):
 
 def test_a_task_that_is_archived_while_it_is_read_is_read_whole(root, monkeypatch):
     port, layout = RemotePort(root, "ada"), Layout(root)
-    name = port.submit("task.new", objective="count").target
+    name = port.submit(NewTask(objective="count")).target
     folder = layout.task(name)
     (folder / "exit.json").write_text('{"status": "done", "at": "2026-11-20T10:00:00Z", "attempt": 1}')
     (folder / "result.md").write_text("Seven.")
@@ -141,20 +147,20 @@ def test_a_task_that_is_archived_while_it_is_read_is_read_whole(root, monkeypatc
 
 def test_dismissing_takes_an_item_off_the_list_and_undo_brings_it_back(root):
     port = RemotePort(root, "ada")
-    sent = port.submit("signal.send", message="fire", priority="P0").target
+    sent = port.submit(SendSignal(message="fire", priority="P0")).target
     assert [item.target for item in port.snapshot().attention] == [sent]
-    port.submit("attention.dismiss", targets=sent)
+    port.submit(DismissItems(targets=sent))
     assert port.snapshot().attention == ()
-    port.submit("undo")
+    port.submit(Undo())
     assert [item.target for item in port.snapshot().attention] == [sent]
 
 
 def test_the_chain_of_a_promoted_discovery_leads_up_and_down(root):
     port = RemotePort(root, "ada")
-    first = port.submit("node.create", content="A race somewhere").target
-    second = port.submit("node.create", content="It is in the session manager", discovered_from=first).target
-    port.submit("triage.promote", node_ids=[second], lane="Core")
+    first = port.submit(CreateNode(content="A race somewhere")).target
+    second = port.submit(CreateNode(content="It is in the session manager", discovered_from=first)).target
+    port.submit(PromoteDiscoveries(node_ids=[second], lane="Core"))
     chain = "\n".join(port.provenance(second))
     assert "A race somewhere" in chain and "WU-001" in chain
-    alone = port.submit("node.create", content="README misses the port").target
+    alone = port.submit(CreateNode(content="README misses the port")).target
     assert port.provenance(alone) == ()

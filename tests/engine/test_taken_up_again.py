@@ -18,7 +18,7 @@ from lumen_apiserver import text, tool
 from lumen_program import Child, start_lumen
 from lumen_questions import asking_role, events_of, question_of
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.tasks import Run
 from lumen_tui.storage import locks, process
@@ -51,7 +51,7 @@ class Site:
         self.folder = self.layout.task(self.id)
 
     def do(self, verb: str, **arguments: Any) -> Any:
-        return perform(self.store, verb, arguments, by="ann", now=time.time())
+        return perform(self.store, named(verb, arguments), by="ann", now=time.time())
 
     def start(self) -> None:
         words = ["--engine-only", "--state", str(self.store.root)]

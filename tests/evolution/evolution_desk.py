@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.evolve import EvolutionOutcome
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
@@ -83,7 +83,7 @@ class Mind:
 
     def do(self, verb: str, by: str = "ana", **arguments: Any) -> Done:
         self.now += 1
-        return perform(self.store, verb, arguments, by=by, now=self.now)
+        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     @property
     def known(self) -> list[Observation]:

@@ -14,6 +14,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.engine.evolution.learning import Learning
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.evolution import Status
+from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions
 
@@ -87,13 +88,13 @@ def test_what_the_engine_learnt_is_nobodys_newest_and_is_undone_by_its_id(mind):
     assert seen
     room = RemotePort(mind.store.root, "ana")
     learnt = [one.id for one in mind.known if one.status in (Status.ACCEPTED, Status.PROPOSED)]
-    assert room.submit("undo").summary.startswith("undone: WU-001 made")
+    assert room.submit(Undo()).summary.startswith("undone: WU-001 made")
     with pytest.raises(ActionError, match="nothing of yours to undo"):
-        room.submit("undo")
-    room.submit("undo", action_id=entry.first.id)
+        room.submit(Undo())
+    room.submit(Undo(action_id=entry.first.id))
     assert {mind.one(evolved.observations(mind.layout)[name].text).status for name in learnt} == {Status.WITHDRAWN}
-    assert room.submit("redo").summary.startswith("done again: WU-001 made"), "and not what the engine did"
-    room.submit("redo", action_id=entry.first.id)
+    assert room.submit(Redo()).summary.startswith("done again: WU-001 made"), "and not what the engine did"
+    room.submit(Redo(action_id=entry.first.id))
     assert learnt == [one.id for one in mind.known if one.status in (Status.ACCEPTED, Status.PROPOSED)]
 
 

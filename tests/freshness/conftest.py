@@ -12,7 +12,7 @@ import pytest
 from lumen_clock import HandClock
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.freshness import FactState
 from lumen_tui.queries.snapshot_reader import SnapshotReader
@@ -41,7 +41,7 @@ class World:
         (self.root / "lumen.toml").write_text(text)
 
     def do(self, verb: str, by: str = "ann", **arguments: object) -> Done:
-        return perform(self.store, verb, arguments, by=by, now=self.clock.wall)
+        return perform(self.store, named(verb, arguments), by=by, now=self.clock.wall)
 
     def fact(self, claim: str, *probes: str, by: str = "lumen", **more: object) -> str:
         """A fact that the agent claims, so that nothing but its probes confirms it."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.progress import Stretch, UnitState, missing
@@ -84,7 +84,7 @@ class Room:
 
     def do(self, verb: str, **arguments: Any) -> str:
         self.now += 1
-        return perform(self.store, verb, arguments, by="ana", now=self.now).target
+        return perform(self.store, named(verb, arguments), by="ana", now=self.now).target
 
     def calls(self, count: int, wu_id: str = "WU-042", **fields: Any) -> None:
         lines = []

@@ -30,6 +30,7 @@ from functools import partial
 from pathlib import Path
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 
@@ -217,7 +218,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="lumen-leaving-") as place:
         root = Path(place) / "state"
         Layout(root).create()
-        RemotePort(root, "me").submit("node.create", content="something noticed", priority="P2")
+        RemotePort(root, "me").submit(CreateNode(content="something noticed", priority="P2"))
         yield root
 
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.headless import demo
 from lumen_tui.storage.store import Store
@@ -137,7 +137,7 @@ def news(store: Store, number: int, now: float) -> None:
     """What comes in: a signal, a discovery, a task, a fact that is noted already, words for the engine."""
 
     def do(verb: str, **arguments: object) -> None:
-        perform(store, verb, arguments, by="soak", now=now)
+        perform(store, named(verb, arguments), by="soak", now=now)
 
     do("signal.send", message=f"round {number}", priority="P0" if number % (5 * NEWS) == 0 else "")
     do("node.create", content=f"a leak under sink {number}", priority="P2")
@@ -160,7 +160,7 @@ async def beats(root: Path, times: int) -> None:
             if place == 0 and count < times:
                 news(store, count, clock.now())
             if place == 2:
-                perform(store, "engine.resume", {}, by="soak", now=clock.now())
+                perform(store, named("engine.resume", {}), by="soak", now=clock.now())
             await engine.beat(clock.now())
             if place < 4:
                 await at_rest(engine)  # workers live in real time: by the moved clock they would be late, and fail

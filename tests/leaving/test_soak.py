@@ -19,7 +19,7 @@ from lumen_clock import MovedClock
 from textual.screen import Screen
 from textual.widget import Widget
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine import command_inbox
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.port import RemotePort
@@ -68,7 +68,7 @@ async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: r
         soak.news(engine.store, number, clock.now())
         for beat in range(4):
             if beat == 2:
-                perform(engine.store, "engine.resume", {}, by="soak", now=clock.now())
+                perform(engine.store, named("engine.resume", {}), by="soak", now=clock.now())
             await engine.beat(clock.now())
             await soak.at_rest(engine)
             clock.pass_time(900)
@@ -99,8 +99,8 @@ async def test_a_room_frees_each_screen_that_was_left_although_no_collector_come
     store = Store(tmp_path)
     store.layout.create()
     for number in range(6):
-        perform(store, "signal.send", {"message": f"note {number}"}, by="soak", now=1_790_000_000.0)
-        perform(store, "node.create", {"content": f"a leak, number {number}"}, by="soak", now=1_790_000_000.0)
+        perform(store, named("signal.send", {"message": f"note {number}"}), by="soak", now=1_790_000_000.0)
+        perform(store, named("node.create", {"content": f"a leak, number {number}"}), by="soak", now=1_790_000_000.0)
     app = LumenApp(RemotePort(tmp_path, "me", read_only="as asked"), operator="me", read_only=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: gc.isenabled())  # which the first whole picture brings

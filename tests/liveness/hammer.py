@@ -26,6 +26,8 @@ from pathlib import Path
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import budget
+from lumen_tui.model.requests.engine import RaiseBudget
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.storage import lease, locks, process
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.ledger import ledger
@@ -110,7 +112,7 @@ class Hammer:
         elif not self.full_since:
             self.full_since = time.monotonic()
         elif time.monotonic() - self.full_since > WAITS:
-            self.port.submit("budget.raise", tokens=CAP, reason="the hammer goes on")
+            self.port.submit(RaiseBudget(tokens=CAP, reason="the hammer goes on"))
             self.full_since = 0.0
 
     def run(self, seconds: float) -> None:
@@ -137,7 +139,7 @@ class Hammer:
         for _ in range(self.open_tasks - waiting):
             job = str(len(self.made))
             objective = f"Job #{job}: what are the 5 largest files in /usr/lib?"
-            self.made.append(self.port.submit("task.new", objective=objective).target)
+            self.made.append(self.port.submit(NewTask(objective=objective)).target)
             self.jobs[job] = self.made[-1]
 
     def kill_one(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 from lumen_clock import MovedClock
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import BeatReport, Engine
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.supervisor.zygote import ZygoteClient
@@ -76,7 +76,7 @@ class Office:
         self._engine = None
 
     def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by="tester", now=self.clock.now())
+        return perform(self.store, named(verb, arguments), by="tester", now=self.clock.now())
 
     async def beat(self, reason: str = "timer") -> BeatReport:
         return await self.engine.beat(self.clock.now(), reason)

@@ -16,7 +16,7 @@ import pytest
 from lumen_apiserver import fail, held, text, tool
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.store import Store
 
@@ -105,7 +105,7 @@ def test_a_reader_that_is_closed_holds_no_file_and_its_picture_can_still_be_read
     store = Store(tmp_path)
     store.layout.create()
     for verb, arguments in (("signal.send", {"message": "look"}), ("node.create", {"content": "a leak"})):
-        perform(store, verb, arguments, by="tester", now=1_790_000_000.0)
+        perform(store, named(verb, arguments), by="tester", now=1_790_000_000.0)
     reader = SnapshotReader(tmp_path)
     picture = reader.snapshot(1_790_000_000.0)
     assert len(open_files(tmp_path)) > 2

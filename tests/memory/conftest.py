@@ -16,13 +16,14 @@ import pytest
 
 from lumen_tui.actions import fields
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.model import times
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals import inbox
+from lumen_tui.store.signals.retention import Watch, unwatched
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -38,8 +39,8 @@ class Desk:
         self.layout = self.store.layout
         self.now = NOW
 
-    def do(self, verb: str, *, by: str = "ana", **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by=by, now=self.now)
+    def do(self, verb: str, *, by: str = "ana", watch: Watch = unwatched, **arguments: Any) -> Done:
+        return perform(self.store, named(verb, arguments), by=by, now=self.now, watch=watch)
 
     def add(self, kind: str = "note", *, age: float = 0.0, **more: Any) -> str:
         """A node of that age in days; `more` are fields of the record."""

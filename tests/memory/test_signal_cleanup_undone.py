@@ -8,7 +8,7 @@ import pytest
 from lumen_kills import killed_at
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -66,7 +66,7 @@ def test_what_came_since_stays_and_what_was_taken_back_since_does_not_come_again
     cleaned = desk.do("cleanup.signals")
     new = desk.signals(2)
     desk.read("bo", new[0], upto=False)
-    perform(desk.store, "undo", {"action_id": sent.action_id}, by="bo", now=desk.now)
+    perform(desk.store, named("undo", {"action_id": sent.action_id}), by="bo", now=desk.now)
     desk.do("undo", action_id=cleaned.action_id)
     lines = desk.layout.signals.read_bytes().splitlines()
     assert lines[: len(before) - 1] == before[:-1]
@@ -146,7 +146,9 @@ def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
     for point in sampled(list(range(24)), 6):
         if verb == "undo":
             desk.do("cleanup.signals")
-        if not killed_at(point, WRITES, lambda: perform(Store(desk.root), verb, {}, by="ana", now=1_800_000_000.0)):
+        if not killed_at(
+            point, WRITES, lambda: perform(Store(desk.root), named(verb, {}), by="ana", now=1_800_000_000.0)
+        ):
             if verb == "cleanup.signals":
                 desk.do("undo")
             continue

@@ -13,7 +13,7 @@ sys.path.append(os.environ["HAMMER_SITE"])
 
 from lumen_tui.actions import fields  # noqa: E402
 from lumen_tui.actions.outcome import ActionError  # noqa: E402
-from lumen_tui.actions.registry import perform  # noqa: E402
+from lumen_tui.actions.registry import named, perform  # noqa: E402
 from lumen_tui.storage.store import Store  # noqa: E402
 
 
@@ -25,7 +25,7 @@ def signals(store: Store, count: str) -> None:
     """Send signals; half of them were sent long ago, so that cleanups take them."""
     for number in range(int(count)):
         old = time.time() - (90 * 86400 if number % 2 else 0)
-        say(perform(store, "signal.send", {"message": f"step {number}"}, by="bo", now=old).target)
+        say(perform(store, named("signal.send", {"message": f"step {number}"}), by="bo", now=old).target)
 
 
 def nodes(store: Store, count: str) -> None:
@@ -36,7 +36,7 @@ def nodes(store: Store, count: str) -> None:
         store.nodes.append(record)
         say(record["id"])
         if number % 4 == 1:
-            perform(store, "decay.touch", {"node_ids": record["id"]}, by="bo", now=time.time())
+            perform(store, named("decay.touch", {"node_ids": record["id"]}), by="bo", now=time.time())
             say(f"touch {record['id']}")
 
 
@@ -44,7 +44,7 @@ def reader(store: Store, name: str) -> None:
     """Read everything again and again."""
     while True:
         try:
-            perform(store, "signal.read_all", {}, by=name, now=time.time())
+            perform(store, named("signal.read_all", {}), by=name, now=time.time())
         except ActionError:
             continue
         say("read")
@@ -64,7 +64,7 @@ def keep(store: Store, what: str) -> None:
     verb, given = KEEPING[what]
     while True:
         try:
-            done = perform(store, verb, given, by=what, now=time.time())
+            done = perform(store, named(verb, given), by=what, now=time.time())
         except ActionError as error:
             if not error.missing:
                 raise

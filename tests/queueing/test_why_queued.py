@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.queueing import QueueConditions, waits, why
 from lumen_tui.model.tasks import Run, Spec, Status, TaskEvent, TaskView
@@ -110,7 +110,7 @@ class Folder:
 
     def task(self, objective: str, **more: Any) -> str:
         given = {"objective": objective, "role": "researcher", **more}
-        return perform(self.store, "task.new", given, by="ann", now=NOW).target
+        return perform(self.store, named("task.new", given), by="ann", now=NOW).target
 
     def words(self, task_id: str) -> str:
         picture = SnapshotReader(self.store.root, "ann").snapshot(NOW)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.actions.relay import Submitted
 from lumen_tui.model.relay import Answer, Box
 from lumen_tui.queries.snapshot_reader import SnapshotReader
@@ -28,7 +28,7 @@ class Desk:
 
     def do(self, verb: str, by: str = "ann", **arguments: object) -> Done:
         self.now += 60
-        return perform(self.store, verb, arguments, by=by, now=self.now)
+        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     def submit(self, text: str, base: int, by: str = "agent-a", name: str = "outbox", **more: object) -> Answer:
         done = self.do("relay.submit", by, relay_name=name, text=text, base=base, **more)

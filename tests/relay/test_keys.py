@@ -13,7 +13,7 @@ from lumen_tui.store.signals.inbox import unread
 RACER = """
 import sys
 from pathlib import Path
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage.store import Store
 store = Store(Path(sys.argv[1]))
 sys.stdin.readline()
@@ -22,7 +22,7 @@ for number in range(25):
         ("node.create", {"content": "noticed"}), ("signal.send", {"message": "done"}), ("wu.new", {"title": "Do it"}),
         ("task.new", {"objective": "look"}),
     ):
-        print(perform(store, verb, {**what, "key": f"k{number}"}, by=sys.argv[2], now=1.0).target)
+        print(perform(store, named(verb, {**what, "key": f"k{number}"}), by=sys.argv[2], now=1.0).target)
 """
 
 

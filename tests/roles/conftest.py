@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.queries.snapshot_reader import SnapshotReader
@@ -28,7 +28,7 @@ class House:
         self.layout.create()
 
     def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by="ana", now=self.now)
+        return perform(self.store, named(verb, arguments), by="ana", now=self.now)
 
     def ended(
         self, name: str, role: str = "builder", status: str = "done", *, live: bool = False, **fields: Any

@@ -21,6 +21,9 @@ from lumen_tui.engine.port import RemotePort, TaskDetail
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
 from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import (
     Attention,
@@ -201,11 +204,12 @@ class MemoryPort:
             while not stop.is_set() and not self._news.wait(0.02):
                 pass
 
-    def submit(self, verb: str, **arguments: Any) -> Done:
+    def submit(self, request: Request) -> Done:
         if self.refusal:
             raise ActionError(self.refusal)
-        self.asked.append((verb, arguments))
-        return Done(f"{verb} done")
+        given = msgspec.to_builtins(request)
+        self.asked.append((given.pop("verb"), given))
+        return Done(f"{request.verb} done")
 
     def task_detail(self, task_id: str) -> TaskDetail:
         view = next(view for view in self.now_shown.tasks if view.id == task_id)
@@ -370,8 +374,8 @@ def state(tmp_path: Path) -> Path:
     Layout(root).create()
     port = RemotePort(root, "me")
     for number in range(4):
-        port.submit("node.create", content=f"something noticed, number {number}", priority="P2")
-        port.submit("signal.send", message=f"a note, number {number}")
+        port.submit(CreateNode(content=f"something noticed, number {number}", priority="P2"))
+        port.submit(SendSignal(message=f"a note, number {number}"))
     return root
 
 

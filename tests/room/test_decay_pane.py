@@ -12,6 +12,8 @@ from lumen_clock import HandClock
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.decay import DecayRule, DecayView, fades_at
+from lumen_tui.model.requests.engine import ChangeSettings
+from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
@@ -149,14 +151,12 @@ def test_the_foresight_and_the_command_agree_to_the_second(memory: Memory, half_
     before, after = (port.decay_at(rule, moment + by)[0].due for by in (-0.5, 0.5))
     assert after == before + 1
     assert names[before] == "mem-later"
-    port.submit(
-        "setting.change", changes={"memory.decay.half_life_days": half_life, "memory.decay.threshold": threshold}
-    )
+    port.submit(ChangeSettings(changes={"memory.decay.half_life_days": half_life, "memory.decay.threshold": threshold}))
     memory.clock.wall = moment - 0.5
-    port.submit("decay.apply", force=True)
+    port.submit(ApplyDecay(force=True))
     assert memory.status("mem-later") == "open"
     memory.clock.wall = moment + 0.5
-    assert port.submit("decay.apply", force=True).summary == "1 node archived"
+    assert port.submit(ApplyDecay(force=True)).summary == "1 node archived"
     assert memory.status("mem-later") == "archived"
 
 
@@ -186,7 +186,7 @@ async def test_what_is_protected_is_listed_with_the_reason_and_unpinned(memory: 
 
 
 async def test_the_archive_is_a_list_and_gives_back(memory: Memory, open_room: Any) -> None:
-    memory.port.submit("node.archive", node_ids=["mem-soon", "mem-far"], reason="moved to the wiki")
+    memory.port.submit(ArchiveNodes(node_ids=["mem-soon", "mem-far"], reason="moved to the wiki"))
     async with open_room(port=memory.port) as room:
         await room.pane("decay").focus().press("A")
         await room.until(lambda: "2 archived nodes" in room.text)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Attention, EngineLife, EngineView, Need, Problem, Snapshot
 from lumen_tui.model.tasks import Exit, Status, TaskEvent
 from lumen_tui.model.times import iso
@@ -119,7 +120,7 @@ async def test_an_engine_is_called_ours_only_where_it_drives(
 async def test_a_failed_task_is_put_aside_and_comes_back(open_room: Any, tmp_path: Path) -> None:
     port = RemotePort(tmp_path / "state", "someone")
     Layout(port.root).create()
-    task_id = port.submit("task.new", objective="fetch the page").target
+    task_id = port.submit(NewTask(objective="fetch the page")).target
     exit_code = Exit(task_id, "failed", iso(NOW), reason="429, gave up", seconds=3.0)
     files.replace(Layout(port.root).task(task_id) / "exit.json", msgspec.json.encode(exit_code))
     async with open_room(port=port) as room:

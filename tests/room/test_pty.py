@@ -11,6 +11,9 @@ import pytest
 from lumen_terminal import Terminal
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.requests.tasks import NewTask
 
 _EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
 # What Textual itself sends and no text of a file may contain.
@@ -52,9 +55,9 @@ def test_no_color_sends_none(state: Path, terminals: list[Terminal]) -> None:
 
 def test_hostile_text_never_reaches_the_wire(state: Path, terminals: list[Terminal]) -> None:
     port = RemotePort(state, "me")
-    port.submit("node.create", content=_EVIL, priority="P0")
-    port.submit("signal.send", message=_EVIL, priority="P0")
-    port.submit("task.new", objective=_EVIL)
+    port.submit(CreateNode(content=_EVIL, priority="P0"))
+    port.submit(SendSignal(message=_EVIL, priority="P0"))
+    port.submit(NewTask(objective=_EVIL))
     (state / "wake-state.md").write_text(_EVIL)
     terminals.append(terminal := Terminal(state))
     terminal.wait_for("something noticed")

@@ -47,7 +47,7 @@ async def test_numbers_and_tab_move_the_focus_and_the_footer_follows(open_room: 
 async def test_keep_acts_on_the_row_under_the_cursor(open_room: Any) -> None:
     async with open_room() as room:
         await room.pane("discoveries").focus().press("j", "l")
-        assert room.port.asked == [("triage.keep", {"node_ids": ["mem-00000001"], "days": 7})]
+        assert room.port.asked == [("triage.keep", {"node_ids": ["mem-00000001"]})]
         assert "triage.keep done" in room.footer
 
 

@@ -11,6 +11,8 @@ from lumen_clock import HandClock
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
+from lumen_tui.model.requests.discoveries import ArchiveDiscoveries, PostponeDiscoveries
+from lumen_tui.model.requests.work import NewWorkUnit
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
@@ -70,7 +72,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 async def test_a_hundred_discoveries_are_judged_in_a_few_moments(desk: Desk, open_room: Any) -> None:
-    desk.port.submit("wu.new", title="The screen", lane="UI")
+    desk.port.submit(NewWorkUnit(title="The screen", lane="UI"))
     unit = desk.port.snapshot().work[0].id
     alike = [desk.add(f"Flaky test in module {number}: gave up after 30 s", priority="P1") for number in range(20)]
     docs = [desk.add(f"{word} is not documented", tags=("docs",)) for word in _WORDS[:25]]
@@ -108,9 +110,9 @@ async def test_a_hundred_discoveries_are_judged_in_a_few_moments(desk: Desk, ope
 
 async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(desk: Desk, open_room: Any) -> None:
     keys = [desk.add(f"{word} looks odd") for word in _WORDS[:6]]
-    desk.port.submit("triage.archive", node_ids=keys[:4], reason="seen before")
-    desk.port.submit("triage.keep", node_ids=keys[4:5])
-    RemotePort(desk.port.root, "bob", clock=HandClock(NOW)).submit("triage.archive", node_ids=keys[5], reason="no")
+    desk.port.submit(ArchiveDiscoveries(node_ids=keys[:4], reason="seen before"))
+    desk.port.submit(PostponeDiscoveries(node_ids=keys[4:5]))
+    RemotePort(desk.port.root, "bob", clock=HandClock(NOW)).submit(ArchiveDiscoveries(node_ids=keys[5], reason="no"))
     again = RemotePort(desk.port.root, "someone", clock=HandClock(NOW))
     async with open_room(port=again) as room:
         await room.press("J")
@@ -129,8 +131,8 @@ async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(de
 
 async def test_a_reason_given_before_is_one_key_away(desk: Desk, open_room: Any) -> None:
     keys = [desk.add(f"{word} looks odd") for word in _WORDS[:4]]
-    desk.port.submit("triage.archive", node_ids=keys[:1], reason="older")
-    desk.port.submit("triage.archive", node_ids=keys[1:2], reason="newer")
+    desk.port.submit(ArchiveDiscoveries(node_ids=keys[:1], reason="older"))
+    desk.port.submit(ArchiveDiscoveries(node_ids=keys[1:2], reason="newer"))
     async with open_room(port=desk.port) as room:
         await room.until(lambda: "2 open" in room.text)
         await room.pane("discoveries").focus().press("a")
@@ -215,6 +217,6 @@ async def test_a_row_that_was_decided_does_not_come_back_with_rows_that_are_olde
         await room.until(lambda: not pane.leaving.keys)  # it is there after all: somebody took the decision back
         pane.leaving.take([first])
         pane.leaving.happened([first])
-        desk.port.submit("triage.archive", node_ids=[first, second], reason="old")
+        desk.port.submit(ArchiveDiscoveries(node_ids=[first, second], reason="old"))
         await room.until(lambda: not pane.leaving.keys)
         await room.until(lambda: not pane.snapshot.discoveries)

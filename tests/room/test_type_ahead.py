@@ -17,6 +17,8 @@ from lumen_terminal import DEADLINE, Terminal
 from textual.events import Key
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.requests.discoveries import ArchiveDiscoveries
+from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.patches import type_ahead
 
@@ -62,7 +64,7 @@ def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
     chance = random.Random(seed)  # noqa: S311 - what is typed
     port = RemotePort(state, "me")
     for number in range(20):
-        port.submit("node.create", content=f"a thing to judge, {number}", priority="P3")
+        port.submit(CreateNode(content=f"a thing to judge, {number}", priority="P3"))
     terminals.append(terminal := Terminal(state))
     terminal.wait_for("something noticed")
     reasons, objectives, keys = list[str](), list[str](), "5"
@@ -82,7 +84,7 @@ def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
 
 
 def test_what_an_earlier_answer_offers_can_be_taken_before_it_is_seen(state: Path, terminals: list[Terminal]) -> None:
-    RemotePort(state, "me").submit("triage.archive", node_ids=[_discovery(state)], reason="dup")
+    RemotePort(state, "me").submit(ArchiveDiscoveries(node_ids=[_discovery(state)], reason="dup"))
     terminals.append(terminal := Terminal(state))
     terminal.wait_for("something noticed")
     os.write(terminal.fd, b"5a1\ra1\ra1\r")

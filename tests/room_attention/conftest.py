@@ -13,7 +13,7 @@ import pytest
 from lumen_clock import HandClock
 
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
@@ -36,7 +36,7 @@ class Desk:
         self.port = RemotePort(root, "ann", clock=self.clock)
 
     def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by="ann", now=self.clock.wall)
+        return perform(self.store, named(verb, arguments), by="ann", now=self.clock.wall)
 
     def task(self, objective: str = "ship it") -> str:
         return self.do("task.new", objective=objective, role="builder").target

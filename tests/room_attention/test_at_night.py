@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.model import attention, times
 from lumen_tui.model.liveness import derive_engine
@@ -31,7 +31,7 @@ def refused_newest(desk) -> tuple[str, str]:
     for node in made:
         desk.do("triage.archive", node_ids=node, reason="old")
     for verb, more in (("node.unarchive", {}), ("triage.archive", {"reason": "another"})):
-        perform(desk.store, verb, {"node_ids": made[1], **more}, by="bo", now=desk.clock.wall)
+        perform(desk.store, named(verb, {"node_ids": made[1], **more}), by="bo", now=desk.clock.wall)
     return made[0], made[1]
 
 

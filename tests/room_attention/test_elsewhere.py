@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.roles import Role
@@ -22,7 +22,7 @@ NOW = 1_800_000_000.0
 
 
 def by_bob(desk: Any, verb: str, request: Approval, **more: Any) -> None:
-    perform(desk.store, verb, {"approval_ids": [request.id], **more}, by="bob", now=desk.clock.wall)
+    perform(desk.store, named(verb, {"approval_ids": [request.id], **more}), by="bob", now=desk.clock.wall)
 
 
 async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: Any, open_room: Any) -> None:
@@ -37,7 +37,7 @@ async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: 
         await room.press("y")
         await room.sees("It has its answer: refused by bob")
         assert desk.answer(request).by == "bob"
-        perform(desk.store, "undo", {}, by="bob", now=desk.clock.wall)
+        perform(desk.store, named("undo", {}), by="bob", now=desk.clock.wall)
         await room.sees("A worker asks: 1 of 1", "y allow", "counts as no")
 
 

@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.requests.engine import RaiseBudget
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
 from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Choice, Line
@@ -65,7 +66,7 @@ async def test_keys_that_come_all_at_once_end_up_where_they_were_meant(room):
             app.post_message(Key(name, name if len(name) == 1 else None))
         await pilot.pause()
         await pilot.pause()
-        assert app.answers == [{"tokens": 7009, "minutes": 5.0}]
+        assert app.answers == [RaiseBudget(tokens=7009, minutes=5.0)]
 
 
 async def test_more_room_is_meant_for_the_role_that_has_none(room):
@@ -73,7 +74,7 @@ async def test_more_room_is_meant_for_the_role_that_has_none(room):
     async with room(form) as (app, pilot):
         put(app.screen, "tokens", "700")
         await pilot.press("f2")
-        assert app.answers == [{"tokens": 700, "role": "scout"}]
+        assert app.answers == [RaiseBudget(tokens=700, role="scout")]
 
 
 async def test_enter_in_an_objective_of_one_line_sends_it_and_in_a_longer_one_breaks_the_line(room):

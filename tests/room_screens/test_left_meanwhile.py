@@ -13,6 +13,7 @@ import pytest
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
+from lumen_tui.model.requests.base import Request
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.screens.relays import RelayScreen
@@ -96,7 +97,7 @@ async def test_a_sheet_says_the_same_of_a_failure_as_the_room(room: Any, port: R
     failing = [OSError("/state/x.json: the disk is full"), ActionError("which one?", candidates=("a", "b", "c", "d"))]
     said = ["The disk is full (undo)", "which one? (perhaps a, b, c)"]
 
-    def submit(verb: str, **_: Any) -> Done:
+    def submit(_: Request) -> Done:
         raise failing.pop(0)
 
     port.submit = submit  # type: ignore[method-assign]

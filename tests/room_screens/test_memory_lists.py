@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from lumen_tui.model.records import AuditEntry, Node, NodeRow
+from lumen_tui.model.requests.discoveries import ArchiveDiscoveries
+from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes, CreateNode, PinNodes
 from lumen_tui.model.times import iso
 from lumen_tui.storage.store import Store
 from lumen_tui.tui.screens.discoveries import SimilarScreen, Verdict
@@ -13,7 +15,7 @@ NOW = 1_790_000_000.0
 
 
 def made(port, content: str, **more: object) -> str:
-    return port.submit("node.create", content=content, **more).target
+    return port.submit(CreateNode(content=content, **more)).target
 
 
 async def test_a_verdict_names_the_marked_ones(room, port, until, hostile):
@@ -40,7 +42,7 @@ async def test_one_that_was_judged_meanwhile_is_told(room, port, until):
 
 async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
     node_id = made(port, f"Race {hostile}")
-    port.submit("triage.archive", node_ids=node_id, reason=f"known {hostile}")
+    port.submit(ArchiveDiscoveries(node_ids=node_id, reason=f"known {hostile}"))
     async with room(JournalScreen(port, port.operator, NOW)) as (app, pilot):
         await until(pilot, lambda: "2 actions" in app.shown)
         assert "known" in app.shown
@@ -56,7 +58,7 @@ async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
 
 async def test_a_room_that_only_reads_says_so(room, port, until):
     node_id = made(port, "Race")
-    port.submit("triage.archive", node_ids=node_id, reason="known")
+    port.submit(ArchiveDiscoveries(node_ids=node_id, reason="known"))
     async with room(JournalScreen(port, port.operator, NOW, "the disk is read-only")) as (app, pilot):
         await until(pilot, lambda: "2 actions" in app.shown)
         await pilot.press("u")
@@ -67,8 +69,8 @@ async def test_a_room_that_only_reads_says_so(room, port, until):
 async def test_what_does_not_fade_is_shown_harmlessly(room, port, until, hostile):
     node_id = made(port, f"Old news {hostile}", type="note", tags=("news",))
     kept = made(port, f"Secret {hostile}", type="note")
-    port.submit("node.archive", node_ids=node_id, reason=f"moved {hostile}")
-    port.submit("decay.pin", node_ids=kept)
+    port.submit(ArchiveNodes(node_ids=node_id, reason=f"moved {hostile}"))
+    port.submit(PinNodes(node_ids=kept))
     async with room(ArchivedScreen(port, NOW), size=(80, 24)) as (app, pilot):
         await until(pilot, lambda: "1 archived node" in app.shown)
         app.harmless()
@@ -86,7 +88,7 @@ async def test_what_does_not_fade_is_shown_harmlessly(room, port, until, hostile
 async def test_what_decay_archived_says_its_score(room, port, until):
     record = {"id": "mem-old", "type": "note", "content": "Old", "created_at": iso(NOW - 200 * 86400), "metadata": {}}
     Store(port.root).nodes.append(record)
-    port.submit("decay.apply")
+    port.submit(ApplyDecay())
     async with room(ArchivedScreen(port, NOW)) as (app, pilot):
         await until(pilot, lambda: "below threshold" in app.shown)
         assert "200 d" in app.shown
@@ -106,7 +108,7 @@ def test_a_column_takes_no_more_than_its_longest_word_needs() -> None:
 
 async def test_the_lists_know_their_longest_word(room, port, until):
     made(port, "Health page shows yesterday's figures")
-    port.submit("triage.archive", node_ids=made(port, "Race"), reason="no")
+    port.submit(ArchiveDiscoveries(node_ids=made(port, "Race"), reason="no"))
     async with room(ProtectedScreen(port, NOW), size=(80, 24)) as (app, pilot):
         await until(pilot, lambda: "yesterday's figures   open discovery" in app.shown)
     async with room(JournalScreen(port, port.operator, NOW), size=(80, 24)) as (app, pilot):

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from lumen_tui.model.requests.roles import FireRole, HireRole
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage import files
 from lumen_tui.tui.kit.fields import Line
@@ -29,8 +31,8 @@ def in_force(port) -> list[str]:
 @pytest.fixture
 def scouted(port):
     """A port with one hired role beside the shipped ones, and a queued task for it."""
-    port.submit("role.hire", name="aide", text=HIRED)
-    port.submit("task.new", objective="look around the corner", role="aide")
+    port.submit(HireRole(name="aide", text=HIRED))
+    port.submit(NewTask(objective="look around the corner", role="aide"))
     return port
 
 
@@ -75,7 +77,7 @@ async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room
 
 
 async def test_a_retired_role_is_rehired_and_nothing_else_is_done_to_it(room, scouted, until):
-    scouted.submit("role.fire", name="aide", reason="too slow")
+    scouted.submit(FireRole(name="aide", reason="too slow"))
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("G", "f")
         await until(pilot, lambda: "is retired" in app.shown)

@@ -9,6 +9,7 @@ import pytest
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
 from lumen_tui.storage import files
@@ -19,7 +20,7 @@ NOW = 1_790_000_000.0
 
 
 def asked(port: RemotePort, objective: str = "What are the 5 largest files?") -> str:
-    return port.submit("task.new", objective=objective, constraints=("Read only",)).target
+    return port.submit(NewTask(objective=objective, constraints=("Read only",))).target
 
 
 def worked(port: RemotePort, task_id: str, events: list[TaskEvent], result: str, *, reason: str = "") -> None:

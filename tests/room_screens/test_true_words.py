@@ -16,6 +16,7 @@ import pytest
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
+from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.times import HOUR
 from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.queries.search.search import Searcher
@@ -62,7 +63,7 @@ async def test_a_list_that_cannot_be_read_is_not_called_empty(room: Any, port: R
 async def test_ages_of_hits_and_of_the_budget_go_on_while_nothing_happens(
     room: Any, port: RemotePort, until: Any
 ) -> None:
-    port.submit("node.create", content="Race in the session manager")
+    port.submit(CreateNode(content="Race in the session manager"))
     layout, snapshot = Layout(port.root), port.snapshot()
     search = SearchScreen(port, Searcher(layout), snapshot, query="race")
     async with room(search) as (app, pilot):

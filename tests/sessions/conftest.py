@@ -14,7 +14,7 @@ from lumen_program import lumen
 
 from lumen_tui.actions import ready
 from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.views import Page
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
@@ -35,7 +35,7 @@ class Desk:
 
     def do(self, verb: str, *, by: str = "ana", **arguments: Any) -> Done:
         self.now += 1
-        return perform(self.store, verb, arguments, by=by, now=self.now)
+        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     def unit(self, number: int = 42, lane: str = "Framework: Core") -> str:
         return self.do("wu.new", title=f"unit {number}", lane=lane, id=f"WU-{number:03d}").target

@@ -13,13 +13,13 @@ from lumen_tui.store.work import sessions
 AGENT = """
 import sys, time
 from pathlib import Path
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.storage.store import Store
 store, who = Store(Path(sys.argv[1])), sys.argv[2]
 def do(verb, **given):
     try:
-        return perform(store, verb, given, by=who, now=time.time()).target
+        return perform(store, named(verb, given), by=who, now=time.time()).target
     except ActionError:
         return ""
 while True:

@@ -16,14 +16,14 @@ from lumen_tui.store.work import views, work_units
 CLAIMER = """
 import sys
 from pathlib import Path
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.storage.store import Store
 store, who, unit = Store(Path(sys.argv[1])), sys.argv[2], sys.argv[3]
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    perform(store, "wu.claim", {"wu_id": unit}, by=who, now=1_800_000_100.0)
+    perform(store, named("wu.claim", {"wu_id": unit}), by=who, now=1_800_000_100.0)
     print("won")
 except ActionError as error:
     print("lost", error)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.headless import demo
@@ -38,7 +38,7 @@ class Life:
 
     def do(self, verb: str, by: str = "operator", ago: float = 0, **arguments: Any) -> str:
         """Carry out a verb `ago` seconds before now; return the id of what it acted on."""
-        return perform(self.store, verb, arguments, by=by, now=self.now - ago).target
+        return perform(self.store, named(verb, arguments), by=by, now=self.now - ago).target
 
     def node(self, content: str) -> str:
         """Return the id of a node of the demo."""

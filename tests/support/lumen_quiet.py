@@ -18,6 +18,7 @@ import textual.app
 import textual.pilot
 from textual._context import active_app
 
+from lumen_tui.model.requests.base import Request
 from lumen_tui.tui.bridge import Answer, Bridge
 
 _PASSES = 3  # of the event loop with nothing to do: a callback may make another one ready
@@ -95,13 +96,13 @@ def install() -> None:
         finally:
             ends(loop)
 
-    def counted_submit(bridge: Bridge, verb: str, arguments: dict[str, Any], answer: Answer) -> None:
+    def counted_submit(bridge: Bridge, request: Request, answer: Answer) -> None:
         def answered(*result: Any) -> None:
             ends(bridge._loop)
             answer(*result)
 
         begins(bridge._loop)
-        submit(bridge, verb, arguments, answered)
+        submit(bridge, request, answered)
 
     asyncio.to_thread = counted_thread
     Bridge.submit = counted_submit  # type: ignore[method-assign,assignment]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import agent
 from lumen_tui.model import relay as rules
 from lumen_tui.model.ids import Ambiguous, short
@@ -25,7 +25,7 @@ def layout(tmp_path):
 
 
 def do(layout, verb, **arguments):
-    return perform(Store(layout.root), verb, arguments, by="ann", now=NOW)
+    return perform(Store(layout.root), named(verb, arguments), by="ann", now=NOW)
 
 
 def lines(layout, name) -> list[tuple[str, str, str]]:

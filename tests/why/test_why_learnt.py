@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from lumen_stage import Stage, until
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.model.ids import Ambiguous
@@ -82,7 +82,7 @@ def test_what_is_not_there_is_not_found(layout: Layout) -> None:
 
 async def test_w_on_the_evolution_screen_shows_it_and_a_session_is_the_end(layout: Layout) -> None:
     port = RemotePort(layout.root, "ana")
-    perform(Store(layout.root), "evolution.accept", {"ids": "evo-1one"}, by="ana", now=NOW)
+    perform(Store(layout.root), named("evolution.accept", {"ids": "evo-1one"}), by="ana", now=NOW)
     app = Stage(EvolutionScreen(port, port.snapshot()))
     app.port, app.clock = port, lambda: NOW  # type: ignore[attr-defined] - as the room has them
     async with app.run_test(size=(120, 36)) as pilot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from lumen_tui.actions.registry import perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
 
@@ -43,7 +43,7 @@ def test_a_role_that_names_them_uses_the_relay_tools(make_task, server):
     server.script = [submit, ("relay_read", {"name": "outbox"}), late, ("write_result", {"text": "ok"}), "done"]
     task = make_task("anything", role="scribe")
     text = '+++\npurpose = "p"\ntools = ["relay_read", "relay_submit"]\n+++\n\nWork.\n'
-    perform(Store(task.layout.root), "role.hire", {"name": "scribe", "text": text}, by="ann", now=time.time())
+    perform(Store(task.layout.root), named("role.hire", {"name": "scribe", "text": text}), by="ann", now=time.time())
     assert task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)["status"] == "done"
     told = [event for event in task.events if event["kind"] == "result"]
     assert [event.get("ok", True) for event in told] == [True, True, False, True]

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.agentfile import ImportAgentFile
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model.text import one_line, safe
@@ -70,7 +71,7 @@ def run_import(session: Session, args: Namespace) -> int:
     if args.dry_run or not plan.changes:
         _report(plan, args, "", "")
         return 0
-    done = session.perform("af.import", made=plan)
+    done = session.perform(ImportAgentFile(plan=plan))
     _report(plan, args, done.summary, done.action_id)
     return 0
 

@@ -12,6 +12,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words, whole_call
+from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, ForgetRule
 from lumen_tui.model.text import brief, line_count
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
@@ -52,21 +53,21 @@ def run_approve(session: Session, args: Namespace) -> int:
     if not args.always:
         if args.pattern:
             raise ActionError("--pattern belongs to --always")
-        say(session.perform("approval.allow", approval_ids=args.ids, reason=args.reason).summary)
+        say(session.perform(AllowCalls(approval_ids=args.ids, reason=args.reason)).summary)
         return 0
     if len(args.ids) != 1:
         raise ActionError("--always takes one id: each rule is looked at by itself")
     request = _find(session, args.ids[0])
     talk(preview_rule(request, args.pattern))
     done = session.perform(
-        "approval.allow_always", approval_id=request.id, pattern=args.pattern, reason=args.reason, hash=request.hash
+        AllowAlways(approval_id=request.id, pattern=args.pattern, reason=args.reason, hash=request.hash)
     )
     say(done.summary)
     return 0
 
 
 def run_deny(session: Session, args: Namespace) -> int:
-    say(session.perform("approval.deny", approval_ids=args.ids, reason=args.reason).summary)
+    say(session.perform(DenyCalls(approval_ids=args.ids, reason=args.reason)).summary)
     return 0
 
 
@@ -143,7 +144,7 @@ def _saved(rule: AllowRule) -> str:
 
 
 def run_forget(session: Session, args: Namespace) -> int:
-    say(session.perform("approval.forget", number=args.number, reason=args.reason).summary)
+    say(session.perform(ForgetRule(number=args.number, reason=args.reason)).summary)
     return 0
 
 

@@ -12,6 +12,7 @@ from lumen_tui.cli.commands.search import declare_filters, run_search
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, USUAL, Passage
+from lumen_tui.model.requests.memory import InsertPassage, WithdrawPassage
 from lumen_tui.store.memory import archive
 
 if TYPE_CHECKING:
@@ -54,17 +55,18 @@ def declare(commands: CommandGroup) -> None:
 def run_insert(session: Session, args: Namespace) -> int:
     text = read_text("-") if args.text == "-" else args.text
     done = session.perform(
-        "archive.insert",
-        text=text,
-        tags=args.tag,
-        importance=args.importance,
-        kind=args.kind,
-        source=args.source,
-        wu_id=args.wu,
-        lane=args.lane,
-        key=args.key,
-        task_id=args.task,
-        trust="agent" if by_agent() else "",
+        InsertPassage(
+            text=text,
+            tags=args.tag,
+            importance=args.importance,
+            kind=args.kind,
+            source=args.source,
+            wu_id=args.wu,
+            lane=args.lane,
+            key=args.key,
+            task_id=args.task,
+            trust="agent" if by_agent() else "",
+        )
     )
     if args.json:
         document({"id": done.target, "action_id": done.action_id})
@@ -121,5 +123,5 @@ def _row(passage: Passage, now: float) -> tuple[str, ...]:
 
 
 def run_withdraw(session: Session, args: Namespace) -> int:
-    say(session.perform("archive.withdraw", passage_id=args.id, reason=args.reason).summary)
+    say(session.perform(WithdrawPassage(passage_id=args.id, reason=args.reason)).summary)
     return 0

@@ -10,6 +10,7 @@ from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait, for_an_hour
+from lumen_tui.model.requests.attention import DismissItems, RestoreItems, SnoozeItems
 from lumen_tui.model.snapshot import Attention, Snapshot
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ def run_snooze(session: Session, args: Namespace) -> int:
     rows = _named((*snapshot.attention, *snapshot.snoozed), args.targets)
     spans = [_span(snapshot, row, seconds, session.now) for row in rows]
     if snoozed := [row.target for row in rows if row.until]:
-        session.perform("attention.back", targets=snoozed, reason=args.reason)  # or the longer of both would hold
+        session.perform(RestoreItems(targets=snoozed, reason=args.reason))  # or the longer of both would hold
     for name, span in spans:
-        say(session.perform("attention.snooze", targets=[name], seconds=span, reason=args.reason).summary)
+        say(session.perform(SnoozeItems(targets=[name], seconds=span, reason=args.reason)).summary)
     return 0
 
 
@@ -85,13 +86,13 @@ def run_aside(session: Session, args: Namespace) -> int:
     if lasting := [row for row in rows if not can_wait(row)]:
         reason = f"{lasting[0].target}: what is about the {lasting[0].need} goes away with its cause"
         raise ActionError(f"{reason}; `attention snooze` puts it off")
-    say(session.perform("attention.dismiss", targets=[row.target for row in rows], reason=args.reason).summary)
+    say(session.perform(DismissItems(targets=[row.target for row in rows], reason=args.reason)).summary)
     return 0
 
 
 def run_back(session: Session, args: Namespace) -> int:
     rows = _named(session.snapshot().snoozed, args.targets)
-    say(session.perform("attention.back", targets=[row.target for row in rows], reason=args.reason).summary)
+    say(session.perform(RestoreItems(targets=[row.target for row in rows], reason=args.reason)).summary)
     return 0
 
 

@@ -11,6 +11,18 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import AGENT, Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import LIMIT, Block, Step, description
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.blocks import (
+    AdjustBlock,
+    AppendToBlock,
+    LockBlock,
+    NewBlock,
+    PatchBlock,
+    ReplaceInBlock,
+    RestoreBlock,
+    RethinkBlock,
+    UnlockBlock,
+)
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.memory import blocks
 
@@ -184,12 +196,14 @@ def run_new(session: Session, args: Namespace) -> int:
     return _perform(
         session,
         args,
-        "block.new",
-        text=_text(args),
-        description=args.description,
-        limit=args.limit,
-        read_only=args.read_only,
-        agent=by_agent(),
+        NewBlock(
+            name=args.name,
+            text=_text(args),
+            description=args.description,
+            limit=args.limit,
+            read_only=args.read_only,
+            agent=by_agent(),
+        ),
     )
 
 
@@ -200,8 +214,8 @@ def _text(args: Namespace) -> str:
     return read_text(args.file) if args.file else str(args.text)
 
 
-def _perform(session: Session, args: Namespace, verb: str, **more: Any) -> int:
-    done: Done = session.perform(verb, name=args.name, **more)
+def _perform(session: Session, args: Namespace, request: Request) -> int:
+    done: Done = session.perform(request)
     block = blocks.read(session.layout, args.name)
     if args.json:
         document({"id": done.target, "action_id": done.action_id, **described(block, session.now)})
@@ -211,40 +225,42 @@ def _perform(session: Session, args: Namespace, verb: str, **more: Any) -> int:
 
 
 def run_append(session: Session, args: Namespace) -> int:
-    return _perform(session, args, "block.append", text=_text(args), agent=by_agent())
+    return _perform(session, args, AppendToBlock(name=args.name, text=_text(args), agent=by_agent()))
 
 
 def run_replace(session: Session, args: Namespace) -> int:
-    return _perform(session, args, "block.replace", old=args.old, new=args.new, agent=by_agent())
+    return _perform(session, args, ReplaceInBlock(name=args.name, old=args.old, new=args.new, agent=by_agent()))
 
 
 def run_patch(session: Session, args: Namespace) -> int:
     if args.file == "-" and sys.stdin.isatty():
         talk("the diff comes from standard input: end it with ctrl+d, or name a file with --file")
-    return _perform(session, args, "block.patch", diff=read_text(args.file), agent=by_agent())
+    return _perform(session, args, PatchBlock(name=args.name, diff=read_text(args.file), agent=by_agent()))
 
 
 def run_rethink(session: Session, args: Namespace) -> int:
     text = _text(args)
     if not text and not args.file:
         raise ActionError("give the new text, or a file with --file; --file /dev/null empties the block")
-    return _perform(session, args, "block.rethink", text=text, base=args.base, agent=by_agent())
+    return _perform(session, args, RethinkBlock(name=args.name, text=text, base=args.base, agent=by_agent()))
 
 
 def run_set(session: Session, args: Namespace) -> int:
     _require_person("changes who may write a block")
     return _perform(
-        session, args, "block.adjust", limit=args.limit, description=args.description, read_only=args.read_only
+        session,
+        args,
+        AdjustBlock(name=args.name, limit=args.limit, description=args.description, read_only=args.read_only),
     )
 
 
 def run_lock(session: Session, args: Namespace) -> int:
-    return _perform(session, args, "block.lock")
+    return _perform(session, args, LockBlock(name=args.name))
 
 
 def run_unlock(session: Session, args: Namespace) -> int:
     _require_person("unlocks a block")
-    return _perform(session, args, "block.unlock")
+    return _perform(session, args, UnlockBlock(name=args.name))
 
 
 def _require_person(action: str) -> None:
@@ -254,7 +270,7 @@ def _require_person(action: str) -> None:
 
 def run_restore(session: Session, args: Namespace) -> int:
     _require_person("puts an earlier text back")
-    return _perform(session, args, "block.restore", step=args.step, at=args.at)
+    return _perform(session, args, RestoreBlock(name=args.name, step=args.step, at=args.at))
 
 
 def run_history(session: Session, args: Namespace) -> int:

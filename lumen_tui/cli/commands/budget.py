@@ -9,6 +9,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.budget import Cap, own_words
+from lumen_tui.model.requests.engine import KillAgent, RaiseBudget, UnkillAgent
 from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Grant, Held, Share, SpendReport
 from lumen_tui.model.tasks import Budget
@@ -47,12 +48,12 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_kill(session: Session, args: Namespace) -> int:
-    say(session.perform("kill", reason=args.reason).summary)
+    say(session.perform(KillAgent(reason=args.reason)).summary)
     return 0
 
 
 def run_unkill(session: Session, args: Namespace) -> int:
-    say(session.perform("unkill").summary)
+    say(session.perform(UnkillAgent()).summary)
     return 0
 
 
@@ -71,7 +72,7 @@ def run_budget(session: Session, args: Namespace) -> int:
 
 def _raise(session: Session, args: Namespace) -> int:
     done: Done = session.perform(
-        "budget.raise", tokens=args.tokens, usd=args.usd, minutes=args.minutes, role=args.role, reason=args.reason
+        RaiseBudget(tokens=args.tokens, usd=args.usd, minutes=args.minutes, role=args.role, reason=args.reason)
     )
     return print_outcome(done, as_json=args.json)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.cli.session import Session, document, print_outcome, say, talk
 from lumen_tui.model import times
+from lumen_tui.model.requests.evolution import ApproveConstitution
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -59,4 +60,4 @@ def run_diff(session: Session, args: Namespace) -> int:
 
 
 def run_approve(session: Session, args: Namespace) -> int:
-    return print_outcome(session.perform("constitution.approve"), as_json=args.json)
+    return print_outcome(session.perform(ApproveConstitution()), as_json=args.json)

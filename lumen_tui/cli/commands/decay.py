@@ -15,6 +15,9 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.requests.engine import ChangeSettings
+from lumen_tui.model.requests.memory import ApplyDecay, CleanUpNodes, Summarize
+from lumen_tui.model.requests.signals import CleanUpSignals
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals.retention import CleanupCounts
 
@@ -117,8 +120,7 @@ def run_decay(session: Session, args: Namespace) -> int:
     leaving = decay_actions.due(index, rule, at)
     done = None
     if not args.dry_run:
-        arguments = {"half_life_days": half_life, "threshold": args.threshold, "force": args.force}
-        done = session.perform("decay.apply", **arguments)
+        done = session.perform(ApplyDecay(half_life_days=half_life, threshold=args.threshold, force=args.force))
     head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
     return _report(_shown(index, leaving, rule), done, args, head)
 
@@ -135,7 +137,7 @@ def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
     changes = {f"memory.decay.{name}": value for name, value in settings.items() if value}
     if not changes:
         raise ActionError("decay set needs --half-life or --threshold")
-    return print_outcome(session.perform("setting.change", changes=changes), as_json=args.json)
+    return print_outcome(session.perform(ChangeSettings(changes=changes)), as_json=args.json)
 
 
 def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, object]]:
@@ -186,7 +188,7 @@ def run_summarize(session: Session, args: Namespace) -> int:
         else:
             say(draft.content)
         return 0
-    done = session.perform("summary.make", wu_id=args.wu)
+    done = session.perform(Summarize(wu_id=args.wu))
     if args.json:
         document(
             {
@@ -221,8 +223,8 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     ]
     done = None
     if not args.dry_run:
-        arguments = {"ttl": args.ttl, "session_id": args.session_id, "decay": args.decay, "force": args.force}
-        done = session.perform("cleanup.nodes", **arguments)
+        request = CleanUpNodes(ttl=args.ttl, session_id=args.session_id, decay=args.decay, force=args.force)
+        done = session.perform(request)
     return _report(_shown(index, leaving, rule), done, args, {"retention": options.retention})
 
 
@@ -240,20 +242,20 @@ class Progress:
         print(f"\r{percent} %" if percent < 100 else "\r     \r", end="", file=sys.stderr, flush=True)
 
 
-def _planned(session: Session, arguments: dict[str, Any]) -> CleanupCounts:
+def _planned(session: Session, request: CleanUpSignals) -> CleanupCounts:
     try:
-        return cleanup.signal_plan(session.store, now=session.now, **arguments, watch=Progress())
+        return cleanup.signal_plan(session.store, request, now=session.now, watch=Progress())
     except ValueError as error:
         raise ActionError(str(error)) from error
 
 
 def run_signals(session: Session, args: Namespace) -> int:
-    arguments = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
+    request = CleanUpSignals(ttl=args.ttl, unread_ttl=args.unread_ttl, max_entries=args.max_entries, force=args.force)
     done = None
     if args.dry_run:
-        counts = _planned(session, arguments)
+        counts = _planned(session, request)
     else:
-        done = session.perform("cleanup.signals", **arguments, force=args.force, watch=Progress())
+        done = session.perform(request, watch=Progress())
         counts = done.counts if isinstance(done, cleanup.Cleaned) else CleanupCounts()
     facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
     if args.json:

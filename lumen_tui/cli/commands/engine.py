@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.cli.commands.tasks import seconds_of
 from lumen_tui.cli.session import Session, say, talk
+from lumen_tui.model.requests.engine import PauseAgent, RequestBeat, ResumeAgent, StopEngine
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
@@ -52,7 +53,7 @@ def run_pause(session: Session, args: Namespace) -> int:
     if args.seconds is not None and not args.seconds >= 1:
         raise ActionError("a pause lasts 1 second at least; without --for it lasts until `resume`")
     done = session.perform(
-        "engine.pause", target=_target(args), seconds=args.seconds or 0.0, after=args.after, reason=args.reason
+        PauseAgent(target=_target(args), seconds=args.seconds or 0.0, after=args.after, reason=args.reason)
     )
     say(done.summary)
     return 0
@@ -73,7 +74,7 @@ def run_resume(session: Session, args: Namespace) -> int:
 
     target = _target(args)
     try:
-        say(session.perform("engine.resume", target=target).summary)
+        say(session.perform(ResumeAgent(target=target)).summary)
     except ActionError as error:
         if not is_killed(session.layout):
             raise
@@ -83,10 +84,10 @@ def run_resume(session: Session, args: Namespace) -> int:
 
 
 def run_stop(session: Session, args: Namespace) -> int:
-    say(session.perform("engine.stop", after=args.after, reason=args.reason).summary)
+    say(session.perform(StopEngine(after=args.after, reason=args.reason)).summary)
     return 0
 
 
 def run_beat(session: Session, args: Namespace) -> int:
-    say(session.perform("engine.beat").summary)
+    say(session.perform(RequestBeat()).summary)
     return 0

@@ -14,6 +14,7 @@ from lumen_tui.cli.session import Session, document, print_outcome, say, table, 
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
@@ -287,13 +288,13 @@ def _review(session: Session, args: Namespace) -> int | None:
 
 def _change(session: Session, args: Namespace) -> Done | None:
     if args.accept:
-        return session.perform("evolution.accept", ids=args.accept)
+        return session.perform(AcceptLearnings(ids=args.accept))
     if args.reject:
-        return session.perform("evolution.reject", ids=args.reject, reason=args.reason)
+        return session.perform(RejectLearnings(ids=args.reject, reason=args.reason))
     if args.edit:
-        return session.perform("evolution.edit", ids=args.edit, text=args.text)
+        return session.perform(EditLearnings(ids=args.edit, text=args.text))
     if args.restore is not None:
-        return session.perform("evolution.restore", version=args.restore)
+        return session.perform(RestoreVersion(version=args.restore))
     return None
 
 

@@ -12,6 +12,7 @@ from lumen_tui.cli.session import Session, document, print_id, print_outcome, ta
 from lumen_tui.model import freshness, times
 from lumen_tui.model.facts import KINDS, SPANS, absolute, probe_words
 from lumen_tui.model.freshness import FactState
+from lumen_tui.model.requests.facts import AddFact, AddProbe, CheckFacts, ConfirmFacts, RetireFacts
 from lumen_tui.store.memory.facts import states
 
 if TYPE_CHECKING:
@@ -80,15 +81,16 @@ def run_add(session: Session, args: Namespace) -> int:
     if not probes and not args.no_suggest:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(
-        "fact.add",
+        AddFact(
+            claim=args.claim,
+            span_class=args.span_class,
+            source=args.source,
+            probes=probes,
+            wu_id=args.wu,
+            source_id=args.source_id,
+            key=args.key,
+        ),
         by=session.judge,
-        claim=args.claim,
-        span_class=args.span_class,
-        source=args.source,
-        probes=probes,
-        wu_id=args.wu,
-        source_id=args.source_id,
-        key=args.key,
     )
     new = bool(args.probe and done.action_id)  # a probe that was suggested held a moment ago
     doubts = verbs.doubtful(session.store, done.target, now=session.now) if new else ()
@@ -182,7 +184,7 @@ def run_check(session: Session, args: Namespace) -> int:
     ids = args.ids or [fact_id.fact.id for fact_id in states(session.layout) if fact_id.current and fact_id.fact.probes]
     if not ids:
         raise ActionError("no fact has a probe: `fact probe ID PROBE` adds one", missing=True)
-    done = session.perform("fact.check", fact_ids=ids)
+    done = session.perform(CheckFacts(fact_ids=ids))
     known = {state.fact.id: state for state in states(session.layout)}
     shown = [known[fact_id] for fact_id in dict.fromkeys(verbs.known(session.store, ids)[1])]
     if args.json:
@@ -194,17 +196,17 @@ def run_check(session: Session, args: Namespace) -> int:
 
 
 def run_confirm(session: Session, args: Namespace) -> int:
-    done = session.perform("fact.confirm", by=session.judge, fact_ids=args.ids, note=args.note)
+    done = session.perform(ConfirmFacts(fact_ids=args.ids, note=args.note), by=session.judge)
     return print_outcome(done, as_json=args.json)
 
 
 def run_retire(session: Session, args: Namespace) -> int:
-    return print_outcome(session.perform("fact.retire", fact_ids=args.ids, reason=args.reason), as_json=args.json)
+    return print_outcome(session.perform(RetireFacts(fact_ids=args.ids, reason=args.reason)), as_json=args.json)
 
 
 def run_probe(session: Session, args: Namespace) -> int:
     return print_outcome(
-        session.perform("fact.probe", fact_id=args.id, probe=_absolute_probe(args.probe)), as_json=args.json
+        session.perform(AddProbe(fact_id=args.id, probe=_absolute_probe(args.probe))), as_json=args.json
     )
 
 

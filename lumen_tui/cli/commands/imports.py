@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
 from lumen_tui.storage.files import NotWritten
 from lumen_tui.storage.redaction import PROCESS
 from lumen_tui.store.memory.importing import ImportPart, ImportReport
@@ -29,21 +31,25 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_lumenflow(session: Session, args: Namespace) -> int:
-    return _run(session, args, "import.lumenflow")
+    return _run(session, args, ImportLumenFlow(path=_path(args)))
 
 
 def run_beads(session: Session, args: Namespace) -> int:
-    return _run(session, args, "import.beads")
+    return _run(session, args, ImportBeads(path=_path(args)))
 
 
-def _run(session: Session, args: Namespace, verb: str) -> int:
+def _path(args: Namespace) -> str:
+    return str(Path(args.path).expanduser())
+
+
+def _run(session: Session, args: Namespace, request: Request) -> int:
     from lumen_tui.actions.imports import Imported
 
     try:
-        done = session.perform(verb, path=str(Path(args.path).expanduser()))
+        done = session.perform(request)
     except OSError as error:
         raise NotWritten(
-            f"{error.filename or args.path}: {error.strerror}; run the import again when that is mended"
+            f"{error.filename or args.path}: {error.strerror}; run the import again when that is fixed"
         ) from error
     assert isinstance(done, Imported)  # noqa: S101 - what the verb gives
     report = done.report

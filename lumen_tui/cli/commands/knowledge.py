@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions import knowledge
 from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.model.requests.memory import IndexProject
 from lumen_tui.model.text import safe
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def index_folder(session: Session, folder: str, args: Namespace) -> int:
     """Take the documents of a folder in as project-wide nodes, or list what would be; return the exit code."""
     documents = knowledge.documents(session.store, folder)
     fresh = any(file.state != "unchanged" for file in documents)
-    done = session.perform("memory.index", folder=folder) if fresh and not args.dry_run else None
+    done = session.perform(IndexProject(folder=folder)) if fresh and not args.dry_run else None
     if args.json:
         document({"dry_run": args.dry_run, "documents": documents, "action_id": done.action_id if done else ""})
         return 0

@@ -12,6 +12,8 @@ from lumen_tui.actions.places import Place
 from lumen_tui.cli.fast import inbox, light
 from lumen_tui.cli.session import Session, print_id
 from lumen_tui.model import ids, times
+from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.model.requests.signals import SendSignal
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -75,17 +77,18 @@ def run_signal(session: Session, args: Namespace) -> int:
     where = _where(session, args)
     lane = places.lane_at(session.root, args.lane)
     done = session.perform(
-        "signal.send",
+        SendSignal(
+            message=args.message,
+            to=args.to,
+            wu_id=where.wu_id,
+            lane=lane,
+            priority=args.priority,
+            type=args.type,
+            reply_to=args.reply_to,
+            key=args.key,
+            session_id=where.session_id,
+        ),
         by=args.by,
-        message=args.message,
-        to=args.to,
-        wu_id=where.wu_id,
-        lane=lane,
-        priority=args.priority,
-        type=args.type,
-        reply_to=args.reply_to,
-        key=args.key,
-        session_id=where.session_id,
     )
     return print_id(done)
 
@@ -99,16 +102,17 @@ def _where(session: Session, args: Namespace) -> Place:
 def run_create(session: Session, args: Namespace) -> int:
     where = _where(session, args)
     done = session.perform(
-        "node.create",
+        CreateNode(
+            content=args.content,
+            type=args.type,
+            priority=args.priority,
+            wu_id=where.wu_id,
+            tags=[tag.strip() for tag in args.tags.split(",")],
+            discovered_from=args.discovered_from,
+            session_id=where.session_id,
+            key=args.key,
+        ),
         by=args.by,
-        content=args.content,
-        type=args.type,
-        priority=args.priority,
-        wu_id=where.wu_id,
-        tags=[tag.strip() for tag in args.tags.split(",")],
-        discovered_from=args.discovered_from,
-        session_id=where.session_id,
-        key=args.key,
     )
     return print_id(done)
 

@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import nodes
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.memory import (
+    ArchiveNodes,
+    DeleteNodes,
+    PinNodes,
+    PromoteNodes,
+    TouchNodes,
+    UnarchiveNodes,
+)
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
 
-_PLAIN = (
-    ("archive", "node.archive", "Put nodes away; unarchive or undo brings them back.", "archive mem-7f2 -r duplicate"),
-    ("unarchive", "node.unarchive", "Bring archived nodes back; their age counts from now.", "unarchive mem-7f2"),
-    ("pin", "decay.pin", "Keep nodes from ever fading.", "pin mem-7f2"),
-    ("touch", "decay.touch", "Let the age of nodes count from now.", "touch mem-7f2"),
-)
+_PLAIN: tuple[tuple[str, Callable[[Namespace], Request], str, str], ...] = (
+    (
+        "archive", lambda args: ArchiveNodes(node_ids=args.ids, reason=args.reason),
+        "Put nodes away; unarchive or undo brings them back.", "archive mem-7f2 -r duplicate",
+    ),
+    (
+        "unarchive", lambda args: UnarchiveNodes(node_ids=args.ids),
+        "Bring archived nodes back; their age counts from now.", "unarchive mem-7f2",
+    ),
+    (
+        "pin", lambda args: PinNodes(node_ids=args.ids, pinned=not args.off), "Keep nodes from ever fading.",
+        "pin mem-7f2",
+    ),
+    ("touch", lambda args: TouchNodes(node_ids=args.ids), "Let the age of nodes count from now.", "touch mem-7f2"),
+)  # fmt: skip
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    for name, verb, text, example in _PLAIN:
+    for name, request, text, example in _PLAIN:
         command = commands.add(name, run_plain, text, example)
         command.add_argument("ids", nargs="+", metavar="ID")
-        command.set_defaults(verb=verb)
+        command.set_defaults(request=request)
         if name == "archive":
             command.add_argument("-r", "--reason", default="", help="why")
         if name == "pin":
@@ -61,20 +80,17 @@ def _declare_promote(commands: CommandGroup) -> None:
 
 
 def run_plain(session: Session, args: Namespace) -> int:
-    arguments = {"reason": args.reason} if args.verb == "node.archive" else {}
-    if args.verb == "decay.pin":
-        arguments = {"pinned": not args.off}
-    say(session.perform(args.verb, node_ids=args.ids, **arguments).summary)
+    say(session.perform(args.request(args)).summary)
     return 0
 
 
 def run_delete(session: Session, args: Namespace) -> int:
-    arguments = {"node_ids": args.ids, "tag": args.tag, "older_than": args.older_than}
+    request = DeleteNodes(node_ids=args.ids, tag=args.tag, older_than=args.older_than)
     try:
-        chosen, spared = nodes.plan_delete(session.store, now=session.now, **arguments)
+        chosen, spared = nodes.plan_delete(session.store, request, now=session.now)
     except ValueError as error:
         raise ActionError(str(error)) from error
-    done = None if args.dry_run else session.perform("node.delete", **arguments)
+    done = None if args.dry_run else session.perform(request)
     rows = [(str(node["id"]), str(node.get("type", "")), str(node.get("content", ""))) for node in chosen]
     if args.json:
         chosen_nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
@@ -96,7 +112,7 @@ def _action_field(done: Done | None) -> dict[str, str]:
 def run_promote(session: Session, args: Namespace) -> int:
     nodes.check_tag(args.tag)
     node_ids = nodes.sources(session.store, args.ids, args.wu)
-    done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=node_ids)
+    done = None if args.dry_run else session.perform(PromoteNodes(tag=args.tag, node_ids=node_ids))
     if args.json:
         created = {"id": done.target if done else ""}
         document({"dry_run": args.dry_run, "from": node_ids, "tag": args.tag, **created, **_action_field(done)})

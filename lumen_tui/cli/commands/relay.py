@@ -13,6 +13,7 @@ from lumen_tui.actions.relay import Submitted
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import relay
 from lumen_tui.model.relay import Status, Submission
+from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay
 from lumen_tui.store.memory import relays as kept
 
 if TYPE_CHECKING:
@@ -44,10 +45,13 @@ def declare(commands: CommandGroup) -> None:
     held.add_argument("name", nargs="?", default="", metavar="NAME")
     release = group.add("release", run_decide, "Let held texts in.", "relay release rly-7f2")
     drop = group.add("drop", run_decide, "Decide against held texts; undo brings them back.", "relay drop rly-7f2")
-    for command, verb in ((release, "relay.release"), (drop, "relay.drop")):
+    for command, request in (
+        (release, lambda args: ReleaseTexts(ids=args.ids, note=args.reason)),
+        (drop, lambda args: DropTexts(ids=args.ids, reason=args.reason)),
+    ):
         command.add_argument("ids", nargs="+", metavar="ID")
         command.add_argument("-r", "--reason", default="", help="why")
-        command.set_defaults(verb=verb)
+        command.set_defaults(request=request)
     for command in (listing, show, submit, held, release, drop):
         command.add_argument("--json", action="store_true", help="one JSON document")
 
@@ -99,7 +103,7 @@ def run_submit(session: Session, args: Namespace) -> int:
     if bool(args.text) == bool(args.file):
         raise ActionError("give the text, or --file with its name")
     text = read_text(args.file) if args.file else args.text
-    done = session.perform("relay.submit", by=args.by, relay_name=args.name, text=text, base=args.base, key=args.key)
+    done = session.perform(SubmitToRelay(relay_name=args.name, text=text, base=args.base, key=args.key), by=args.by)
     answer = done.answer if isinstance(done, Submitted) else None
     sent = answer is not None and answer.status is Status.SENT
     if args.json:
@@ -130,5 +134,4 @@ def run_held(session: Session, args: Namespace) -> int:
 
 
 def run_decide(session: Session, args: Namespace) -> int:
-    arguments = {"note": args.reason} if args.verb == "relay.release" else {"reason": args.reason}
-    return print_outcome(session.perform(args.verb, by=session.judge, ids=args.ids, **arguments), as_json=args.json)
+    return print_outcome(session.perform(args.request(args), by=session.judge), as_json=args.json)

@@ -12,6 +12,7 @@ from lumen_tui.cli.commands.sessions import add_author, add_key, add_place, belo
 from lumen_tui.cli.fast import warm
 from lumen_tui.cli.session import Session, say, talk
 from lumen_tui.model import ids
+from lumen_tui.model.requests.sessions import SaveCheckpoint, TakeHandoff
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -51,17 +52,18 @@ def run_checkpoint(session: Session, args: Namespace) -> int:
         raise ActionError("the note was given twice: once is enough")
     session_id, wu_id = belonging(session, args)
     done = session.perform(
-        "checkpoint.save",
+        SaveCheckpoint(
+            note=args.text or args.note,
+            wu_id=wu_id,
+            session=session_id,
+            progress=args.progress,
+            next_steps=args.next_steps,
+            trigger=args.trigger,
+            folder=str(Path.cwd()),
+            git_diff_stat=args.git_diff_stat,
+            key=args.key,
+        ),
         by=args.by,
-        note=args.text or args.note,
-        wu_id=wu_id,
-        session=session_id,
-        progress=args.progress,
-        next_steps=args.next_steps,
-        trigger=args.trigger,
-        folder=str(Path.cwd()),
-        git_diff_stat=args.git_diff_stat,
-        key=args.key,
     )
     say(done.target)
     if not args.quiet:
@@ -82,7 +84,7 @@ def run_ready(session: Session, args: Namespace) -> int:
 def _take(session: Session, by: str, wu_id: str, quiet: bool) -> None:
     """Take the hand-off, if there is one."""
     try:
-        summary = session.perform("handoff.take", by=by, wu_id=wu_id).summary
+        summary = session.perform(TakeHandoff(wu_id=wu_id), by=by).summary
     except ActionError as error:
         if not error.missing:
             raise

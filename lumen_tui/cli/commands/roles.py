@@ -6,7 +6,7 @@ import os
 import subprocess
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.launch import NoEditor, editor_command
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import safe
@@ -158,7 +160,7 @@ def run_hire(session: Session, args: Namespace) -> int:
     if args.blank and not args.edit:
         raise ActionError("--blank needs --edit: a blank role can do nothing")
     text = _text(session, args.name, args.like, args)
-    return _put(session, "role.hire", text, args, key=args.key)
+    return _put(session, text, args, lambda final: HireRole(name=args.name, text=final, key=args.key))
 
 
 def run_adjust(session: Session, args: Namespace) -> int:
@@ -166,16 +168,17 @@ def run_adjust(session: Session, args: Namespace) -> int:
         text = _text(session, args.name, args.name, args)
         _preview(session, args.name, text, before=_role(session, args.name))
         return 0
-    return _put(session, "role.adjust", _text(session, args.name, args.name, args), args)
+    text = _text(session, args.name, args.name, args)
+    return _put(session, text, args, lambda final: AdjustRole(name=args.name, text=final))
 
 
-def _put(session: Session, verb: str, text: str, args: Namespace, **more: str) -> int:
+def _put(session: Session, text: str, args: Namespace, request: Callable[[str], Request]) -> int:
     """Hire or adjust a role by this text, after --edit as it came back from the editor; return the exit code."""
     if not args.edit:
-        say(session.perform(verb, name=args.name, text=text, **more).summary)
+        say(session.perform(request(text)).summary)
         return 0
     with _edited(text, f"{args.name}.md") as after:
-        say(session.perform(verb, name=args.name, text=after, **more).summary)
+        say(session.perform(request(after)).summary)
     return 0
 
 
@@ -187,12 +190,12 @@ def run_fire(session: Session, args: Namespace) -> int:
         return 0
     for line in meant:
         talk(line)
-    say(session.perform("role.fire", name=args.name, reason=args.reason).summary)
+    say(session.perform(FireRole(name=args.name, reason=args.reason)).summary)
     return 0
 
 
 def run_rehire(session: Session, args: Namespace) -> int:
-    say(session.perform("role.rehire", name=args.name).summary)
+    say(session.perform(RehireRole(name=args.name)).summary)
     return 0
 
 

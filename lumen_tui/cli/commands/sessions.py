@@ -13,6 +13,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.fast import light
 from lumen_tui.cli.session import Session, document, print_id, print_outcome, say, table, talk
 from lumen_tui.model import times
+from lumen_tui.model.requests.sessions import AnswerDecision, EndSession, GiveHandoff, NoteDecision, StartSession
 from lumen_tui.model.views import Entry
 from lumen_tui.model.work import TIERS, WorkSession
 from lumen_tui.storage import ancestry
@@ -97,14 +98,15 @@ def belonging(session: Session, args: Namespace) -> tuple[str, str]:
 
 def run_start(session: Session, args: Namespace) -> int:
     done = session.perform(
-        "session.start",
+        StartSession(
+            wu_id=args.wu,
+            agent_type=args.agent_type,
+            context_tier=args.context_tier,
+            folder=str(Path.cwd()),
+            started_below=ancestry.above(),
+            key=args.key,
+        ),
         by=args.by,
-        wu_id=args.wu,
-        agent_type=args.agent_type,
-        context_tier=args.context_tier,
-        folder=str(Path.cwd()),
-        started_below=ancestry.above(),
-        key=args.key,
     )
     page = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu)
     taken = [note for note in page.handoffs if note.extra.get("taken_session") == done.target]
@@ -126,7 +128,7 @@ def run_session(session: Session, args: Namespace) -> int:
     by = args.by or session.operator
     if args.what == "end":
         session_id = args.id or os.environ.get("LUMEN_SESSION", "")
-        return print_outcome(session.perform("session.end", by=by, session=session_id), as_json=args.json)
+        return print_outcome(session.perform(EndSession(session=session_id), by=by), as_json=args.json)
     if args.what == "show":
         return _show(session, args, by)
     sessions = list(stored.live(session.layout))
@@ -166,25 +168,26 @@ def _show(session: Session, args: Namespace, by: str) -> int:
 
 def run_decide(session: Session, args: Namespace) -> int:
     if args.resolve:
-        done = session.perform("decision.answer", by=args.by, node_id=args.resolve, answer=args.answer, key=args.key)
+        done = session.perform(AnswerDecision(node_id=args.resolve, answer=args.answer, key=args.key), by=args.by)
         say(done.summary)
         return 0
     session_id, wu_id = belonging(session, args)
     done = session.perform(
-        "decision.note",
+        NoteDecision(
+            question=args.question,
+            answer=args.answer,
+            wu_id=wu_id,
+            session=session_id,
+            priority=args.priority,
+            key=args.key,
+        ),
         by=args.by,
-        question=args.question,
-        answer=args.answer,
-        wu_id=wu_id,
-        session=session_id,
-        priority=args.priority,
-        key=args.key,
     )
     return print_id(done)
 
 
 def run_handoff(session: Session, args: Namespace) -> int:
     session_id, wu_id = belonging(session, args)
-    arguments = {"note": args.note, "wu_id": wu_id, "to": args.to, "session": session_id, "key": args.key}
-    done = session.perform("handoff.give", by=args.by, **arguments)
+    request = GiveHandoff(note=args.note, wu_id=wu_id, to=args.to, session=session_id, key=args.key)
+    done = session.perform(request, by=args.by)
     return print_id(done)

@@ -16,6 +16,7 @@ from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.loop import EngineEvent, event_line
+from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.model.text import one_line
@@ -43,10 +44,13 @@ def declare(commands: CommandGroup) -> None:
     events.add_argument("-n", "--lines", type=int, default=50, help="how many of the last ones [50]")
     events.add_argument("-f", "--follow", action="store_true", help="go on with new ones until interrupted")
     events.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
-    for verb, text in (("undo", "Take back your last action."), ("redo", "Do again what you undid last.")):
+    for verb, request, text in (
+        ("undo", Undo, "Take back your last action."),
+        ("redo", Redo, "Do again what you undid last."),
+    ):
         command = commands.add(verb, run_back, text, verb)
         command.add_argument("action", nargs="?", default="", help="the id of one of your actions instead of the last")
-        command.set_defaults(verb=verb)
+        command.set_defaults(request=request)
 
 
 def run_init(session: Session, args: Namespace) -> int:
@@ -62,7 +66,7 @@ def run_init(session: Session, args: Namespace) -> int:
 
 
 def run_back(session: Session, args: Namespace) -> int:
-    say(session.perform(args.verb, action_id=args.action).summary)
+    say(session.perform(args.request(action_id=args.action)).summary)
     return 0
 
 

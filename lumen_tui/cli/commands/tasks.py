@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +11,12 @@ import msgspec
 from lumen_tui.actions import checks
 from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import named
 from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import QueueConditions
+from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.queue_conditions import read_queue_conditions
@@ -101,7 +102,7 @@ def seconds_of(text: str) -> float:
 
 
 def run_new(session: Session, args: Namespace) -> int:
-    known = [name for name in inspect.signature(verbs.new).parameters if name not in ("store", "by", "now")]
+    known = list(NewTask.__struct_fields__)
     fields = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
     if args.spec:
         fields = {**_spec_fields(args.spec, known), **fields}
@@ -110,7 +111,7 @@ def run_new(session: Session, args: Namespace) -> int:
     if not fields.get("objective"):
         raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
     session.make_sure()
-    done = session.perform("task.new", **fields)
+    done = session.perform(named("task.new", fields))
     say(done.target)
     talk(done.summary)
     return 0
@@ -234,16 +235,16 @@ def run_edit(session: Session, args: Namespace) -> int:
         changes["budget"] = caps
     if not changes:
         raise ActionError("there is nothing to change: name what, such as `-p P0` or `--objective TEXT`")
-    return print_outcome(session.perform("task.edit", task_id=args.id, changes=changes), as_json=args.json)
+    return print_outcome(session.perform(EditTask(task_id=args.id, changes=changes)), as_json=args.json)
 
 
 def run_cancel(session: Session, args: Namespace) -> int:
-    say(session.perform("task.cancel", task_id=args.id, reason=args.reason, after=args.after).summary)
+    say(session.perform(CancelTask(task_id=args.id, reason=args.reason, after=args.after)).summary)
     return 0
 
 
 def run_retry(session: Session, args: Namespace) -> int:
-    done = session.perform("task.retry", task_id=args.id, budget=_caps(args))
+    done = session.perform(RetryTask(task_id=args.id, budget=_caps(args)))
     say(done.target)
     talk(done.summary)
     return 0

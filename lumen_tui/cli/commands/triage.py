@@ -18,6 +18,13 @@ from lumen_tui.model.analytics import Sample, Stats
 from lumen_tui.model.jsontext import dumps
 from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.records import Node
+from lumen_tui.model.requests.discoveries import (
+    ArchiveDiscoveries,
+    MergeDiscoveries,
+    PostponeDiscoveries,
+    PromoteDiscoveries,
+)
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
@@ -97,17 +104,17 @@ def _judge(session: Session, args: Namespace) -> Done | None:
         if not args.lane:
             raise ActionError("--promote needs --lane: the stream of work it goes to")
         report_alike(session, args.promote)
-        arguments = {"lane": args.lane, "title": args.title, "wu_id": args.wu_id}
-        return session.perform("triage.promote", node_ids=args.promote, **arguments)
+        request = PromoteDiscoveries(node_ids=args.promote, lane=args.lane, title=args.title, wu_id=args.wu_id)
+        return session.perform(request)
     if args.archive:
-        return session.perform("triage.archive", node_ids=args.archive, reason=args.reason)
+        return session.perform(ArchiveDiscoveries(node_ids=args.archive, reason=args.reason))
     if args.keep:
-        return session.perform("triage.keep", node_ids=args.keep, days=args.days)
+        return session.perform(PostponeDiscoveries(node_ids=args.keep, days=args.days))
     if args.merge:
         if not args.into:
             raise ActionError("--merge needs --into: the discovery that stays")
-        return session.perform("triage.merge", node_ids=args.merge, into=args.into)
-    return session.perform("undo") if args.undo else None
+        return session.perform(MergeDiscoveries(node_ids=args.merge, into=args.into))
+    return session.perform(Undo()) if args.undo else None
 
 
 def discoveries(session: Session) -> Sequence[DiscoveryRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +16,17 @@ from lumen_tui.actions.work import TYPES
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.model import lanes as names
 from lumen_tui.model.records import RELATION_TYPES
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.work import (
+    AddRelation,
+    BlockWorkUnit,
+    ClaimWorkUnit,
+    FinishWorkUnit,
+    NewWorkUnit,
+    ReleaseWorkUnit,
+    RemoveRelation,
+    UnblockWorkUnit,
+)
 from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
@@ -128,33 +140,36 @@ def run_show(session: Session, args: Namespace) -> int:
 def run_new(session: Session, args: Namespace) -> int:
     body = read_text(args.body_file) if args.body_file else args.body
     done = session.perform(
-        "wu.new",
-        title=args.title,
-        lane=args.lane,
-        type=args.type,
-        priority=args.priority,
-        body=body,
-        id=args.id,
-        key=args.key,
+        NewWorkUnit(
+            title=args.title,
+            lane=args.lane,
+            type=args.type,
+            priority=args.priority,
+            body=body,
+            id=args.id,
+            key=args.key,
+        )
     )
     say(done.target)
     return 0
 
 
-_WORDS = {
-    "claim": ("lane", "session", "pid"),
-    "block": ("reason",),
-    "release": ("reason",),
-    "done": ("no_checkpoint_check",),
+def _claim(args: Namespace) -> Request:
+    session_id = args.session or os.environ.get("LUMEN_SESSION", "")
+    return ClaimWorkUnit(wu_id=args.id, lane=args.lane, session=session_id, pid=args.pid or _shell())
+
+
+_MOVES: dict[str, Callable[[Namespace], Request]] = {
+    "claim": _claim,
+    "block": lambda args: BlockWorkUnit(wu_id=args.id, reason=args.reason),
+    "unblock": lambda args: UnblockWorkUnit(wu_id=args.id),
+    "release": lambda args: ReleaseWorkUnit(wu_id=args.id, reason=args.reason),
+    "done": lambda args: FinishWorkUnit(wu_id=args.id, no_checkpoint_check=args.no_checkpoint_check),
 }
 
 
 def run_move(session: Session, args: Namespace) -> int:
-    arguments = {name: getattr(args, name) for name in _WORDS.get(args.move, ())}
-    if args.move == "claim":
-        arguments["session"] = arguments["session"] or os.environ.get("LUMEN_SESSION", "")
-        arguments["pid"] = arguments["pid"] or _shell()
-    done = session.perform(f"wu.{args.move}", by=args.by, wu_id=args.id, **arguments)
+    done = session.perform(_MOVES[args.move](args), by=args.by)
     say(done.summary)
     if done.aside:
         talk(f"lumen-tui: {done.aside}")
@@ -185,7 +200,7 @@ def run_lanes(session: Session, args: Namespace) -> int:
 
 
 def run_link(session: Session, args: Namespace) -> int:
-    verb = "relation.remove" if args.remove else "relation.add"
-    done = session.perform(verb, by=args.by, from_id=args.first, to_id=args.second, type=args.relation)
+    kind = RemoveRelation if args.remove else AddRelation
+    done = session.perform(kind(from_id=args.first, to_id=args.second, type=args.relation), by=args.by)
     say(done.summary)
     return 0

@@ -9,11 +9,14 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands import knowledge
 from lumen_tui.cli.lumenflow.spelling import Spelling, run_own, text
 from lumen_tui.cli.session import Session, document, say
+from lumen_tui.model.requests.discoveries import ArchiveDiscoveries, PromoteDiscoveries
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import TIERS
 from lumen_tui.store.memory import nodes
@@ -36,19 +39,24 @@ def _triage(session: Session, options: Namespace) -> int:
     node_ids = checks.node_ids(session.store, texts)
     if options.promote and not options.lane:
         raise ActionError("--promote needs --lane: the stream of work it goes to")
-    to = {"lane": options.lane, "title": options.title or "", "wu_id": options.wu_id or ""}
-    closing = {"reason": checks.reason(options.reason or "") if options.archive else ""}
+    request: PromoteDiscoveries | ArchiveDiscoveries
+    if options.promote:
+        request = PromoteDiscoveries(
+            node_ids=node_ids, lane=options.lane, title=options.title or "", wu_id=options.wu_id or ""
+        )
+    else:
+        request = ArchiveDiscoveries(node_ids=node_ids, reason=checks.reason(options.reason or ""))
     if options.promote:
         from lumen_tui.cli.commands.triage import report_alike  # comparing titles costs imports
 
         report_alike(session, node_ids)
-    verb, facts = ("triage.promote", to) if options.promote else ("triage.archive", closing)
     if not options.dry_run:
-        document(session.perform(verb, node_ids=node_ids, **facts))
+        document(session.perform(request))
         return 0
+    facts = {name: value for name, value in msgspec.structs.asdict(request).items() if name != "node_ids"}
     title = one_line(str(nodes.find(session.layout.memory, node_ids)[node_ids[0]][1].get("content", "")), 100)
-    plan = {"dry_run": True, "verb": verb, "id": node_ids[0], **facts, "title": facts.get("title") or title}
-    document(plan) if options.json else say(f"would {verb.partition('.')[2]} {node_ids[0]} “{plan['title']}”")
+    plan = {"dry_run": True, "verb": request.verb, "id": node_ids[0], **facts, "title": facts.get("title") or title}
+    document(plan) if options.json else say(f"would {request.verb.partition('.')[2]} {node_ids[0]} “{plan['title']}”")
     return 0
 
 

@@ -35,7 +35,7 @@ from lumen_tui.store.work.work_units import list_units
 
 _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode
-_VERBS = registry.VERBS  # what undo needs of a verb is registered beside it, and is known once all of them are
+_VERBS = registry.HANDLERS  # what undo needs of a verb is registered beside it, and is known once all of them are
 
 
 def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.jsontext import decode
+from lumen_tui.model.requests.sessions import SaveCheckpoint
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.journal import Journal, encode
@@ -60,9 +61,10 @@ def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
     )
     try:
         by = _agent(store, ses)
-        arguments = {"session": ses, "note": _words(requests), "trigger": str(last["ask"])}
-        arguments["folder"] = str(last.get("cwd") or "")
-        saved = perform(store, "checkpoint.save", arguments, by=by, now=now, client="hook")
+        request = SaveCheckpoint(
+            session=ses, note=_words(requests), trigger=str(last["ask"]), folder=str(last.get("cwd") or "")
+        )
+        saved = perform(store, request, by=by, now=now, client="hook")
     except (ActionError, files.StoreError, OSError, LookupError) as error:
         record(ok=False, message=str(error))
         return

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import BY_ACTION, shown_key
@@ -88,9 +89,9 @@ class Handler:
         """The key that carries a command out, as the operator has it."""
         return shown_key(BY_ACTION[action], self.snapshot.config.keys)
 
-    def submit(self, verb: str, **arguments: Any) -> None:
+    def submit(self, request: Request) -> None:
         """Carry out one action; the marks it used are dropped once it is done."""
-        self.host.submit(verb, lambda _: self._done(), **arguments)
+        self.host.submit(request, lambda _: self._done())
 
     def _done(self) -> None:
         if self.scope and self.rows.marks.clear():
@@ -103,9 +104,9 @@ class Handler:
     def open(self) -> None:
         """Show the selected row in full; panes without rows have nothing to open."""
 
-    def ask_reason(self, title: str, verb: str, **arguments: Any) -> None:
-        """Ask for a reason, then carry out the action with it."""
-        self.reasons.ask(title, verb, lambda reason: self.submit(verb, **arguments, reason=reason))
+    def ask_reason(self, title: str, verb: str, request: Callable[[str], Request]) -> None:
+        """Ask for a reason, then carry out the request that `request` makes of it."""
+        self.reasons.ask(title, verb, lambda reason: self.submit(request(reason)))
 
     def count_words(self, one: str, many: str) -> str:
         """`the discovery`, or `3 discoveries` where rows are marked."""

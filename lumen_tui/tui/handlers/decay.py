@@ -7,6 +7,8 @@ from typing import Any, TypeVar, cast
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.decay import DecayRule, DecayView
+from lumen_tui.model.requests.engine import ChangeSettings
+from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes, PinNodes, TouchNodes
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
@@ -31,20 +33,21 @@ class DecayHandler(Handler):
     why_pin = why_touch = why_archive_node = _why
 
     def do_pin(self) -> None:
-        self._act("decay.pin")
+        self._act(PinNodes)
 
     def do_touch(self) -> None:
-        self._act("decay.touch")
+        self._act(TouchNodes)
 
-    def _act(self, verb: str) -> None:
+    def _act(self, kind: type[PinNodes | TouchNodes]) -> None:
         """Act on the marked rows or the selected one, and go on to the next: these will stand elsewhere."""
         targets = self.rows.targets()
-        self.submit(verb, node_ids=targets)
+        self.submit(kind(node_ids=targets))
         step_past(self.rows, targets)
 
     def do_archive_node(self) -> None:
         title = f"Archive {self.count_words('node', 'nodes')} now"
-        self.ask_reason(title, "node.archive", node_ids=self.rows.targets())
+        targets = self.rows.targets()
+        self.ask_reason(title, "node.archive", lambda reason: ArchiveNodes(node_ids=targets, reason=reason))
 
     def why_archived_nodes(self) -> str:
         return "" if self.snapshot.decay.archived else "nothing is archived"
@@ -175,7 +178,7 @@ class RuleHandler(Handler):
         self._look(lambda: [port.decay_at(rule, now)[0] for rule in (known, tried)], counted)
 
     def _write(self, changes: dict[str, float]) -> None:
-        self.host.submit("setting.change", lambda _: self._pane.go(Travel()), changes=changes)
+        self.host.submit(ChangeSettings(changes=changes), lambda _: self._pane.go(Travel()))
 
     def why_run_decay(self) -> str:
         if self._pane.travel.moving:
@@ -195,7 +198,7 @@ class RuleHandler(Handler):
                 self.room.say("Nothing has faded yet.")
                 return
             lines = decay_lines(rule, due, titles)
-            self._confirm("Decay now", lines, "archive them", lambda: self.submit("decay.apply"))
+            self._confirm("Decay now", lines, "archive them", lambda: self.submit(ApplyDecay()))
 
         self._look(ask, counted)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.records import Node
+from lumen_tui.model.requests.discoveries import (
+    ArchiveDiscoveries,
+    MergeDiscoveries,
+    PostponeDiscoveries,
+    PromoteDiscoveries,
+)
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import DISCOVERIES
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 _NONE = "there is nothing to judge"
 _BUSY = "it is being decided"
 _KEEP_DAYS = 7
+
+Judgement = PromoteDiscoveries | ArchiveDiscoveries | PostponeDiscoveries | MergeDiscoveries
 
 
 class DiscoveriesHandler(Handler):
@@ -55,7 +62,7 @@ class DiscoveriesHandler(Handler):
             if answer is not None:
                 self.lane = answer["lane"]
                 title = answer["title"] if len(targets) == 1 else ""
-                self._decide("triage.promote", targets, lane=self.lane, title=title)
+                self._decide(PromoteDiscoveries(node_ids=targets, lane=self.lane, title=title))
 
         node = self._node(targets[0])
         form = PromoteForm(node, self.snapshot.lanes, self._pane.lane(node) or self.lane, len(targets))
@@ -70,19 +77,20 @@ class DiscoveriesHandler(Handler):
 
     def _archive(self, targets: Sequence[str]) -> None:
         what = "the discovery" if len(targets) == 1 else f"{len(targets)} discoveries"
-        archive = partial(self._decide, "triage.archive", targets)
-        self.reasons.ask(f"Archive {what}", "triage.archive", lambda reason: archive(reason=reason))
+
+        def archive(reason: str) -> None:
+            self._decide(ArchiveDiscoveries(node_ids=targets, reason=reason))
+
+        self.reasons.ask(f"Archive {what}", "triage.archive", archive)
 
     def _later(self, targets: Sequence[str]) -> None:
-        self._decide("triage.keep", targets, days=_KEEP_DAYS)
+        self._decide(PostponeDiscoveries(node_ids=targets, days=_KEEP_DAYS))
 
-    def _decide(self, verb: str, targets: Sequence[str], **arguments: Any) -> None:
+    def _decide(self, request: Judgement) -> None:
         """Carry out one decision on some rows; they need not be seen to go before the next one is made."""
-        leaving = self._pane.leaving
+        leaving, targets = self._pane.leaving, list(request.node_ids)
         leaving.take(targets)
-        self.host.submit(
-            verb, lambda _: leaving.happened(targets), lambda _: leaving.failed(targets), node_ids=targets, **arguments
-        )
+        self.host.submit(request, lambda _: leaving.happened(targets), lambda _: leaving.failed(targets))
 
     def why_merge(self) -> str:
         if why := self._why():
@@ -118,7 +126,7 @@ class DiscoveriesHandler(Handler):
     def _merge(self, answer: tuple[str, tuple[str, ...]] | None) -> None:
         if answer is not None:
             stays, others = answer
-            self._decide("triage.merge", others, into=stays)
+            self._decide(MergeDiscoveries(node_ids=others, into=stays))
 
     def do_similar(self) -> None:
         from lumen_tui.tui.screens.discoveries import SimilarScreen

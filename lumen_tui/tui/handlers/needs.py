@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.model.attention import can_wait, for_an_hour, put_off
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
@@ -69,9 +70,9 @@ class NeedsHandler(Handler):
             lambda: self.snapshot.approvals,
         )
 
-    def _send(self, verb: str, report: Callable[[str, bool], None], **arguments: Any) -> None:
+    def _send(self, request: Request, report: Callable[[str, bool], None]) -> None:
         """Carry out one action, and report its outcome in the footer and to the caller."""
-        self.host.submit(verb, lambda done: report(done.summary, False), lambda error: report(error, True), **arguments)
+        self.host.submit(request, lambda done: report(done.summary, False), lambda error: report(error, True))
 
     def _chosen(self, need: Attention | None) -> None:
         if need is None or self._opens(need):

@@ -12,6 +12,8 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.launch import start_engine
 from lumen_tui.model import agent
 from lumen_tui.model.ids import short
+from lumen_tui.model.requests.engine import PauseAgent, Redo, RequestBeat, ResumeAgent, StopEngine, Undo
+from lumen_tui.model.requests.tasks import EditTask, NewTask
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.storage.files import StoreError
@@ -39,7 +41,7 @@ class EngineHandler(Handler):
     why_beat = why_pause = _why
 
     def do_beat(self) -> None:
-        self.submit("engine.beat")
+        self.submit(RequestBeat())
 
     def do_pause(self) -> None:
         """Ask what to pause; what is paused as a whole goes on at once."""
@@ -47,12 +49,12 @@ class EngineHandler(Handler):
 
         beat = self.snapshot.engine.heartbeat
         if beat is not None and beat.phase == "paused":
-            self.submit("engine.resume")
+            self.submit(ResumeAgent())
             return
 
-        def filled(asked: tuple[str, dict[str, Any]] | None) -> None:
-            if asked:
-                self.submit(asked[0], **asked[1])
+        def filled(request: PauseAgent | ResumeAgent | None) -> None:
+            if request:
+                self.submit(request)
 
         rows = self.room.pane(WORKERS).rows
         form = PauseForm(_scopes(self.snapshot, rows.selected if rows is not None else None))
@@ -78,7 +80,7 @@ class EngineHandler(Handler):
         def refused(why: str) -> None:
             self.room.run_worker(self._offer_older(why), group="undo")
 
-        self.host.submit("undo", None, refused)
+        self.host.submit(Undo(), None, refused)
 
     async def _offer_older(self, why: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
@@ -95,7 +97,7 @@ class EngineHandler(Handler):
             host.push_screen(screen)
 
     def do_redo(self) -> None:
-        self.submit("redo")
+        self.submit(Redo())
 
     def do_new_task(self) -> None:
         from lumen_tui.tui.screens.task_form import TaskForm
@@ -107,7 +109,7 @@ class EngineHandler(Handler):
             self.draft = form.draft if arguments is None else {}
             if arguments:
                 show_new = partial(self._show_new, moves=self._rows().moves)
-                self.host.submit("task.new", show_new, lambda _: self._not_made(arguments), **arguments)
+                self.host.submit(NewTask(**arguments), show_new, lambda _: self._not_made(arguments))
 
         self.host.push_screen(form, filled)
 
@@ -209,7 +211,7 @@ class ScreensHandler(Handler):
 
         changed = self._tried(lambda: editor.edit(self.host, objective))
         if changed is not None and changed.strip():
-            self.submit("task.edit", task_id=task_id, changes={"objective": changed.strip()})
+            self.submit(EditTask(task_id=task_id, changes={"objective": changed.strip()}))
 
     def _edit_settings(self, path: Path) -> None:
         from lumen_tui.tui.kit import editor
@@ -244,4 +246,4 @@ class QuitHandler(Handler):
         if how == "keep":
             self.host.exit(0)
         elif how == "stop":
-            self.host.submit("engine.stop", lambda _: self.host.exit(0), reason="the room was left")
+            self.host.submit(StopEngine(reason="the room was left"), lambda _: self.host.exit(0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumen_tui.model.records import Signal
+from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
@@ -30,13 +31,13 @@ class SignalsHandler(Handler):
         return "it is read already" if not self.selected.unread and not self.rows.marks.keys else ""
 
     def do_read_signal(self) -> None:
-        self.submit("signal.read", signal_ids=self.rows.targets())
+        self.submit(ReadSignals(signal_ids=self.rows.targets()))
 
     def why_read_all(self) -> str:
         return "" if self.snapshot.unread else "all are read already"
 
     def do_read_all(self) -> None:
-        self.submit("signal.read_all")
+        self.submit(ReadAllSignals())
 
     def why_answer_signal(self) -> str:
         return self._none if self.selected is None else ""
@@ -55,7 +56,7 @@ class SignalsHandler(Handler):
         def written(arguments: dict[str, Any] | None) -> None:
             self.draft = {} if arguments else form.draft
             if arguments:
-                self.host.submit("signal.send", None, lambda _: self._not_sent(arguments), **arguments)
+                self.host.submit(SendSignal(**arguments), None, lambda _: self._not_sent(arguments))
 
         self.host.push_screen(form, written)
 
@@ -69,7 +70,7 @@ class SignalsHandler(Handler):
 
         row = self.selected
         if row.unread and not self.refusal:
-            self.host.submit("signal.read", signal_ids=[row.signal.id])
+            self.host.submit(ReadSignals(signal_ids=[row.signal.id]))
 
         def left(choice: str | None) -> None:
             if choice == "reply":

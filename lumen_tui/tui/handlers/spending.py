@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Status, live_ones, tally
 from lumen_tui.tui import words
 from lumen_tui.tui.handlers.base import Handler
@@ -39,10 +40,10 @@ class SpendingHandler(Handler):
             f"The agent is {self.snapshot.killed}.",
             f"It goes on at once, and {words.plural(queued, 'queued task')} may start.",
         ]
-        self.host.push_screen(UnkillForm(lines), lambda sure: self.submit("unkill") if sure else None)
+        self.host.push_screen(UnkillForm(lines), lambda sure: self.submit(UnkillAgent()) if sure else None)
 
     def _kill(self, reason: str) -> None:
-        self.submit("kill", reason=reason)
+        self.submit(KillAgent(reason=reason))
 
     def _consequences(self) -> list[str]:
         alive = [view for view in live_ones(self.snapshot.tasks) if view.status.alive]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from lumen_tui.model.attention import can_wait
+from lumen_tui.model.requests.attention import DismissItems
+from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.workers import WorkersPane
@@ -29,7 +29,7 @@ class WorkersHandler(Handler):
 
     def do_cancel_task(self) -> None:
         for task_id in self.rows.targets():
-            self.submit("task.cancel", task_id=task_id)
+            self.submit(CancelTask(task_id=task_id))
 
     def why_retry_task(self) -> str:
         row = self.selected
@@ -45,7 +45,7 @@ class WorkersHandler(Handler):
         task_ids = self.rows.targets()
         alone = self.selected if task_ids == [self.selected.id] else None
         for task_id in task_ids:
-            retry(self.host, alone, partial(self.submit, "task.retry", task_id=task_id))
+            retry(self.host, alone, task_id, self.submit)
 
     def why_dismiss(self) -> str:
         if self.selected is None:
@@ -53,7 +53,7 @@ class WorkersHandler(Handler):
         return "" if self._needing() else "no failed or lost task here still needs you"
 
     def do_dismiss(self) -> None:
-        self.submit("attention.dismiss", targets=self._needing())
+        self.submit(DismissItems(targets=self._needing()))
 
     def _needing(self) -> list[str]:
         """The tasks the command is about that need a person and will not change by themselves."""

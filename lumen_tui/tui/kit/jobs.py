@@ -13,6 +13,7 @@ from textual.worker import Worker
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.bridge import carry_out
@@ -96,12 +97,12 @@ class Loader(Generic[T]):
             self.load()
 
 
-async def submit(screen: Says, port: Port, verb: str, **arguments: Any) -> Done | None:
+async def submit(screen: Says, port: Port, request: Request) -> Done | None:
     """Carry out one action and say what came of it: in the room where the screen was left meanwhile.
 
     None where it could not be carried out.
     """
-    asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, verb, arguments))
+    asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, request))
     try:
         done, why = await asyncio.shield(asked)
         if not screen.there:

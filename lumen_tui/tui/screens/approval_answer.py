@@ -16,6 +16,8 @@ from textual.widget import Widget
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, no_rule, preview_rule, whole_call
+from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, SnoozeItems
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.tools.files.below import is_below
@@ -190,7 +192,7 @@ Told = Callable[[str, bool], None]  # a sentence, and whether it is bad news
 class Send(Protocol):
     """Carries out one action after the other, in the order in which they were asked for."""
 
-    def __call__(self, verb: str, report: Told, **arguments: Any) -> None: ...
+    def __call__(self, request: Request, report: Told) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ class Answers:
         self._app.push_screen(dialog, lambda sure: self._allow(requests) if sure else None)
 
     def _allow(self, requests: Sequence[Approval]) -> None:
-        self._send("approval.allow", requests)
+        self._answer(AllowCalls, requests)
 
     def deny(self, requests: Sequence[Approval]) -> None:
         """No, with a reason that goes back to the worker."""
@@ -242,7 +244,7 @@ class Answers:
             return
         title = f"{requests[0].role}'s call" if len(requests) == 1 else words.plural(len(requests), "call")
         self._desk.ask_reason(
-            f"Say no to {title}", "approval.deny", lambda reason: self._send("approval.deny", requests, reason=reason)
+            f"Say no to {title}", "approval.deny", lambda reason: self._answer(DenyCalls, requests, reason)
         )
 
     def always(self, request: Approval | None) -> None:
@@ -272,8 +274,8 @@ class Answers:
         self._app.push_screen(form, lambda typed: self._show_rule(request, typed or pattern))
 
     def _always(self, request: Approval, pattern: str) -> None:
-        own = {"pattern": pattern} if pattern != request.rule else {}
-        self._sent([request], "approval.allow_always", approval_id=request.id, hash=request.hash, **own)
+        own = pattern if pattern != request.rule else ""
+        self.send([request.id], AllowAlways(approval_id=request.id, hash=request.hash, pattern=own))
 
     def _risk(self, request: Approval) -> str:
         return high(request, self._desk.walls(request))
@@ -287,7 +289,7 @@ class Answers:
                 self._screen.say(need_refusal, True)
                 continue
             report = partial(self._snoozed, need.target, done)
-            self._desk.send("attention.snooze", report, targets=[need.target], seconds=seconds)
+            self._desk.send(SnoozeItems(targets=[need.target], seconds=seconds), report)
         if refusal:
             self._screen.say(f"snooze: {refusal}", True)
 
@@ -309,14 +311,12 @@ class Answers:
             self._screen.say(f"{label}: {refusal}", True)
         return not refusal
 
-    def _send(self, verb: str, requests: Sequence[Approval], reason: str = "") -> None:
-        shown_hash = requests[0].hash if len(requests) == 1 else ""
-        self._sent(requests, verb, approval_ids=[request.id for request in requests], reason=reason, hash=shown_hash)
+    def _answer(self, kind: type[AllowCalls | DenyCalls], approvals: Sequence[Approval], reason: str = "") -> None:
+        shown = approvals[0].hash if len(approvals) == 1 else ""
+        approval_ids = [approval.id for approval in approvals]
+        self.send(approval_ids, kind(approval_ids=approval_ids, reason=reason, hash=shown))
 
-    def _sent(self, requests: Sequence[Approval], verb: str, **arguments: Any) -> None:
-        self.send([request.id for request in requests], verb, **arguments)
-
-    def send(self, keys: Sequence[str], verb: str, **arguments: Any) -> None:
+    def send(self, keys: Sequence[str], request: Request) -> None:
         """Carry out one action. `keys` are on their way until it failed or they are gone from the picture."""
 
         def report(text: str, bad: bool) -> None:
@@ -326,7 +326,7 @@ class Answers:
             self._screen.say(text, bad)
 
         self.going.update(keys)
-        self._desk.send(verb, report, **arguments)
+        self._desk.send(request, report)
         self._rest()
         self._moved(True)
 

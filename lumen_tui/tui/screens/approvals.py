@@ -15,6 +15,7 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule, whole_call
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import fold, line_count, one_line, safe
@@ -423,7 +424,7 @@ class ApprovalScreen(ApprovalPaper):
             return
         self._ask_clock()
         self._undone = self._now
-        self._desk.send("undo", self.say)
+        self._desk.send(Undo(), self.say)
 
     def action_leave_to(self, where: str) -> None:
         self.dismiss(where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -12,6 +12,8 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, whole_call
+from lumen_tui.model.requests.attention import DismissItems, RestoreItems
+from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import humanize, one_line
@@ -175,7 +177,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         if self._answers is None:
             return
         if aside:
-            self._answers.send(aside, "attention.dismiss", targets=aside)
+            self._answers.send(aside, DismissItems(targets=aside))
         if requests := self._requests(rows):
             self._answers.deny(requests)
 
@@ -196,7 +198,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
         only_task = next((view for view in live_ones(self._snapshot.tasks) if [view.id] == tasks), None)
         for task in tasks:
-            retry(self.app, only_task, partial(self._answers.send, [task], "task.retry", task_id=task))
+            retry(self.app, only_task, task, partial(self._answers.send, [task]))
 
     def action_raise(self) -> None:
         """More room for today, where the budget is what somebody waits for."""
@@ -205,9 +207,9 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         elif not self._refused("raise"):
             from lumen_tui.tui.screens.budget import RaiseForm  # only where it is asked for
 
-            def raised(arguments: dict[str, Any] | None) -> None:
-                if arguments and self._desk is not None:
-                    self._desk.send("budget.raise", self.say, **arguments)
+            def raised(request: RaiseBudget | None) -> None:
+                if request and self._desk is not None:
+                    self._desk.send(request, self.say)
 
             roles = tuple(self._snapshot.config.budget.roles)
             self.app.push_screen(RaiseForm(roles, "; ".join(self._snapshot.spend.reached)), raised)
@@ -221,7 +223,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             if refusal:
                 self.say(refusal, bad=True)
             else:
-                self._answers.send([row.target], "attention.dismiss", targets=[name])
+                self._answers.send([row.target], DismissItems(targets=[name]))
 
     def action_snooze(self) -> None:
         """Off the list for an hour."""
@@ -230,7 +232,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def action_undo(self) -> None:
         if self._desk is not None and not self._refused("undo"):
-            self._desk.send("undo", self.say)
+            self._desk.send(Undo(), self.say)
 
     def _refused(self, label: str) -> bool:
         refusal = self._desk.refusal() if self._desk else "this list only shows"
@@ -365,7 +367,7 @@ class AttentionScreen(AnswerSheet):
             self.say("s shows what is snoozed; b brings it back from there.")
         elif self._answers is not None and not self._refused("back"):
             self.rows.marks.clear()
-            self._answers.send((), "attention.back", targets=targets)  # no row waits: they come rather than go
+            self._answers.send((), RestoreItems(targets=targets))  # no row waits: they come rather than go
 
     def opened(self, row: Attention) -> None:
         if self._off:

@@ -17,6 +17,9 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.blocks import LIMIT, BadEdit, Block, Fields, Step, check_fields, description
 from lumen_tui.model.ids import BadId, check_name
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.blocks import LockBlock, NewBlock, RestoreBlock, RethinkBlock, UnlockBlock
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.pages import BlocksPage, read_blocks_page, step_diff
@@ -41,8 +44,8 @@ from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.words import sentence
 
 
-class BlockForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `block.new`. `taken` gives the names that blocks have by then."""
+class BlockForm(FormScreen[NewBlock]):
+    """Answers with the request for a block. `taken` gives the names that blocks have by then."""
 
     DEFAULT_CLASSES = "long"
     SEND = "make"
@@ -57,7 +60,7 @@ class BlockForm(FormScreen[dict[str, Any]]):
         yield row("limit", Line(placeholder=f"characters; {LIMIT:,} where nothing is said", id="limit"))
         yield row("text", Prose(placeholder="may be empty; e edits it later", sends=True, id="text"))
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> NewBlock:
         name = self.query_one("#name", Line).text
         try:
             check_name(name, "name")
@@ -72,7 +75,7 @@ class BlockForm(FormScreen[dict[str, Any]]):
                 check_fields(name, content, Fields(description=description, limit=limit or LIMIT))
             except BadEdit as error:
                 raise Invalid(f"{sentence(str(error))}.", field) from error
-        return {"name": name, "description": description, "limit": limit, "text": text}
+        return NewBlock(name=name, description=description, limit=limit, text=text)
 
     def _limit(self) -> int:
         digits = self.query_one("#limit", Line).text.replace(",", "").replace(" ", "")
@@ -317,8 +320,8 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         self.say("")
         self.run_worker(work, group="ask")
 
-    async def submit(self, verb: str, **arguments: Any) -> bool:
-        done = await jobs.submit(self, self._port, verb, **arguments)
+    async def submit(self, request: Request) -> bool:
+        done = await jobs.submit(self, self._port, request)
         self.load()
         return done is not None
 
@@ -340,30 +343,30 @@ async def _edit(screen: BlocksScreen, row: BlockRow) -> None:
         screen.say("Nothing was changed.")
         return
     screen.unsaved[name] = text
-    if await screen.submit("block.rethink", name=name, text=text, base=row.block.step):
+    if await screen.submit(RethinkBlock(name=name, text=text, base=row.block.step)):
         del screen.unsaved[name]
 
 
 async def _lock(screen: BlocksScreen, row: BlockRow) -> None:
-    verb = "block.unlock" if row.block.fields.locked else "block.lock"
-    await screen.submit(verb, name=row.block.name)
+    kind = UnlockBlock if row.block.fields.locked else LockBlock
+    await screen.submit(kind(name=row.block.name))
 
 
 async def _restore(screen: BlocksScreen, row: BlockRow) -> None:
     if row.past is None:
         screen.say("Go to a step first: h shows the history of the block.", bad=True)
         return
-    await screen.submit("block.restore", name=row.block.name, step=row.past.step)
+    await screen.submit(RestoreBlock(name=row.block.name, step=row.past.step))
 
 
 async def _new(screen: BlocksScreen) -> None:
     form = BlockForm(lambda: {block.name for block in screen.page.blocks})
-    if arguments := await screen.app.push_screen_wait(form):
-        await screen.submit("block.new", **arguments)
+    if request := await screen.app.push_screen_wait(form):
+        await screen.submit(request)
 
 
 async def _undo(screen: BlocksScreen) -> None:
-    await screen.submit("undo")
+    await screen.submit(Undo())
 
 
 # What the keys do. Each is a job of its own, because it writes.

@@ -17,6 +17,8 @@ from textual.widget import Widget
 from lumen_tui.engine.port import Port
 from lumen_tui.model import budget, ids, times
 from lumen_tui.model.budget import Cap
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Held, Share, SpendReport
@@ -37,8 +39,8 @@ from lumen_tui.tui.theme import Appearance
 _NUMBERS = {"tokens": int, "usd": float, "minutes": float}
 
 
-class RaiseForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `budget.raise`, without those that were left alone.
+class RaiseForm(FormScreen[RaiseBudget]):
+    """Answers with the request for more room.
 
     `full` says which cap is reached: where that is a role's, its name stands in the form.
     """
@@ -61,7 +63,7 @@ class RaiseForm(FormScreen[dict[str, Any]]):
     def preview(self) -> Content:
         return Content("For today only: tomorrow the settings hold again. u takes it back.")
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> RaiseBudget:
         values: dict[str, Any] = {}
         for name, kind in _NUMBERS.items():
             text = self.query_one(f"#{name}", Line).text.lstrip("$").replace(",", "")
@@ -73,9 +75,8 @@ class RaiseForm(FormScreen[dict[str, Any]]):
                 raise Invalid(problem, name)
         if not any(values.values()):
             raise Invalid("Name how much more there shall be today.", "usd")
-        values |= {"role": self.query_one("#role", Line).text} if self._roles else {}
-        values["reason"] = self.query_one("#reason", Line).text
-        return {name: value for name, value in values.items() if value}
+        role = self.query_one("#role", Line).text if self._roles else ""
+        return RaiseBudget(**values, role=role, reason=self.query_one("#reason", Line).text)
 
 
 class KillForm(ConfirmName):
@@ -353,9 +354,9 @@ class BudgetScreen(DetailScreen[None]):
             return
         self.app.push_screen(RaiseForm(self._roles, self._report.full if self._report else ""), self._raise)
 
-    def _raise(self, arguments: dict[str, Any] | None) -> None:
-        if arguments:
-            self.run_worker(self._submit("budget.raise", **arguments), group="raise")
+    def _raise(self, request: RaiseBudget | None) -> None:
+        if request:
+            self.run_worker(self._submit(request), group="raise")
 
     def action_spent(self) -> None:
         """The tasks of the page as a list: what caused each of them is asked there."""
@@ -366,10 +367,10 @@ class BudgetScreen(DetailScreen[None]):
         if self._refusal:
             self.say(f"undo: {self._refusal}", bad=True)
             return
-        self.run_worker(self._submit("undo"), group="raise")
+        self.run_worker(self._submit(Undo()), group="raise")
 
-    async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self, self._port, verb, **arguments):
+    async def _submit(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             self._loader.load()
 
 

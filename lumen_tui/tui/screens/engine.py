@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rich.segment import Segment
 from textual.content import Content
@@ -13,6 +12,7 @@ from textual.widget import Widget
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
+from lumen_tui.model.requests.engine import PauseAgent, ResumeAgent
 from lumen_tui.model.snapshot import Problem, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
@@ -27,14 +27,14 @@ from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
 from lumen_tui.tui.kit.timestamps import date
 
-PAUSE, RESUME = "engine.pause", "engine.resume"
-_VERBS = ((PAUSE, "pause"), (RESUME, "let go on"))
+PAUSE, RESUME = "pause", "resume"
+_DO = ((PAUSE, "pause"), (RESUME, "let go on"))
 _AFTER = (("task", "finish their task"), ("step", "rest after their step"), ("now", "rest at once"))
 _LONGEST = 366 * times.DAY
 
 
-class PauseForm(FormScreen[tuple[str, dict[str, Any]]]):
-    """Answers with the verb and its arguments. `scopes` are targets as `engine.pause` takes them, with a name each."""
+class PauseForm(FormScreen[PauseAgent | ResumeAgent]):
+    """Answers with the request to pause or to go on. `scopes` are its targets, with a name each."""
 
     SEND = "do it"
 
@@ -44,7 +44,7 @@ class PauseForm(FormScreen[tuple[str, dict[str, Any]]]):
 
     def rows(self) -> Iterable[Widget]:
         yield row("what", Choice(self._scopes, id="target"))
-        yield row("do", Choice(_VERBS, id="verb"))
+        yield row("do", Choice(_DO, id="verb"))
         yield row("workers", Choice(_AFTER, id="after"))
         yield row("for", Line(placeholder="such as 2h; empty: until somebody lets it go on", id="for"))
         yield row("reason", Line(placeholder="why, for everybody to see", id="reason"))
@@ -59,16 +59,18 @@ class PauseForm(FormScreen[tuple[str, dict[str, Any]]]):
     def _of(self, field: str) -> str:
         return self.query_one(f"#{field}", Choice).value
 
-    def read(self) -> tuple[str, dict[str, Any]]:
-        verb, target, after = self._of("verb"), self._of("target"), self._of("after")
-        arguments: dict[str, Any] = {"target": target}
-        if verb == RESUME:
-            return verb, {name: value for name, value in arguments.items() if value}
+    def read(self) -> PauseAgent | ResumeAgent:
+        target, after = self._of("target"), self._of("after")
+        if self._of("verb") == RESUME:
+            return ResumeAgent(target=target)
         if _is_task(target) and after == "task":
             raise Invalid("One worker rests after its step, or at once; c in the workers ends its task.", "after")
-        arguments |= {"seconds": self._seconds(), "reason": self.query_one("#reason", Line).text}
-        arguments["after"] = after if not target or _is_task(target) else ""
-        return verb, {name: value for name, value in arguments.items() if value}
+        return PauseAgent(
+            target=target,
+            seconds=self._seconds(),
+            reason=self.query_one("#reason", Line).text,
+            after=after if not target or _is_task(target) else "",
+        )
 
     def _seconds(self) -> float:
         text = self.query_one("#for", Line).text.replace(" ", "")

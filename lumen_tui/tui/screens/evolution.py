@@ -17,6 +17,9 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import ConstitutionState
 from lumen_tui.model.evolution import Observation, Status, objected, why_rows
+from lumen_tui.model.requests import evolution as requests
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.queries.pages import EvolutionPage, read_evolution_page
 from lumen_tui.storage import files
@@ -30,7 +33,6 @@ from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.confirm import ConfirmKey
 from lumen_tui.tui.kit.diffs import coloured
-from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact, Facts
@@ -335,7 +337,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         """What a version changed against the one before it."""
         number = row.version.version if row.version else 0
         try:
-            text = await looked(self, versions.diff_between, self._layout, number - 1, number)
+            text = await jobs.looked(self, versions.diff_between, self._layout, number - 1, number)
         except (LookupError, OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:
@@ -377,8 +379,8 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
             self.say(_RULES if row is not None and row.rejection else _NOT_ONE, bad=True)
         return chosen
 
-    async def submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self, self._port, verb, **arguments):
+    async def submit(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             self.load()
 
 
@@ -387,7 +389,7 @@ async def _accept(screen: EvolutionScreen) -> None:
     if row is not None and row.standing is not None:
         await _approve(screen, row)
     elif chosen := screen.chosen_observations():
-        await screen.submit("evolution.accept", ids=chosen)
+        await screen.submit(requests.AcceptLearnings(ids=chosen))
 
 
 async def _approve(screen: EvolutionScreen, row: EvolutionRow) -> None:
@@ -396,7 +398,7 @@ async def _approve(screen: EvolutionScreen, row: EvolutionRow) -> None:
     if await screen.app.push_screen_wait(
         ConfirmKey("Approve the constitution", lines, "y", "approve", [("what changed", diff)])
     ):
-        await screen.submit("constitution.approve")
+        await screen.submit(requests.ApproveConstitution())
 
 
 async def _reject(screen: EvolutionScreen) -> None:
@@ -407,7 +409,7 @@ async def _reject(screen: EvolutionScreen) -> None:
     reason = await screen.app.push_screen_wait(ReasonPrompt("Reject", screen.reasons, texts[:_NAMED]))
     if reason is not None:
         screen.reasons = tuple(dict.fromkeys((reason, *screen.reasons)))
-        await screen.submit("evolution.reject", ids=chosen, reason=reason)
+        await screen.submit(requests.RejectLearnings(ids=chosen, reason=reason))
 
 
 async def _edit(screen: EvolutionScreen) -> None:
@@ -423,7 +425,7 @@ async def _edit(screen: EvolutionScreen) -> None:
     if text is None:
         screen.say("Nothing was changed.")
     else:
-        await screen.submit("evolution.edit", ids=row.key, text=text)
+        await screen.submit(requests.EditLearnings(ids=row.key, text=text))
 
 
 async def _restore(screen: EvolutionScreen) -> None:
@@ -431,11 +433,11 @@ async def _restore(screen: EvolutionScreen) -> None:
     if row is None or row.version is None:
         screen.say("Go to a version first: h lists them.", bad=True)
         return
-    await screen.submit("evolution.restore", version=row.version.version)
+    await screen.submit(requests.RestoreVersion(version=row.version.version))
 
 
 async def _undo(screen: EvolutionScreen) -> None:
-    await screen.submit("undo")
+    await screen.submit(Undo())
 
 
 # What the keys do. Each is a job of its own, because some ask something first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
@@ -14,6 +14,9 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import freshness, ids
 from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.requests.facts import AddProbe, CheckFacts, ConfirmFacts, RetireFacts
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
@@ -159,19 +162,19 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         self.load()
 
     def action_confirm(self) -> None:
-        self._act("fact.confirm")
+        self._act(ConfirmFacts)
 
     def action_check(self) -> None:
-        self._act("fact.check", "Looking …")
+        self._act(CheckFacts, "Looking …")
 
     def action_retire(self) -> None:
-        self._act("fact.retire")
+        self._act(RetireFacts)
 
-    def _act(self, verb: str, meanwhile: str = "") -> None:
+    def _act(self, kind: type[ConfirmFacts | CheckFacts | RetireFacts], meanwhile: str = "") -> None:
         targets = self.rows.targets()
         if not self._refused(targets):
             self.say(meanwhile)
-            self.run_worker(self._submit(verb, fact_ids=targets), group="act")
+            self.run_worker(self._submit(kind(fact_ids=targets)), group="act")
 
     def _refused(self, targets: Sequence[str] = ("",)) -> bool:
         refusal = self._refusal or ("" if targets else "no fact is selected")
@@ -181,7 +184,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
     def action_undo(self) -> None:
         if not self._refused():
-            self.run_worker(self._submit("undo"), group="act")
+            self.run_worker(self._submit(Undo()), group="act")
 
     def action_add_probe(self) -> None:
         chosen = self.rows.selected
@@ -194,12 +197,12 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
         def filled(text: str | None) -> None:
             if text:
-                self.run_worker(self._submit("fact.probe", fact_id=chosen.fact.id, probe=text), group="act")
+                self.run_worker(self._submit(AddProbe(fact_id=chosen.fact.id, probe=text)), group="act")
 
         self.app.push_screen(ProbeForm(chosen.fact.title, offers), filled)
 
-    async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self, self._port, verb, **arguments):
+    async def _submit(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             self.rows.marks.clear()
             self.load()
 

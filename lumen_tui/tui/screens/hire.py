@@ -18,6 +18,8 @@ from textual.widgets import Static
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.analytics import Book
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.roles import HireRole
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
@@ -343,7 +345,7 @@ class Hiring:
         screen: DetailScreen[Any],
         snapshot: Callable[[], Snapshot],
         book: Callable[[], Book | None],
-        submit: Callable[..., Coroutine[Any, Any, None]],
+        submit: Callable[[Request], Coroutine[Any, Any, None]],
     ) -> None:
         self._screen, self._snapshot, self._book, self._submit = screen, snapshot, book, submit
         self.drafts = RoleDrafts(screen, self._foresee)
@@ -370,13 +372,13 @@ class Hiring:
         names = self._names_in_use()
         role = await self._screen.app.push_screen_wait(RoleForm(base, names, self.around(like.name)))
         if role is not None:
-            await self._submit("role.hire", name=role.name, text=render_role(role))
+            await self._submit(HireRole(name=role.name, text=render_role(role)))
 
     async def _hire_in_editor(self) -> None:
         name = await self.drafts.ask_name(self._names_in_use())
         text = await self.drafts.edit(name, render_role(_EMPTY_ROLE), new=True) if name else None
         if text is not None:
-            await self._submit("role.hire", name=name, text=text)
+            await self._submit(HireRole(name=name, text=text))
 
     def _names_in_use(self) -> list[str]:
         snapshot = self._snapshot()

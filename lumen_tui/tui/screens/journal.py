@@ -13,6 +13,7 @@ from lumen_tui.actions import acting
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.records import AuditEntry
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
@@ -115,7 +116,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
         return "it is taken back already; U in the room does it again" if deed.undone else ""
 
     async def _undo(self, action_id: str) -> None:
-        if await jobs.submit(self, self._port, "undo", action_id=action_id):
+        if await jobs.submit(self, self._port, Undo(action_id=action_id)):
             self.load()
 
     def opened(self, row: AuditEntry) -> None:

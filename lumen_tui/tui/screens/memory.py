@@ -13,6 +13,8 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Node, NodeRow
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.memory import PinNodes, UnarchiveNodes
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
@@ -150,15 +152,15 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         """The keys of a list with one verb."""
         return (*(() if self._refusal else (verb, ("space", "mark"))), *super().keys())
 
-    def act(self, verb: str, node_ids: list[str], **arguments: bool) -> None:
+    def act(self, request: Request) -> None:
         """Carry out an action on some rows, then list anew."""
         if self._refusal:
             self.say(self._refusal, bad=True)
         elif self.chosen():
-            self.run_worker(self._act(verb, node_ids, arguments), group="act")
+            self.run_worker(self._act(request), group="act")
 
-    async def _act(self, verb: str, node_ids: list[str], arguments: dict[str, bool]) -> None:
-        if await jobs.submit(self, self._port, verb, node_ids=node_ids, **arguments):
+    async def _act(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             self.rows.marks.clear()
             self.load()
 
@@ -190,7 +192,7 @@ class ArchivedScreen(NodesScreen):
         return self.acts(("b", "bring back"))
 
     def action_bring_back(self) -> None:
-        self.act("node.unarchive", self.rows.targets())
+        self.act(UnarchiveNodes(node_ids=self.rows.targets()))
 
 
 class ProtectedScreen(NodesScreen):
@@ -208,4 +210,4 @@ class ProtectedScreen(NodesScreen):
         if row is not None and not self.rows.marks.keys and not row.node.pinned:
             self.say(f"This one is not pinned: it is kept as {row.why}.", bad=True)
             return
-        self.act("decay.pin", self.rows.targets(), pinned=False)
+        self.act(PinNodes(node_ids=self.rows.targets(), pinned=False))

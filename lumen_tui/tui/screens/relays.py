@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
@@ -11,6 +11,9 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.relay import Box, Status, Submission
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
@@ -119,7 +122,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
 
     def action_release(self) -> None:
         if chosen := self._chosen():
-            self.run_worker(self._submit("relay.release", ids=chosen), group="act")
+            self.run_worker(self._submit(ReleaseTexts(ids=chosen)), group="act")
 
     def action_drop(self) -> None:
         if chosen := self._chosen():
@@ -129,14 +132,14 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         titles = [self._titles.get(id, id) for id in chosen[:_NAMED]]
         reason = await self.app.push_screen_wait(ReasonPrompt("Drop", (), titles))
         if reason is not None:
-            await self._submit("relay.drop", ids=chosen, reason=reason)
+            await self._submit(DropTexts(ids=chosen, reason=reason))
 
     def action_undo(self) -> None:
         if not self._refused():
-            self.run_worker(self._submit("undo"), group="act")
+            self.run_worker(self._submit(Undo()), group="act")
 
-    async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self, self._port, verb, **arguments):
+    async def _submit(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             self.rows.marks.clear()
             self.load()
 

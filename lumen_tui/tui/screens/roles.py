@@ -18,6 +18,9 @@ from lumen_tui.model import analytics, times
 from lumen_tui.model.analytics import Book, Retirement, Stats, Tally
 from lumen_tui.model.approvals import rule_words
 from lumen_tui.model.budget import dollars
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.requests.roles import AdjustRole, FireRole, RehireRole
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
@@ -249,7 +252,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
             "rehire": self._rehire,
             "adjust": self._adjust,
             "edit": self._edit,
-            "undo": lambda: self._submit("undo"),
+            "undo": lambda: self._submit(Undo()),
         }
         self.say("")
         self.run_worker(jobs_[name](), group="ask", exclusive=True)
@@ -270,14 +273,14 @@ class RolesScreen(ListSheet[None, RoleRow]):
         reason = await self.app.push_screen_wait(ReasonPrompt(f"Fire {row.name}", self._reasons, lines))
         if reason is not None:
             self._reasons = tuple(dict.fromkeys((reason, *self._reasons)))
-            await self._submit("role.fire", name=row.name, reason=reason)
+            await self._submit(FireRole(name=row.name, reason=reason))
 
     async def _rehire(self) -> None:
         row = self.rows.selected
         if row is None or row.role is not None:
             self.say("Only a retired role can be rehired: go to one first.", bad=True)
             return
-        await self._submit("role.rehire", name=row.name)
+        await self._submit(RehireRole(name=row.name))
 
     async def _adjust(self) -> None:
         row = self._in_force()
@@ -285,7 +288,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
             return
         role = await self.app.push_screen_wait(RoleForm(row.role, context=self._hiring.around(row.name)))
         if role is not None and role != row.role:
-            await self._submit("role.adjust", name=row.name, text=render_role(role))
+            await self._submit(AdjustRole(name=row.name, text=render_role(role)))
 
     async def _edit(self) -> None:
         row = self._in_force()
@@ -294,7 +297,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         before = await jobs.looked(self, file_of, Path(self._snapshot.root), row.role)
         text = await self._drafts.edit(row.name, before)
         if text is not None:
-            await self._submit("role.adjust", name=row.name, text=text)
+            await self._submit(AdjustRole(name=row.name, text=text))
 
     def _in_force(self) -> RoleRow | None:
         row = self.rows.selected
@@ -303,8 +306,8 @@ class RolesScreen(ListSheet[None, RoleRow]):
             return None
         return row
 
-    async def _submit(self, verb: str, **arguments: str) -> None:
-        if await jobs.submit(self, self._port, verb, **arguments):
+    async def _submit(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             newest = await jobs.picture(self, self._port)
             if newest is not None:
                 self.show(newest)

@@ -19,6 +19,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.archive import passage
+from lumen_tui.model.requests.memory import InsertPassage
 from lumen_tui.model.searching import Found, Hit, parse, why
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
@@ -165,8 +166,8 @@ _KINDS = (("semantic", "what is so"), ("procedural", "how it is done"), ("episod
 _WORTH = (("0.2", "little"), ("0.5", "usual"), ("0.9", "much"))
 
 
-class NoteForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `archive.insert`."""
+class NoteForm(FormScreen[InsertPassage]):
+    """Answers with the request to keep a note."""
 
     DEFAULT_CLASSES = "long"
     SEND = "keep"
@@ -183,7 +184,7 @@ class NoteForm(FormScreen[dict[str, Any]]):
         yield row("work unit", Line(self._wu_id, placeholder="none; such as WU-042", id="wu_id"))
         yield row("source", Line(placeholder="where it is from", id="source"))
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> InsertPassage:
         text = self.query_one("#text", Prose).typed
         if not text:
             raise Invalid("Write a note: there is nothing to keep yet.", "text")
@@ -193,7 +194,7 @@ class NoteForm(FormScreen[dict[str, Any]]):
         importance = float(self.query_one("#importance", Choice).value)
         self._check("tags", text, tags=tags)
         self._check("wu_id", text, wu_id=texts["wu_id"])
-        return {"text": text, "tags": tags, "kind": kind, "importance": importance, **texts}
+        return InsertPassage(text=text, tags=tags, kind=kind, importance=importance, **texts)
 
     def _check(self, field: str, text: str, **fields: Any) -> None:
         try:
@@ -343,10 +344,10 @@ class SearchScreen(DetailScreen[None]):
         wish = parse(self._query, self._now)
         self.app.push_screen(NoteForm(", ".join(wish.tags), wish.wus[0] if wish.wus else ""), self._filled)
 
-    def _filled(self, arguments: dict[str, Any] | None) -> None:
-        if arguments:
-            self.run_worker(self._keep(arguments), group="act")
+    def _filled(self, request: InsertPassage | None) -> None:
+        if request:
+            self.run_worker(self._keep(request), group="act")
 
-    async def _keep(self, arguments: dict[str, Any]) -> None:
-        done = await jobs.submit(self, self._port, "archive.insert", **arguments)
+    async def _keep(self, request: InsertPassage) -> None:
+        done = await jobs.submit(self, self._port, request)
         self._news = done.summary if done else ""

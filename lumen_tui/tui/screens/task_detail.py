@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -17,6 +17,8 @@ from lumen_tui.engine.port import Port, TaskDetail
 from lumen_tui.model import ids, queueing, times
 from lumen_tui.model.budget import own_words
 from lumen_tui.model.queueing import QueueConditions
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
 from lumen_tui.model.text import humanize, one_line, safe
@@ -300,11 +302,16 @@ class TaskDetailScreen(DetailScreen[None]):
         if self._refusal:
             self.say(self._refusal, True)
             return
-        view = self._detail.view if self._detail and verb == "task.retry" else None
-        retry(self.app, view, lambda **more: self.run_worker(self._act(verb, **more), group="act"))
+        if verb == "task.cancel":
+            self._send(CancelTask(task_id=self._task_id))
+        else:
+            retry(self.app, self._detail.view if self._detail else None, self._task_id, self._send)
 
-    async def _act(self, verb: str, **more: Any) -> None:
-        if await jobs.submit(self, self._port, verb, task_id=self._task_id, **more):
+    def _send(self, request: Request) -> None:
+        self.run_worker(self._submit(request), group="act")
+
+    async def _submit(self, request: Request) -> None:
+        if await jobs.submit(self, self._port, request):
             self._loader.load()
 
     def action_why(self) -> None:

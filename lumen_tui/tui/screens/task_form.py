@@ -13,6 +13,7 @@ from textual.widgets import Static
 from lumen_tui.model import ids, times
 from lumen_tui.model.budget import own_words
 from lumen_tui.model.records import PRIORITIES
+from lumen_tui.model.requests.tasks import RetryTask
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
@@ -241,14 +242,14 @@ def ended_at_its_cap(view: TaskView) -> bool:
     return view.status is Status.FAILED and bool(own.tokens or own.usd) and _OWN in view.reason
 
 
-def retry(app: ScreenOpener, view: TaskView | None, send: Callable[..., object]) -> None:
-    """`send` a retry, with a word on the cap before it where the task ended at its own."""
+def retry(app: ScreenOpener, view: TaskView | None, task_id: str, send: Callable[[RetryTask], object]) -> None:
+    """`send` a retry; where the task ended at its own cap, ask for another one first."""
     if view is None or not ended_at_its_cap(view):
-        send()
+        send(RetryTask(task_id=task_id))
         return
 
     def answered(caps: dict[str, Any] | None) -> None:
         if caps:
-            send(budget=caps)
+            send(RetryTask(task_id=task_id, budget=caps))
 
     app.push_screen(RetryForm(view), answered)

@@ -1,0 +1,1 @@
+"""What an operator, an agent or another program can ask for: one struct per verb, by area."""
