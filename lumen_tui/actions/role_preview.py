@@ -156,7 +156,7 @@ def _commands(rules: TaskRules, context: PreviewContext) -> str:
     if rules.shell == "none":
         return "none"
     kind = "any command" if rules.shell == "any" else "commands that only read"
-    network = "with the network" if rules.network else "without network"
+    network = "with the network" if rules.network and rules.shell == "any" else "without network"
     tier = {"ask": "no sandbox here", "refused": "refused: the sandbox that is required is not here"}
     return f"{kind}, {network}; {tier.get(context.sandbox, context.sandbox or 'sandbox not tested yet')}"
 
@@ -172,8 +172,8 @@ def _asks(rules: TaskRules, context: PreviewContext) -> str:
     """Return the calls that wait for a person's approval."""
     asks = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
     asks += [group for group in rules.asks if _can_come(group, rules)]
-    if context.sandbox == "ask" and rules.shell == "any":
-        asks.append("every command that may change something")
+    if context.sandbox == "ask" and rules.shell != "none":
+        asks.append("every command")
     allowed = [rule for rule in rules.allows if rule.role == rules.role]
     free = f"; {len(allowed)} allowed for good" if allowed and asks else ""
     return (", ".join(dict.fromkeys(asks)) or "nothing") + free

@@ -132,6 +132,6 @@ def sentence_on(choice: TierChoice) -> str:
     sentence = {
         "bubblewrap": "commands of workers run in bubblewrap",
         "landlock": "commands of workers run under Landlock",
-        "ask": "no sandbox: every command of a worker that may change something asks first",
+        "ask": "no sandbox: every command of a worker asks first",
     }[choice.tier]
     return sentence + (f" ({choice.reason})" if choice.reason else "")

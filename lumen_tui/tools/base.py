@@ -59,7 +59,10 @@ class ApprovalReply(Struct, frozen=True):
 
 
 def _nobody(request: ApprovalRequest) -> ApprovalReply:
-    return ApprovalReply(allowed=False, reason="it needs a person's word, and nobody can be asked here")
+    reason = "it needs a person's word, and nobody can be asked here"
+    if request.unsandboxed:
+        reason += ". With a sandbox it would need none: `lumen-tui doctor --sandbox` says what this machine lacks"
+    return ApprovalReply(allowed=False, reason=reason)
 
 
 def _keep(text: str) -> str:

@@ -15,11 +15,11 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import roles
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.schema import bad_schema
 from lumen_tui.tools.shell import process
-from lumen_tui.tools.shell.tool import home, notes
+from lumen_tui.tools.shell.tool import command_output, home
 
 _KEEP = 200_000  # bytes of output
 _MOST = 100_000  # bytes of arguments: they are one argument of the program
@@ -84,26 +84,13 @@ def _runner(custom: CustomTool, layout: Layout) -> Callable[[Context, dict[str, 
         cwd = home(context)
         result = process.run(
             context,
-            [[*_program(custom, layout), data]],
+            [*_program(custom, layout), data],
             cwd,
-            {**process.environment(context), "PWD": cwd},
+            process.environment(context),
             seconds=custom.timeout_seconds,
             keep=_KEEP,
-            checked=not custom.writes,
+            trusted=not custom.writes,
         )
-        return _result(result, custom.timeout_seconds)
+        return command_output(result, custom.timeout_seconds)
 
     return run
-
-
-def _result(result: process.CommandResult, seconds: float) -> ToolResult:
-    text = result.output.decode("utf-8", "replace")
-    remarks = notes(result, seconds)
-    succeeded = result.exit_code == 0 and not (result.timed_out or result.too_much_output or result.exceeded)
-    return ToolResult(
-        text + "".join(f"\n[{note}]" for note in remarks) or "(no output)",
-        ok=succeeded,
-        truncated=result.left_out,
-        data={"exit_code": result.exit_code, "output": text},
-        summary=plural(text.count("\n"), "line") if succeeded else (remarks or ["failed"])[0],
-    )

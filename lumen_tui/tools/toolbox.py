@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model.approvals import moving
+from lumen_tui.model.approvals import COMMANDS, moving
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
@@ -338,7 +338,7 @@ class Toolbox:
 
 def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:
     """Return whether the call is a command that would run without a sandbox."""
-    return "shell:any" in requested.call.groups and admission.choose_tier(context).tier == ASK
+    return requested.tool.name in COMMANDS and admission.choose_tier(context).tier == ASK
 
 
 def _settings(context: Context) -> Config:

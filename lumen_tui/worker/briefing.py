@@ -9,7 +9,7 @@ from lumen_tui.tools.policy.rules import TaskRules
 
 _SHELL = {
     "none": "You have no shell.",
-    "read": "The shell runs plain read-only commands and pipes; anything else is refused.",
+    "read": "The shell runs any command line, but none can change a file or reach a network.",
     "any": "The shell runs any command in the folder you name.",
 }
 _FRAME = """\

@@ -88,9 +88,7 @@ def _start(
     tier: str, walls: Policy, argv: list[str], cwd: str, env: dict[str, str]
 ) -> sandboxed_command.SandboxedCommand:
     pipe = subprocess.PIPE
-    return sandboxed_command.start(
-        tier, walls, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe, group=0
-    )
+    return sandboxed_command.start(tier, walls, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def _program_policy(context: Context, cwd: str, program: str, own: str) -> Policy:

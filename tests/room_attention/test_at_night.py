@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,8 +16,7 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import Status
 from lumen_tui.storage import integrity, process
-from lumen_tui.tools.base import ToolError
-from lumen_tui.tools.shell.git_read import _ask
+from lumen_tui.tools.shell.git_status import UnknownRevision, revision
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.journal import JournalScreen
@@ -190,8 +188,8 @@ def test_an_example_that_was_pasted_below_the_seed_says_where_its_lines_belong(d
 
 
 def test_a_machine_without_git_is_told_so_in_words(tmp_path):
-    with pytest.raises(ToolError, match="git is not installed here"):
-        _ask(SimpleNamespace(environ={"PATH": str(tmp_path)}), str(tmp_path), "log")
+    with pytest.raises(UnknownRevision, match="git is not installed here"):
+        revision(str(tmp_path), "HEAD", environ={"PATH": str(tmp_path)})
 
 
 @pytest.fixture

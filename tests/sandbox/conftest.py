@@ -29,6 +29,8 @@ from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.toolbox import Toolbox
 
+sys.path.append(str(Path(__file__).resolve().parent))
+
 SECRET = "SECRET-CANARY-4711"
 PYTHON = f"{sys.executable} -I -S -c"
 CONTROL = ("lumen.toml", "operator.toml", "engine.lock", "commands.jsonl", "command-receipts.jsonl", "actions.jsonl",

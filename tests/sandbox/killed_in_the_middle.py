@@ -20,7 +20,7 @@ def start(tier: str, folder: str, mark: str) -> None:
     none = subprocess.DEVNULL
     sandboxed_command.start(
         tier, Policy(writable=(folder,), scratch=folder), ["/bin/sh", "-c", script], folder,
-        {"PATH": os.environ["PATH"]}, stdin=none, stdout=none, stderr=none, group=0,
+        {"PATH": os.environ["PATH"]}, stdin=none, stdout=none, stderr=none,
     ).child.wait()  # fmt: skip
 
 

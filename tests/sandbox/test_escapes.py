@@ -1,40 +1,12 @@
 """Ways out of the sandbox (attacks.txt), tried for real under each tier that holds here. None leads anywhere."""
 
-import sysconfig
 import time
-from pathlib import Path
 
 import lumen_machine
 import pytest
+from sandbox_attacks import ATTACKS, SECRET, SURVIVORS, got_through, places
 
 from lumen_tui.model.text import one_line
-
-SECRET = "SECRET-CANARY-4711"
-
-
-def _attacks() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for part in Path(__file__).with_name("attacks.txt").read_text().split("\n\n"):
-        title, _, script = part.strip().partition("\n")
-        if title.startswith("# "):
-            assert title not in found, f"twice: {title}"
-            found[title.removeprefix("# ")] = script
-    return found
-
-
-ATTACKS = _attacks()
-
-
-def got_through(text: str) -> bool:
-    """Whether the program said so; a traceback that shows its source says nothing (Python 3.13 shows that of `-c`)."""
-    return "GOT-THROUGH" in text.splitlines()
-
-
-def places(machine):
-    import lumen_tui
-
-    package = lumen_tui.__file__.rpartition("/")[0]
-    machine.values |= {"package": package, "site": sysconfig.get_path("purelib")}
 
 
 @lumen_machine.on_a_tier
@@ -54,16 +26,6 @@ def test_it_leads_nowhere(name, machine):
 
 def test_the_suite_is_no_smaller_than_promised():
     assert len(ATTACKS) >= 105
-
-
-SURVIVORS = {
-    "a background process": "sleep 61.5@n@ &",
-    "nohup": "nohup sleep 61.5@n@ >/dev/null 2>&1 &",
-    "a new session": "setsid sleep 61.5@n@ >/dev/null 2>&1 &",
-    "a daemon by two forks": "(setsid sh -c 'sleep 61.5@n@ & exit' >/dev/null 2>&1 &)",
-    "one that ignores signals": "(trap '' TERM HUP; setsid sh -c \"trap '' TERM; sleep 61.5@n@\") >/dev/null 2>&1 &",
-    "one with its output closed": "exec >&- 2>&-; setsid sleep 61.5@n@ &",
-}  # fmt: skip
 
 
 @lumen_machine.on_a_tier

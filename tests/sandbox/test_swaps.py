@@ -129,8 +129,8 @@ def test_a_link_on_the_way_to_a_granted_folder_grants_nothing(machine, monkeypat
     swapped = str(machine.top / "project" / "src" / "link" / "sub")
     real = admission.policy
 
-    def policy(*given):
-        found = real(*given)
+    def policy(*given, **more):
+        found = real(*given, **more)
         return msgspec.structs.replace(found, writable=(*found.writable, swapped))
 
     monkeypatch.setattr(admission, "policy", policy)
@@ -212,5 +212,3 @@ def test_without_walls_a_command_that_reads_whole_folders_asks(unwalled, command
     command = command.format(home=home, state=unwalled.store.root, out=unwalled.top / "outside")
     assert SECRET not in unwalled.run(command, cwd=str(home), **READER).text
     assert len(unwalled.asked) == 1
-    assert unwalled.run("grep -c . spec.json", **READER).text.startswith("1")
-    assert len(unwalled.asked) == 1, "one that names its files does not ask"

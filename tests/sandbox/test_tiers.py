@@ -145,12 +145,6 @@ def test_without_walls_a_command_that_was_allowed_runs_with_its_limits(unwalled)
     assert (unwalled.files / "here").read_text() == "x\n"
 
 
-def test_without_walls_reading_needs_no_word(unwalled):
-    result = unwalled.run("ls @outside@ | head -3", **READS)
-    assert result.ok
-    assert unwalled.asked == []
-
-
 def test_the_engine_tests_at_the_start_after_a_change_and_once_an_hour(tmp_path, monkeypatch):
     from lumen_tui.storage.layout import Layout
 

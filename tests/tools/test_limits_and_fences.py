@@ -6,7 +6,6 @@ import pytest
 
 from lumen_tui.model.roles import Limits, ToolRule
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest
-from lumen_tui.tools.policy import calls
 from lumen_tui.tools.toolbox import Stuck
 
 INJECTIONS = [
@@ -168,14 +167,15 @@ def test_a_change_too_large_to_look_at_is_not_asked_about(make_box, granted, sta
 
 
 @pytest.mark.usefixtures("walls")
-def test_reading_commands_of_a_role_that_may_do_anything_do_not_ask(make_box, state, asked, answering):
+def test_shell_any_names_the_commands_of_roles_that_may_run_anything(make_box, state, asked, answering):
     state.layout.config.write_text('[approvals]\nask = ["shell:any"]\n')
-    box = make_box("any", write=True, ask=answering(YES, NO))
-    assert box.call("shell", {"command": "ls | wc -l"}).ok
+    assert make_box("read", ask=answering()).call("shell", {"command": "ls | wc -l"}).ok
     assert asked == []
+    box = make_box("any", write=True, ask=answering(YES, NO, YES))
     assert box.call("shell", {"command": "touch made"}).ok
     assert not box.call("shell", {"command": "ls; touch more"}).ok
-    assert [request.summary for request in asked] == ["touch made", "ls; touch more"]
+    assert box.call("shell", {"command": "ls | wc -l"}).ok, "no list of programs says that it only reads"
+    assert [request.summary for request in asked] == ["touch made", "ls; touch more", "ls | wc -l"]
     assert (state.layout.task("tsk-a") / "files" / "made").exists()
 
 
@@ -196,15 +196,6 @@ def test_a_rule_that_was_saved_a_moment_ago_counts(make_box, state, asked, answe
     assert box.call("shell", {"command": "touch made"}).ok
     assert not box.call("shell", {"command": "touch more"}).ok
     assert [request.summary for request in asked] == ["touch made", "touch more"]
-
-
-def test_a_pattern_whose_names_may_be_options_counts_as_changing(make_box, state):
-    """A real shell puts `-delete` and `-ofile` in where such files stand."""
-    box = make_box("any", write=True)
-    for command in ("find *", "sort *", "sort [a-z]*", "cat ?"):
-        assert not calls.reads_only(box._context, command, ""), command
-    for command in ("find . -name '*.py'", "grep -c 'a*' spec.json", "ls -l"):
-        assert calls.reads_only(box._context, command, ""), command
 
 
 def test_settings_that_cannot_be_read_leave_everything_asking(make_box, granted, state, asked, answering):

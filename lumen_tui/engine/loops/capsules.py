@@ -41,7 +41,7 @@ _STATED = re.compile(r"^#+ *constraints\b", re.IGNORECASE | re.MULTILINE)
 _SANDBOX = {
     "bubblewrap": "commands of workers run in bubblewrap",
     "landlock": "commands of workers run under Landlock",
-    "ask": "no sandbox: a worker's command that may change something waits for a person",
+    "ask": "no sandbox: every command of a worker waits for a person",
     "refused": "no sandbox: workers run no commands",
 }
 

@@ -24,7 +24,7 @@ from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.tasks import pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
-from lumen_tui.store.tasks.task_records import has_worker, nothing_begun, read_json
+from lumen_tui.store.tasks.task_records import has_unrepeatable_call, has_worker, nothing_begun, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,8 +157,11 @@ class TaskSupervisor:
     def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
         """Only what changes nothing may run twice, or what has changed nothing yet."""
         role = role_or_reason(self._store.layout, role_name)
-        reads = isinstance(role, Role) and not role.write and role.shell != "any"
-        return reads or (isinstance(role, Role) and nothing_begun(folder, attempt))
+        if not isinstance(role, Role):
+            return False
+        if not role.write and role.shell != "any":
+            return not has_unrepeatable_call(folder)  # a command that ran without a sandbox may have changed something
+        return nothing_begun(folder, attempt)
 
     def _collect(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
         """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""

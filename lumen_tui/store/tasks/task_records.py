@@ -226,13 +226,18 @@ class FirstUnrepeatableCall(Struct, frozen=True):
 
 def note_unrepeatable_call(folder: Path, attempt: int, tool: str, now: float) -> None:
     """Note that such a call begins now. StoreError where that cannot be written: make no call then."""
-    if not os.path.lexists(folder / _BEGUN):
+    if not has_unrepeatable_call(folder):
         files.replace(folder / _BEGUN, msgspec.json.encode(FirstUnrepeatableCall(iso(now), attempt, tool)))
+
+
+def has_unrepeatable_call(folder: Path) -> bool:
+    """Return whether any attempt noted such a call."""
+    return os.path.lexists(folder / _BEGUN)
 
 
 def nothing_begun(folder: Path, attempt: int) -> bool:
     """Return whether no attempt up to this one began such a call."""
-    if os.path.lexists(folder / _BEGUN):
+    if has_unrepeatable_call(folder):
         return False
     runs = (_run(folder, number) for number in range(1, attempt + 1))
     return all(run is not None and run.notes_begun for run in runs)

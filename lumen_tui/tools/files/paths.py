@@ -20,8 +20,6 @@ OWN_FILES = "files"  # in the task's folder: where it may always write
 _PROCESS_SECRETS = re.compile(
     r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
 )
-_OF_A_PROCESS = re.compile(r"/proc/(?:self|thread-self)/(?:cwd|root|fd|fdinfo|task|map_files|exe)(?:/|$)")
-_MOST_LINKS = 40  # as in the kernel
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
 )  # fmt: skip
@@ -52,21 +50,6 @@ def _from_here(context: Context, text: str) -> str:
     """A relative path counts from the task's own files where it is there, else from its folder."""
     own = os.path.join(context.folder, OWN_FILES, text)
     return own if os.path.lexists(own) else os.path.join(context.folder, text)
-
-
-def depends_on_process(path: str) -> bool:
-    """Return whether a path depends on the process that opens it, as /proc/self/cwd does."""
-    walked, pending, links = "/", path.split("/")[::-1], 0
-    while pending and links < _MOST_LINKS:
-        part = pending.pop()
-        walked = os.path.normpath(os.path.join(walked, part))
-        if _OF_A_PROCESS.match(walked):
-            return True
-        if walked not in ("/proc/self", "/proc/thread-self") and os.path.islink(walked):
-            links += 1
-            pending += os.readlink(walked).split("/")[::-1]
-            walked = os.path.dirname(walked) if pending[-1] else "/"
-    return bool(pending)
 
 
 def folder(context: Context, text: str) -> Path:

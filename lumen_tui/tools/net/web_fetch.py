@@ -47,6 +47,14 @@ class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(gt=0, le=60, description="longest time it may take")] = 20.0
 
 
+class NotConnected(ToolError):
+    """No address of the host could be connected to."""
+
+    def __init__(self, host: str, cause: OSError) -> None:
+        super().__init__(f"{one_line(host, 100)} cannot be reached: {one_line(str(cause), 200)}")
+        self.refused = isinstance(cause, ConnectionRefusedError)  # nothing listens there
+
+
 def allowed(host: str, patterns: tuple[str, ...]) -> bool:
     """Whether a host (with `:port` where it is not the usual one) is among the patterns."""
     return any(
@@ -127,7 +135,7 @@ def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds
             return connection
         except OSError as failed:
             error = failed
-    raise ToolError(f"{one_line(host, 100)} cannot be reached: {one_line(str(error), 200)}")
+    raise NotConnected(host, error)
 
 
 def _opened(address: str, port: int, secure: str, seconds: float) -> socket.socket:

@@ -17,7 +17,6 @@ from lumen_tui.tools.base import Context, Tool, ToolError, size_text
 from lumen_tui.tools.files.paths import resolve
 from lumen_tui.tools.policy.verdict import PolicyCall
 from lumen_tui.tools.schema import misfit
-from lumen_tui.tools.shell import git_read, lexer, programs
 
 MAX_ARGUMENTS = 2 * 1024 * 1024  # bytes of one call
 _LONGEST_RULE = 500
@@ -42,7 +41,7 @@ def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Re
         tool=tool.name,
         target=target,
         folder=tool.folder(checked),
-        groups=_groups(context, tool, target, checked),
+        groups=_groups(context, tool),
         hash=call_hash(tool.name, canonical),
     )
     return RequestedCall(tool, checked, canonical, call)
@@ -74,30 +73,15 @@ def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
         raise ToolError(f"{tool.name}: {error}; its arguments are {fields}") from error
 
 
-def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[str, ...]:
+def _groups(context: Context, tool: Tool) -> tuple[str, ...]:
     """Return the groups of `[approvals] ask` that the call belongs to."""
     if tool.name in WRITE_TOOLS:
         return ("write",)
     if tool.name in COMMANDS:
-        changing = context.rules.shell == "any" and not reads_only(context, target, tool.folder(arguments))
-        return ("shell", "shell:any") if changing else ("shell",)
+        return ("shell", "shell:any") if context.rules.shell == "any" else ("shell",)
     if tool.schema:
         return ("custom", "custom:high") if tool.risk else ("custom",)
     return ()
-
-
-def reads_only(context: Context, command: str, cwd: str) -> bool:
-    """Return whether a read-only role might run the command as well."""
-    folder = cwd or str(context.folder)
-    try:
-        for number, argv in enumerate(lexer.split(command, folder, patterns=False)):
-            if argv[0] == "git" and number == 0:
-                git_read.prepare(context, argv, folder)
-            else:
-                programs.check(context, argv, folder)
-    except (ToolError, OSError, ValueError):
-        return False
-    return True
 
 
 def narrow_rule(call: PolicyCall, *, unsandboxed: bool = False) -> str:

@@ -1,27 +1,21 @@
-"""Probes that run or ask something: a read-only command, git, an address, a port of this machine."""
+"""Probes that run or ask something: a command that only reads, git, an address, a port of this machine."""
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 from collections.abc import Iterator
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.files.paths import folder as resolve_folder
 from lumen_tui.tools.net import web_fetch
 from lumen_tui.tools.probes.files import compared, reading, searched
-from lumen_tui.tools.sandbox import admission, sandboxed_command
-from lumen_tui.tools.shell import git_read, process, tool
+from lumen_tui.tools.sandbox.limits import says_denied
+from lumen_tui.tools.shell import git_status, process
 from lumen_tui.tools.shell.process import CommandResult
 
 _KEEP = 64 * 1024  # bytes of output
 _LISTENS = "0A"  # a state in /proc/net/tcp
-_WALL = re.compile(
-    rb"Read-only file system|Permission denied|Operation not permitted|Network is unreachable", re.IGNORECASE
-)
-_REFUSED = os.strerror(errno.ECONNREFUSED)
 
 
 def look_output(context: Context, probe: Probe, seconds: float) -> Reading:
@@ -47,52 +41,45 @@ def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
 
 
 def _run(context: Context, command: str, seconds: float) -> CommandResult:
-    """A command of the read-only shell; any other in walls that let it write nothing and reach nobody."""
-    cwd, checked = str(context.folder), True
-    env = {**process.environment(context), **git_read.environment()}
-    try:
-        commands, cwd = tool.checked(context, command, cwd)
-    except ToolError as error:
-        if admission.choose_tier(context).tier not in (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK):
-            raise ToolError(f"{error}; other commands need a sandbox, and none holds here") from error
-        commands, checked = [["/bin/sh", "-c", command]], False
-    result = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
-    if not checked and _WALL.search(result.output):  # whatever code it ended with: a shell goes on behind a refusal
-        output = one_line(result.output.decode("utf-8", "replace"), 150)
-        raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({output})")
-    return _ended(result, seconds)
-
-
-def _ended(result: CommandResult, seconds: float) -> CommandResult:
-    """The run, where it came to its own end."""
+    """Run a command in a sandbox that lets it change no file and reach no network. ToolError where there is none."""
+    result = process.run(
+        context,
+        process.for_shell(command),
+        str(context.folder),
+        process.environment(context),
+        seconds=seconds,
+        keep=_KEEP,
+        reading=True,
+    )
     if result.timed_out:
         raise ToolError(f"stopped after {seconds:.1f} s")
-    if result.too_much_output or result.exceeded:
+    if result.interrupted:
         raise ToolError(f"stopped: {result.exceeded or 'it wrote far more than is kept'}")
+    if says_denied(result.output):  # whatever code it ended with: a shell goes on behind a refusal
+        output = one_line(result.output.decode("utf-8", "replace"), 150)
+        raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({output})")
     return result
 
 
 def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
     """The revision that a name stands for in a repository."""
-    argv = ["git", "-C", os.path.expanduser(probe.target), "rev-parse", "--verify", probe.at or "HEAD"]
-    command, folder = git_read.prepare(context, argv, str(context.folder))
-    env = {**process.environment(context), **git_read.environment()}
-    result = _ended(process.run(context, [command], folder, env, seconds=seconds, keep=4096, checked=True), seconds)
-    text = result.output.decode("utf-8", "replace").strip()
-    if result.exit_code:
-        raise ToolError(f"git: {one_line(text, 150)}")
+    folder, name = resolve_folder(context, probe.target), probe.at or "HEAD"
+    try:
+        text = git_status.revision(str(folder), name, environ=context.environ, seconds=seconds)
+    except git_status.UnknownRevision as error:
+        raise ToolError(f"git: {one_line(str(error), 150)}") from error
     holds = not probe.expect or (len(probe.expect) >= 7 and text.startswith(probe.expect.lower()))
-    return reading(holds, f"{probe.at or 'HEAD'} of {probe.target} is {text[:12]}", text)
+    return reading(holds, f"{name} of {probe.target} is {text[:12]}", text)
 
 
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
     """The status that an allowed host answers with, after redirects. A refused connection is an answer too."""
     try:
         status = web_fetch.status_of(context, web_fetch.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
-    except ToolError as error:
-        if _REFUSED in str(error):
-            return reading(False, f"{probe.target}: the connection is refused")
-        raise
+    except web_fetch.NotConnected as error:
+        if not error.refused:
+            raise
+        return reading(False, f"{probe.target}: the connection is refused")
     return compared(probe, str(status), f"{probe.target} answers {status}")
 
 

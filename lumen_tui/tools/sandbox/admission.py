@@ -47,21 +47,22 @@ def tier_in_force(context: Context, shell: str) -> str:
     return tiers.choose(sandbox, results).tier if results else ""
 
 
-def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admission:
+def admit(context: Context, command: str, cwd: str, *, reading: bool = False, trusted: bool = False) -> Admission:
     """Return the admission of one command; blocks while a person is asked. ToolError where it may not run.
 
-    `checked` is for commands known to change nothing and to read only what they name: without a sandbox they need no
-    approval.
+    A `reading` command changes no file and reaches no network, whatever the role grants: the sandbox sees to that. A
+    `trusted` one is a program of the operator's that changes nothing by his own word: without a sandbox it needs no
+    approval, and every other command does.
     """
     choice = choose_tier(context)
     if choice.tier == tiers.REFUSED:
         raise ToolError(choice.reason)
-    if context.rules.write:
+    if context.rules.write and not reading:
         ready_workspace(context)
-    if choice.tier == sandboxed_command.ASK and not checked:
+    if choice.tier == sandboxed_command.ASK and not trusted:
         _ask_person(context, command, cwd, choice.reason)
-    sandbox_policy = policy(context, settings(context), os.path.realpath(cwd))
-    if choice.tier != sandboxed_command.ASK:
+    sandbox_policy = policy(context, settings(context), os.path.realpath(cwd), reading=reading)
+    if choice.tier != sandboxed_command.ASK and not reading:
         protected_paths.command_begins(context)
     return Admission(choice.tier, sandbox_policy)
 
@@ -74,7 +75,7 @@ def _ask_person(context: Context, command: str, cwd: str, reason: str) -> None:
         arguments={"command": command, "cwd": cwd},
         risk=UNSANDBOXED_RISK,
         unsandboxed=True,
-        reason=f"without a sandbox a command asks that may change something or reads whole folders{detail}",
+        reason=f"without a sandbox every command asks{detail}",
     )
     reply = context.ask(request)
     if not reply.allowed:

@@ -32,6 +32,7 @@ _TOO_OPEN = re.compile(rb"Too many open files")
 _NO_FORK = re.compile(rb"(?i:can(?:no|')t fork|fork: )|can't start new thread")
 _TOO_LONG = re.compile(rb"CPU time limit exceeded")
 _NO_SPACE = re.compile(rb"No space left on device")
+_DENIED = re.compile(rb"(?i:Read-only file system|Permission denied|not permitted|Network is unreachable)")
 
 
 class Caps(Struct, frozen=True):
@@ -80,6 +81,11 @@ def hints(output: bytes, most: Caps) -> list[str]:
         (_NO_SPACE, f"temporary files of a command may have {most.tmp // MIB:,} MiB where the tier is bubblewrap"),
     )
     return [words for pattern, words in messages if pattern.search(output)]
+
+
+def says_denied(output: bytes) -> bool:
+    """Return whether the output seems to say that the kernel denied something: it tells only the program itself."""
+    return bool(_DENIED.search(output))
 
 
 def _cpu_words(most: Caps) -> str:

@@ -64,12 +64,19 @@ def workspace(context: Context) -> str:
     return os.path.join(os.path.realpath(context.folder), FILES)
 
 
-def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
-    """Return the policy for a command of this task that starts in `cwd`."""
-    roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
-    scratch = workspace(context) if context.rules.write else ""
+def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool = False) -> Policy:
+    """Return the policy for a command of this task that starts in `cwd`.
+
+    A `reading` command gets nothing writable and no network, whatever the role grants. As no list says what it reads,
+    the folders that the operator named are searched for .env files all the same.
+    """
+    may_write = context.rules.write and not reading
+    roots, narrowed = writable_roots(context, settings) if context.rules.write or reading else ((), ())
+    scratch = workspace(context) if may_write else ""
     home = context.environ.get("HOME", "")
     env, repositories, obeyed = protected_paths.find(context, roots, cwd, scratch)
+    if reading:
+        roots, narrowed, repositories, obeyed = (), (), [], []
     hidden = sorted({*secrets.existing(home, settings.hidden), *env})
     guards, pinned = _protected_paths(roots, _nearest_first(repositories, cwd), obeyed)
     protected = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
@@ -84,7 +91,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
         hidden=tuple(hidden),
         covers=(state_cover(context),),
         scratch=scratch,
-        network=context.rules.network,
+        network=context.rules.network and not reading,
         caps=caps(settings, context.role.limits),
         not_granted=narrowed,
     )

@@ -54,7 +54,7 @@ class ProtectedPaths(NamedTuple):
 
 
 def find(context: Context, roots: tuple[str, ...], cwd: str, own: str) -> ProtectedPaths:
-    """Return the paths to protect below these folders, and the .env files below `cwd`.
+    """Return the paths to protect below these folders, and the .env files below `cwd` and the task's own roots.
 
     `own` is the task's own folder, if any.
     """
@@ -65,8 +65,9 @@ def find(context: Context, roots: tuple[str, ...], cwd: str, own: str) -> Protec
             for name in _OBEYED.intersection(entries):
                 _judge_settings(context, os.path.join(folder, name), granted=False)
     _scan(context, deep=bool(roots) and context.monotonic() >= memo.look_again)
-    if not is_below_any(cwd, roots):
-        _record(context, FolderWalk(cwd, deep=False), granted=False)
+    for folder in (cwd, *(os.path.realpath(os.path.expanduser(root)) for root in context.spec.roots)):
+        if not is_below_any(folder, roots):
+            _record(context, FolderWalk(folder, deep=False), granted=False)
     return ProtectedPaths(_existing(memo.env_files), _existing(memo.repositories), sorted(memo.obeyed))
 
 

@@ -8,7 +8,6 @@ import re
 import select
 import signal
 import subprocess
-from typing import IO
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounted, seccomp
@@ -124,19 +123,18 @@ def start(
     cwd: str,
     env: dict[str, str],
     *,
-    stdin: int | IO[bytes],
+    stdin: int,
     stdout: int,
     stderr: int,
-    group: int,
 ) -> SandboxedCommand:
-    """Start `argv` in the sandbox of `tier`, in the process group `group` or, where that is 0, in a new one.
+    """Start `argv` in the sandbox of `tier`, in a process group of its own.
 
     None of its processes outlives this one. Raises OSError and ValueError as Popen does.
     """
     # The other tiers have a launcher that ends by itself.
-    reaper = ProcessReaper() if not group and tier == BUBBLEWRAP else None
+    reaper = ProcessReaper() if tier == BUBBLEWRAP else None
     try:
-        group = reaper.group if reaper else group
+        group = reaper.group if reaper else 0
         streams = (stdin, stdout, stderr)
         if tier == ASK:
             limited = [*landlock.unsandboxed(), *_with_limits(policy.caps, argv, own_count=False)]
@@ -148,7 +146,7 @@ def start(
         raise
 
 
-_Streams = tuple[int | IO[bytes], int, int]
+_Streams = tuple[int, int, int]
 
 
 def _start_sandboxed(
@@ -271,7 +269,10 @@ def _memory_file(content: bytes) -> int:
     return fd
 
 
-def describe_writable(policy: Policy) -> str:
-    """Describe where a command may write, and which requested folders were not granted."""
+def describe_access(policy: Policy) -> str:
+    """Describe what a command may do, and which requested folders were not granted."""
+    network = "" if policy.network else ", and reaches no network"
+    if not policy.writable:
+        return f"it can change no file{network}"
     narrowed = [f"not in {one_line(path, 100)} ({reason})" for path, reason in policy.not_granted]
-    return "; ".join([", ".join(policy.writable) or "nowhere", *narrowed])
+    return "; ".join([f"it can write only in {', '.join(policy.writable)}{network}", *narrowed])

@@ -25,7 +25,6 @@ _SYSTEM_PATHS = (
     "/var/lib/docker", "/var/lib/containerd", "/var/spool/cron", "/var/spool/at", "/var/run/docker.sock",
     "/run/docker.sock", "/boot", "/lost+found",
 )  # fmt: skip
-ENV_FILES = (".env", ".envrc", ".env.*")  # as patterns
 _SAMPLES = (".example", ".sample", ".template", ".dist")
 # How far a folder is searched for .env files and repositories; the first two apply to a shallow walk.
 _DEEPEST = 3

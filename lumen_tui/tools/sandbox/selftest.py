@@ -153,7 +153,6 @@ def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        group=0,
     )
     try:
         out, _ = command.child.communicate(timeout=_SECONDS)

@@ -19,8 +19,8 @@ from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
 from lumen_tui.tools.sandbox.quarantine import report
 from lumen_tui.tools.shell import process
-from lumen_tui.tools.shell.process import Pipeline
-from lumen_tui.tools.shell.tool import BLANKS, home, lines_shown, paths_of_kernel, unchecked
+from lumen_tui.tools.shell.process import RunningCommand
+from lumen_tui.tools.shell.tool import BLANKS, home, lines_shown, paths_of_kernel
 
 _AT_ONCE = 4
 _KEEP = 1_000_000  # bytes of output that wait to be asked for; the oldest go first
@@ -47,13 +47,13 @@ class StopArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class BackgroundCommand:
     """One command in the background: a thread reads what it writes and ends it when it has to."""
 
-    def __init__(self, pipeline: Pipeline, command: str, ends: float, monotonic: Callable[[], float]) -> None:
+    def __init__(self, running: RunningCommand, command: str, ends: float, monotonic: Callable[[], float]) -> None:
         self.command = command
-        self._pipeline, self._ends, self._monotonic = pipeline, ends, monotonic
+        self._running, self._ends, self._monotonic = running, ends, monotonic
         self._began = monotonic()
         self._new = threading.Condition()
         self._output = bytearray()
-        self._dropped = self._seen = 0
+        self._dropped = self._seen = self._reported = 0
         self._stop = threading.Event()
         self.exit_code: int | None = None
         self.why = ""  # why it was ended, where it did not end by itself
@@ -62,12 +62,12 @@ class BackgroundCommand:
 
     def _follow(self) -> None:
         with selectors.DefaultSelector() as selector:
-            selector.register(self._pipeline.output, selectors.EVENT_READ)
+            selector.register(self._running.output, selectors.EVENT_READ)
             while not (reason := self._reason()):
-                ended = self._pipeline.ended  # asked first: what it wrote before is in the pipe
+                ended = self._running.ended  # asked first: what it wrote before is in the pipe
                 if selector.select(0 if ended else _POLL):
                     if not self._read():
-                        reason = "" if self._pipeline.wait(_POLL) else self._wait()
+                        reason = "" if self._running.wait(_POLL) else self._wait()
                         break
                 elif ended:
                     break
@@ -76,14 +76,14 @@ class BackgroundCommand:
     def _wait(self) -> str:
         """Wait for a command that closed its output; return why it must end, or empty."""
         while not (reason := self._reason()):
-            if self._pipeline.wait(_POLL):
+            if self._running.wait(_POLL):
                 return ""
         return reason
 
-    @property
-    def quarantined(self) -> list[str]:
-        """Return the quarantined paths, once, after the end."""
-        moved, self._pipeline.quarantined = self._pipeline.quarantined, []
+    def take_quarantined(self) -> list[str]:
+        """Return the quarantined paths that nobody took before. Call it after the end."""
+        moved = self._running.quarantined[self._reported :]
+        self._reported += len(moved)
         return moved
 
     @property
@@ -98,10 +98,10 @@ class BackgroundCommand:
             return "stopped"
         if self._monotonic() > self._ends:
             return "its time was up"
-        return "it wrote far more than is kept" if self._seen > _MOST else self._pipeline.exceeded()
+        return "it wrote far more than is kept" if self._seen > _MOST else self._running.exceeded()
 
     def _read(self) -> bool:
-        part = os.read(self._pipeline.output, _READ)
+        part = os.read(self._running.output, _READ)
         with self._new:
             self._output += part
             self._seen += len(part)
@@ -112,10 +112,10 @@ class BackgroundCommand:
         return bool(part)
 
     def _finish(self, reason: str) -> None:
-        self._pipeline.end()
+        self._running.end()
         with self._new:
-            self.why = reason or self._pipeline.limit_of_exit()
-            self.exit_code = self._pipeline.exit_code
+            self.why = reason or self._running.limit_of_exit()
+            self.exit_code = self._running.exit_code
             self._new.notify_all()
 
     def take(self, seconds: float, check: Callable[[], None]) -> tuple[bytes, int]:
@@ -140,20 +140,20 @@ class BackgroundCommand:
 def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     if context.rules.shell != "any":
         raise ToolError("this role starts nothing in the background: use shell")
-    running = [name for name, job in _jobs(context).items() if job.exit_code is None]
-    if len(running) >= _AT_ONCE:
-        raise ToolError(f"{_AT_ONCE} commands run already ({', '.join(running)}): stop one first")
+    names = [name for name, job in _jobs(context).items() if job.exit_code is None]
+    if len(names) >= _AT_ONCE:
+        raise ToolError(f"{_AT_ONCE} commands run already ({', '.join(names)}): stop one first")
     cwd = str(folder(context, arguments.cwd or home(context)))
     if paths_of_kernel(cwd):
         raise ToolError("commands are not run inside /proc: name a file there instead")
-    argv = unchecked(arguments.command)
-    admission = admit(context, arguments.command, cwd, checked=False)
+    argv = process.for_shell(arguments.command)
+    admission = admit(context, arguments.command, cwd)
     name = f"job-{len(_jobs(context)) + 1}"
     context.begins("shell_start")
     with context.guard():
-        pipeline = Pipeline(admission, [argv], cwd, {**process.environment(context), "PWD": cwd})
+        running = RunningCommand(admission, argv, cwd, {**process.environment(context), "PWD": cwd})
         ends = context.monotonic() + arguments.seconds
-        context.memo.running[name] = BackgroundCommand(pipeline, arguments.command, ends, context.monotonic)
+        context.memo.running[name] = BackgroundCommand(running, arguments.command, ends, context.monotonic)
     return ToolResult(
         f"{name} runs, for {arguments.seconds:g} seconds at most: read it with shell_output, end it with shell_stop",
         data={"name": name},
@@ -191,7 +191,7 @@ def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
     job = _job(context, arguments.name)
     with context.guard():
         job.stop()
-        report(context, job.quarantined)
+        report(context, job.take_quarantined())
         protected_paths.check_afterwards(context)
     return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
 
@@ -200,7 +200,7 @@ def stop_all(context: Context) -> None:
     """End everything that runs: the task ends."""
     for job in _jobs(context).values():
         job.stop()
-        report(context, job.quarantined)
+        report(context, job.take_quarantined())
     protected_paths.check_afterwards(context, last=True)
 
 

@@ -1,9 +1,9 @@
-"""Finds what changed in a working tree, without running anything that the repository configures.
+"""Asks git what changed in a working tree and what a name stands for, without running what the repository configures.
 
-Hooks, pagers, diff drivers, filters and monitors are configuration that a repository brings along; `git_read`
-says how each is kept from running. The repository may change between the check and its use, and there is no sandbox
-here: so a diff, which converts files, sees the repository's objects and index and none of its configuration. What
-cannot be found out in time is left out, with the reason.
+Hooks, pagers, diff drivers, filters and monitors are configuration that a repository brings along, and each is kept
+from running: overridden, or the repository is not looked into. It may change between the check and its use, and there
+is no sandbox here: so a diff, which converts files, sees the repository's objects and index and none of its
+configuration. What cannot be found out in time is left out, with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from contextlib import contextmanager
 
 from lumen_tui.model.text import safe
 from lumen_tui.model.views import Changes
-from lumen_tui.tools.shell import git_read
 
 SECONDS = 3.0  # for everything together
 MOST_FILES = 100
@@ -26,13 +25,28 @@ _MOST_STAT = 4000  # characters
 _HEX = frozenset("0123456789abcdef")
 _TAKEN_OVER = re.compile(r"(core\.(?:filemode|autocrlf|ignorecase|symlinks|eol))\n(true|false|input|lf|crlf|native)")
 
+# Settings with a fixed name that run a program. The environment outranks every file.
+_OVERRIDES = {
+    "core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.alternateRefsCommand": "true",
+    "core.sshCommand": "false", "core.askPass": "false", "core.editor": "false", "protocol.allow": "never",
+    "log.showSignature": "false", "gpg.program": "false", "gpg.openpgp.program": "false", "gpg.x509.program": "false",
+    "gpg.ssh.program": "false", "diff.submodule": "short", "diff.ignoreSubmodules": "all", "submodule.recurse": "false",
+    "credential.helper": "", "safe.bareRepository": "explicit",
+}  # fmt: skip
+# Those with free names cannot be overridden: a repository that has one is not looked into.
+_OWN_PROGRAMS = re.compile(
+    r"filter\..*\.(?:clean|smudge|process)|diff\..*\.(?:command|textconv)|gpg\..*command|remote\..*\.(?:vcs|uploadpack)"
+    r"|extensions\.partialclone",
+    re.IGNORECASE,
+)
+
 
 class _Git:
     """git in one folder with a deadline. Raises subprocess.SubprocessError or OSError where it gives no answer."""
 
     def __init__(self, folder: str, environ: Mapping[str, str], seconds: float) -> None:
         self._folder, self._settings = os.path.abspath(folder), list[str]()
-        self._environ = {"PATH": environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **git_read.environment()}
+        self._environ = {"PATH": environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **_environment()}
         self._end = time.monotonic() + seconds
 
     def __call__(self, *words: str) -> bytes:
@@ -84,19 +98,49 @@ def changes(
     except subprocess.TimeoutExpired:
         return Changes(why=f"git took longer than {seconds:g} s")
     except subprocess.CalledProcessError as error:
-        messages = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        missing = any("not a git repository" in line for line in messages)
-        return Changes(
-            why="not a git repository" if missing else safe(messages[-1] if messages else "git failed")[:200]
-        )
+        message = _last_message(error)
+        return Changes(why="not a git repository" if "not a git repository" in message else message)
     except OSError as error:
         return Changes(why=f"git cannot be run: {error.strerror}")
+
+
+class UnknownRevision(Exception):
+    """A name that stands for nothing, or git could not say; the text gives the reason."""
+
+
+def revision(folder: str, name: str, *, environ: Mapping[str, str], seconds: float = SECONDS) -> str:
+    """Return the hash that a name, such as `main`, stands for in the repository around `folder`."""
+    git = _Git(folder, environ, seconds)
+    if name.startswith("-"):
+        raise UnknownRevision(f"{safe(name[:80])} is an option, not a name")
+    try:
+        if program := _own_program(_settings(git)):
+            raise UnknownRevision(f"the repository's configuration sets {program}, which runs a program")
+        return _line(git("rev-parse", "--verify", name))
+    except subprocess.TimeoutExpired as error:
+        raise UnknownRevision(f"git took longer than {seconds:g} s") from error
+    except subprocess.CalledProcessError as error:
+        raise UnknownRevision(_last_message(error)) from error
+    except FileNotFoundError as error:
+        raise UnknownRevision(f"git is not installed here, or {folder} is gone: install the package `git`") from error
+    except OSError as error:
+        raise UnknownRevision(f"git cannot be run: {error.strerror}") from error
+
+
+def _last_message(error: subprocess.CalledProcessError) -> str:
+    messages = error.stderr.decode("utf-8", "replace").strip().splitlines()
+    return safe(messages[-1] if messages else "git failed")[:200]
+
+
+def _settings(git: _Git) -> list[str]:
+    """Return the settings that the repository brings along, each as its name, a newline and its value."""
+    return git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
 
 
 def _look(git: _Git, base: str, without: str) -> Changes:
     root = _line(git("rev-parse", "--show-toplevel"))
     paths = ("--", ":/", *_excluded(root, without))
-    listed = git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
+    listed = _settings(git)
     if program := _own_program(listed):
         return Changes(root=root, why=f"the repository's configuration sets {program}, which runs a program")
     head = _try(git, "rev-parse", "--verify", "--quiet", "HEAD")
@@ -121,6 +165,18 @@ def _look(git: _Git, base: str, without: str) -> Changes:
     )
 
 
+def _environment() -> dict[str, str]:
+    """Return what keeps git from running what a configuration names, and from reading the user's and the system's."""
+    variables = {
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_ASKPASS": "false",
+        "GIT_CONFIG_COUNT": str(len(_OVERRIDES)), "GIT_ATTR_NOSYSTEM": "1",
+    }  # fmt: skip
+    for number, (key, value) in enumerate(_OVERRIDES.items()):
+        variables[f"GIT_CONFIG_KEY_{number}"], variables[f"GIT_CONFIG_VALUE_{number}"] = key, value
+    return variables
+
+
 def _excluded(root: str, without: str) -> list[str]:
     """The pathspec that leaves a folder out, where it lies in the repository."""
     inside = os.path.relpath(os.path.realpath(without), os.path.realpath(root)) if without else os.pardir
@@ -132,7 +188,7 @@ def _excluded(root: str, without: str) -> list[str]:
 def _own_program(listed: list[str]) -> str:
     """The first setting of the repository that names a program, or the empty string."""
     for name in (setting.partition("\n")[0] for setting in listed):
-        if git_read._OWN_PROGRAMS.fullmatch(name):
+        if _OWN_PROGRAMS.fullmatch(name):
             return safe(repr(name[:80]))
     return ""
 

@@ -19,16 +19,16 @@ from lumen_tui.tools.sandbox import limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.admission import Admission, admit
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.quarantine import report
-from lumen_tui.tools.shell.programs import reads_at_large
 
 _POLL = 0.1  # seconds between two looks at the stop flag and at the limits
 _TERM_SECONDS = 2.0
 _READ = 64 * 1024
+_SHELL = ["/bin/sh", "-c"]
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV")
 
 
 class CommandResult(Struct, frozen=True):
-    """How a pipeline ended. `exit_code` is that of its last command: 128 and more, or negative, for a signal."""
+    """How a command ended. `exit_code` is 128 and more, or negative, for a signal."""
 
     output: bytes
     exit_code: int
@@ -37,8 +37,13 @@ class CommandResult(Struct, frozen=True):
     too_much_output: bool = False  # ended because it wrote far more than is kept
     exceeded: str = ""  # ended because of this limit: a sentence
     tier: str = ""  # the sandbox tier it ran in
-    writable: str = ""  # where it could write, in words
+    access: str = ""  # what its sandbox let it do, in words
     caps: Caps = Caps()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was ended and did not end by itself."""
+        return self.timed_out or self.too_much_output or bool(self.exceeded)
 
 
 def environment(context: Context) -> dict[str, str]:
@@ -48,48 +53,27 @@ def environment(context: Context) -> dict[str, str]:
     return {**passed_on, "PATH": os.pathsep.join(path), "TERM": "dumb", "PAGER": "cat", "NO_COLOR": "1"}
 
 
-class Pipeline:
-    """One or more commands joined by pipes, each in its sandbox. ToolError where one cannot be started."""
+class RunningCommand:
+    """A command in its sandbox, with its limits watched and its output in one pipe. ToolError where it cannot start."""
 
-    def __init__(self, admission: Admission, commands: list[list[str]], cwd: str, env: dict[str, str]) -> None:
+    def __init__(self, admission: Admission, argv: list[str], cwd: str, env: dict[str, str]) -> None:
         self.admission = admission
-        self._commands: list[sandboxed_command.SandboxedCommand] = []
-        self._group = 0
-        self.quarantined: list[str] = []  # what they made where programs would run it later, under new names
         policy = admission.policy
         self._watch = limits.ResourceWatch(policy.caps, policy.writable, policy.covers[0].folder, policy.scratch)
         self.output, sink = os.pipe()
         try:
-            for number, argv in enumerate(commands, start=1):
-                self._start(argv, cwd, env, sink, last=number == len(commands))
+            self._command = sandboxed_command.start(
+                admission.tier, policy, argv, cwd, env, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
+            )
         except (OSError, ValueError) as error:
-            self.end()
+            os.close(self.output)
             raise ToolError(f"{argv[0]} could not be started: {getattr(error, 'strerror', '') or error}") from error
         finally:
             os.close(sink)
 
-    def _start(self, argv: list[str], cwd: str, env: dict[str, str], sink: int, *, last: bool) -> None:
-        """Start one command that reads the one before. All errors and the last one's output go to `sink`."""
-        source = self._commands[-1].child.stdout if self._commands else None
-        started = sandboxed_command.start(
-            self.admission.tier,
-            self.admission.policy,
-            argv,
-            cwd,
-            env,
-            stdin=source or subprocess.DEVNULL,
-            stdout=sink if last else subprocess.PIPE,
-            stderr=sink,
-            group=self._group,
-        )
-        if source:
-            source.close()
-        self._commands.append(started)
-        self._group = self._group or started.group
-
     def wait(self, seconds: float) -> bool:
-        """Return whether all commands ended within that time, counted for each."""
-        return all(_ended(command.child, seconds) for command in self._commands)
+        """Return whether it ended within that time."""
+        return _ended(self._command.child, seconds)
 
     @property
     def caps(self) -> Caps:
@@ -97,49 +81,48 @@ class Pipeline:
 
     @property
     def exit_code(self) -> int:
-        return self._commands[-1].child.returncode or 0
+        return self._command.child.returncode or 0
 
     @property
     def ended(self) -> bool:
-        """Whether every command has ended; one that was put in the background does not count."""
-        return all(command.child.poll() is not None for command in self._commands)
+        """Whether it has ended; what it left in the background does not count."""
+        return self._command.child.poll() is not None
+
+    @property
+    def quarantined(self) -> list[str]:
+        """What it made where programs would run it later, under the new names. Complete after the end."""
+        return self._command.quarantined
 
     def exceeded(self) -> str:
-        """Return the limit that the commands broke, or empty. The kernel reports bursts of processes between checks."""
-        if any(command.refused() for command in self._commands):
+        """Return the limit that it broke, or empty. The kernel reports bursts of processes between checks."""
+        if self._command.refused():
             return f"it had more than {self.caps.processes} processes"
-        if obeyed_later := next(filter(None, [command.check_quarantine() for command in self._commands]), ""):
+        if obeyed_later := self._command.check_quarantine():
             return obeyed_later
-        return self._watch.check([command.child.pid for command in self._commands if command.child.returncode is None])
+        child = self._command.child
+        return self._watch.check([child.pid] if child.returncode is None else [])
 
     def limit_of_exit(self) -> str:
-        """Return the limit for which the kernel ended a command, as a sentence, or empty. Call it after the end."""
-        sentences = (limits.exceeded_by_exit(command.child.returncode or 0, self.caps) for command in self._commands)
-        return next(filter(None, sentences), "")
+        """Return the limit for which the kernel ended it, as a sentence, or empty. Call it after the end."""
+        return limits.exceeded_by_exit(self._command.child.returncode or 0, self.caps)
 
     def began_sandboxed(self) -> bool:
-        """Return whether all commands began in their sandbox. Call it after the end; if not, nothing was run."""
-        return all(command.began_sandboxed() for command in self._commands)
+        """Return whether it began in its sandbox. Call it after the end; if not, nothing was run."""
+        return self._command.began_sandboxed()
 
     def end(self) -> None:
-        """End all commands and their descendants by TERM, wait, KILL."""
+        """End it and its descendants by TERM, wait, KILL."""
         os.close(self.output)
-        if not self._group:
-            return
         self._signal(signal.SIGTERM)
         if not self.wait(_TERM_SECONDS):
-            limits.end([command.child.pid for command in self._commands])
+            limits.end([self._command.child.pid])
             self.wait(_TERM_SECONDS)
         self._signal(signal.SIGKILL)
-        for command in self._commands:
-            command.close()
-            self.quarantined += command.quarantined
-            if command.child.stdout:
-                command.child.stdout.close()
+        self._command.close()
 
     def _signal(self, number: signal.Signals) -> None:
         try:
-            os.killpg(self._group, number)
+            os.killpg(self._command.group, number)
         except (ProcessLookupError, PermissionError):
             pass  # all gone
 
@@ -160,56 +143,67 @@ def _ended(child: subprocess.Popen[bytes], seconds: float) -> bool:
 
 @contextmanager
 def started(
-    context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, checked: bool = False
-) -> Iterator[Pipeline]:
-    """Start a pipeline that is ended on every way out, and not interrupted while it starts or ends.
+    context: Context,
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    *,
+    reading: bool = False,
+    trusted: bool = False,
+) -> Iterator[RunningCommand]:
+    """Start a command that is ended on every way out, and not interrupted while it starts or ends.
 
-    `checked` is for commands known to change nothing. Without a sandbox all others ask first, and so do those that
-    read whole folders.
+    `reading` and `trusted` as `admit` takes them.
     """
-    named = checked and not any(reads_at_large(argv, cwd) for argv in commands)
-    admission = admit(context, _words(commands), cwd, checked=named)
-    pipeline: Pipeline | None = None
-    if not checked:
+    admission = admit(context, command_line(argv), cwd, reading=reading, trusted=trusted)
+    running: RunningCommand | None = None
+    may_change = not reading or admission.tier == sandboxed_command.ASK
+    if may_change and not trusted:
         context.begins("shell")
     try:
         with context.guard():
-            pipeline = Pipeline(admission, commands, cwd, env)
-        yield pipeline
+            running = RunningCommand(admission, argv, cwd, env)
+        yield running
     finally:
         with context.guard():
-            if pipeline:
-                pipeline.end()
-                report(context, pipeline.quarantined)
+            if running:
+                running.end()
+                report(context, running.quarantined)
             protected_paths.check_afterwards(context)
 
 
-def _words(commands: list[list[str]]) -> str:
+def for_shell(command: str) -> list[str]:
+    """Return the argument list that runs a command line in a shell."""
+    if "\0" in command:
+        raise ToolError("the command holds a NUL character")
+    return [*_SHELL, command]
+
+
+def command_line(argv: list[str]) -> str:
     """Return the command as a person who is asked reads it."""
-    if len(commands) == 1 and commands[0][:2] == ["/bin/sh", "-c"]:
-        return commands[0][2]
-    return " | ".join(map(shlex.join, commands))
+    return argv[-1] if argv[:-1] == _SHELL else shlex.join(argv)
 
 
 def run(
     context: Context,
-    commands: list[list[str]],
+    argv: list[str],
     cwd: str,
     env: dict[str, str],
     *,
     seconds: float,
     keep: int,
-    checked: bool = False,
+    reading: bool = False,
+    trusted: bool = False,
 ) -> CommandResult:
-    """Run a pipeline for at most `seconds` and keep the first `keep` bytes it writes.
+    """Run a command for at most `seconds` and keep the first `keep` bytes it writes.
 
     Raises Stopped where the task was asked to end meanwhile, ToolError where it cannot be started or may not.
     """
-    with started(context, commands, cwd, env, checked=checked) as pipeline:
-        ran = _Collector(context, pipeline, seconds, keep).collect()
-        if not (ran.timed_out or ran.too_much_output or ran.exceeded) and not pipeline.began_sandboxed():
-            raise _fallen(pipeline.admission.tier, ran.output)
-    return ran
+    with started(context, argv, cwd, {**env, "PWD": cwd}, reading=reading, trusted=trusted) as running:
+        result = _Collector(context, running, seconds, keep).collect()
+        if not result.interrupted and not running.began_sandboxed():
+            raise _fallen(running.admission.tier, result.output)
+    return result
 
 
 def _fallen(tier: str, output: bytes) -> ToolError:
@@ -220,21 +214,21 @@ def _fallen(tier: str, output: bytes) -> ToolError:
 
 
 class _Collector:
-    """Reads the output of a pipeline until it ends or must be ended."""
+    """Reads the output of a command until it ends or must be ended."""
 
-    def __init__(self, context: Context, pipeline: Pipeline, seconds: float, keep: int) -> None:
-        self._context, self._pipeline, self._keep = context, pipeline, keep
+    def __init__(self, context: Context, running: RunningCommand, seconds: float, keep: int) -> None:
+        self._context, self._running, self._keep = context, running, keep
         self._began = context.monotonic()
         self._ends, self._report_at, self._look_at = self._began + seconds, self._began + REPORT_EVERY, self._began
         self._kept, self._seen = bytearray(), 0
 
     def collect(self) -> CommandResult:
         with selectors.DefaultSelector() as selector:
-            selector.register(self._pipeline.output, selectors.EVENT_READ)
+            selector.register(self._running.output, selectors.EVENT_READ)
             while True:
                 if result := self._stopped():
                     return result
-                ended = self._pipeline.ended  # asked first: what it wrote before is in the pipe
+                ended = self._running.ended  # asked first: what it wrote before is in the pipe
                 if selector.select(0 if ended else _POLL):
                     if not self._read():
                         break
@@ -252,7 +246,7 @@ class _Collector:
             return self._ran(-signal.SIGTERM, too_much_output=True)
         if now >= self._look_at:
             self._look_at = now + _POLL
-            if exceeded := self._pipeline.exceeded():
+            if exceeded := self._running.exceeded():
                 return self._ran(-signal.SIGKILL, exceeded=exceeded)
         if now > self._report_at:
             self._report_at = now + REPORT_EVERY
@@ -260,23 +254,23 @@ class _Collector:
         return None
 
     def _read(self) -> bool:
-        part = os.read(self._pipeline.output, _READ)
+        part = os.read(self._running.output, _READ)
         self._kept += part[: max(0, self._keep - len(self._kept))]
         self._seen += len(part)
         return bool(part)
 
     def _wait(self) -> CommandResult:
-        """Wait for commands that closed their output."""
-        while not self._pipeline.wait(_POLL):
+        """Wait for a command that closed its output."""
+        while not self._running.wait(_POLL):
             if result := self._stopped():
                 return result
-        code = self._pipeline.exit_code
-        return self._ran(code, exceeded=(self._pipeline.exceeded() if code else "") or self._pipeline.limit_of_exit())
+        code = self._running.exit_code
+        return self._ran(code, exceeded=(self._running.exceeded() if code else "") or self._running.limit_of_exit())
 
     def _ran(
         self, code: int, *, timed_out: bool = False, too_much_output: bool = False, exceeded: str = ""
     ) -> CommandResult:
-        admission = self._pipeline.admission
+        admission = self._running.admission
         return CommandResult(
             bytes(self._kept),
             code,
@@ -285,6 +279,6 @@ class _Collector:
             too_much_output,
             exceeded,
             admission.tier,
-            sandboxed_command.describe_writable(admission.policy),
+            sandboxed_command.describe_access(admission.policy),
             admission.policy.caps,
         )

@@ -1,9 +1,8 @@
-"""shell: plain read-only commands without a shell, or any command for roles that may write."""
+"""shell: one command line in the sandbox, which changes no file and reaches no network in roles that only read."""
 
 from __future__ import annotations
 
 import os
-import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -11,14 +10,14 @@ from msgspec import Meta, Struct
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.below import is_below
 from lumen_tui.tools.files.paths import folder
-from lumen_tui.tools.sandbox.limits import hints
+from lumen_tui.tools.sandbox.limits import hints, says_denied
 from lumen_tui.tools.sandbox.paths import ready_workspace
-from lumen_tui.tools.shell import git_read, lexer, process, programs
+from lumen_tui.tools.sandbox.sandboxed_command import ASK
+from lumen_tui.tools.shell import process
 
 BLANKS = " \t\n"  # all that a shell passes over at both ends of a command
 _KEEP = 200_000  # bytes of output
 _KILLED = ": killed, by itself or because the machine ran out of memory"
-_WALL = re.compile(rb"Read-only file system|Permission denied|Operation not permitted|not permitted", re.IGNORECASE)
 
 
 class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,16 +27,21 @@ class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def shell(context: Context, arguments: ShellArguments) -> ToolResult:
+    if context.rules.shell not in ("read", "any"):
+        raise ToolError("this role has no shell")
     cwd = str(folder(context, arguments.cwd or home(context)))
     if paths_of_kernel(cwd):
         raise ToolError("commands are not run inside /proc: name a file there instead")
-    env = process.environment(context)
-    if context.rules.shell == "any":
-        return _run(context, arguments, [unchecked(arguments.command)], cwd, env)
-    if context.rules.shell == "read":
-        commands, cwd = checked(context, arguments.command, cwd)
-        return _run(context, arguments, commands, cwd, {**env, **git_read.environment()}, checked=True)
-    raise ToolError("this role has no shell")
+    result = process.run(
+        context,
+        process.for_shell(arguments.command),
+        cwd,
+        process.environment(context),
+        seconds=arguments.seconds,
+        keep=_KEEP,
+        reading=context.rules.shell == "read",
+    )
+    return command_output(result, arguments.seconds)
 
 
 def home(context: Context) -> str:
@@ -50,45 +54,14 @@ def paths_of_kernel(cwd: str) -> bool:
     return is_below(os.path.realpath(cwd), "/proc")
 
 
-def checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], str]:
-    """Return the pipeline and its folder if every part is read-only. Else ToolError."""
-    pipeline = lexer.split(command, cwd)
-    prepared = []
-    for number, argv in enumerate(pipeline):
-        if argv[0] == "git" and number == 0:
-            argv, cwd = git_read.prepare(context, argv, cwd)
-        else:
-            programs.check(context, argv, cwd)
-            argv = programs.sparing(argv, cwd)
-        prepared.append(argv)
-    return prepared, cwd
-
-
-def unchecked(command: str) -> list[str]:
-    """Return the argument list for an arbitrary command line."""
-    if "\0" in command:
-        raise ToolError("the command holds a NUL character")
-    return ["/bin/sh", "-c", command]
-
-
-def _run(
-    context: Context,
-    arguments: ShellArguments,
-    commands: list[list[str]],
-    cwd: str,
-    env: dict[str, str],
-    *,
-    checked: bool = False,
-) -> ToolResult:
-    result = process.run(
-        context, commands, cwd, {**env, "PWD": cwd}, seconds=arguments.seconds, keep=_KEEP, checked=checked
-    )
+def command_output(result: process.CommandResult, seconds: float) -> ToolResult:
+    """Return what a command wrote, with remarks on how it ended; `seconds` is how long it was allowed to take."""
     text = result.output.decode("utf-8", "replace")
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
-    remarks = notes(result, arguments.seconds)
-    succeeded = result.exit_code == 0 and not result.timed_out and not result.too_much_output and not result.exceeded
+    remarks = _remarks(result, seconds)
+    succeeded = result.exit_code == 0 and not result.interrupted
     return ToolResult(
-        text + "".join(f"\n[{note}]" for note in remarks) or "(no output)",
+        text + "".join(f"\n[{remark}]" for remark in remarks) or "(no output)",
         ok=succeeded,
         data={"exit_code": result.exit_code, "output": text},
         truncated=result.left_out,
@@ -96,8 +69,7 @@ def _run(
     )
 
 
-def notes(result: process.CommandResult, seconds: float) -> list[str]:
-    """Return remarks on how a command ended."""
+def _remarks(result: process.CommandResult, seconds: float) -> list[str]:
     remarks = []
     if result.exceeded:
         remarks.append(f"ended: {result.exceeded}")
@@ -108,8 +80,8 @@ def notes(result: process.CommandResult, seconds: float) -> list[str]:
     elif result.exit_code:
         remarks.append(f"exit code {result.exit_code}{_KILLED if result.exit_code in (-9, 137) else ''}")
         remarks += [f"limit: {hint}" for hint in hints(result.output, result.caps)]
-        if result.tier not in ("", "ask") and _WALL.search(result.output):
-            remarks.append(f"sandbox {result.tier}: it can write only in {result.writable}")
+        if result.tier not in ("", ASK) and says_denied(result.output):
+            remarks.append(f"sandbox {result.tier}: {result.access}")
     if result.left_out:
         remarks.append(f"output cut: {result.left_out:,} bytes left out")
     return remarks
@@ -127,9 +99,8 @@ def lines_shown(command: str) -> str:
 
 SHELL = Tool(
     "shell",
-    "Run a command and get its output and exit code. Roles that only read get plain commands with pipes (ls, cat, "
-    "head, tail, wc, du, df, stat, sort, uniq, cut, grep, find, ps, git log/show/diff/status/blame and others): no "
-    "redirection, no lists, no substitution, nothing that writes.",
+    "Run a command line and get its output and exit code. In roles that only read it changes no file and reaches no "
+    "network.",
     ShellArguments,
     shell,
     describe,
