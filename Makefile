@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps faults check bench demo snap wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -72,6 +72,9 @@ bare: $(STAMP) ## the tests of workers and walls as on a machine without bubblew
 
 sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes a sample; prints a table
 	LUMEN_FULL=1 $(PYTEST) -m sweep --timeout 3600 $(ARGS)
+
+faults: $(STAMP) ## kill every verb before each call that changes the state folder; prints a table
+	LUMEN_FULL=1 $(PYTEST) --timeout 3600 tests/actions/test_killed.py $(ARGS)
 
 check: $(STAMP) types-3.11 ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -86,9 +86,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     import lumen_sweeps
 
     if lumen_sweeps.FULL:
-        swept = [report for report in terminalreporter.getreports("passed") if lumen_sweeps.TAKEN in _told(report)]
-        rows = [(report.nodeid, _told(report)[lumen_sweeps.TAKEN], report.duration) for report in swept]
-        terminalreporter.write("".join(f"{line}\n" for line in lumen_sweeps.table(rows)))
+        lines = lumen_sweeps.table(terminalreporter.getreports("passed"))
+        terminalreporter.write("".join(f"{line}\n" for line in lines))
     else:
         terminalreporter.write_line(f"sweeps took a sample: LUMEN_SEED={lumen_sweeps.seed()} takes it again")
 
@@ -97,10 +96,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
     for line in lumen_machine.summary():
         terminalreporter.write_line(line)
-
-
-def _told(report: pytest.TestReport) -> dict[str, str]:
-    return {name: str(value) for name, value in report.user_properties}
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

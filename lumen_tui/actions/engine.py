@@ -61,17 +61,17 @@ def _must_run(store: Store) -> None:
 def beat(store: Store, _request: RequestBeat, *, by: str, now: float) -> Done:
     """Request a beat at once."""
     _must_run(store)
+    command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="beat", by=by)
     final = "a beat that was asked for cannot be called off: `pause` keeps the next from starting anything"
-    return _record_request(
-        store, "engine.beat", "asked for a beat", ask(store, "beat", by=by, now=now), final, by=by, now=now
-    )
+    return _send_final(store, command, "asked for a beat", "engine.beat", final, by=by, now=now)
 
 
-def _record_request(store: Store, verb: str, summary: str, command_id: str, final: str, *, by: str, now: float) -> Done:
-    """Record a request that cannot be undone."""
-    action = edits.new_action(verb, (), summary=summary, by=by, now=now, target=command_id, final=final)
-    journal.record(store.layout, action)
-    return Done(summary=summary, target=command_id, action_id=action.id)
+def _send_final(store: Store, command: Command, summary: str, verb: str, final: str, *, by: str, now: float) -> Done:
+    """Send a request that cannot be undone."""
+    action = edits.new_action(verb, (), summary=summary, by=by, now=now, target=command.id, final=final)
+    with journal.carrying_out(store.layout, action):
+        store.commands.append(command)
+    return Done(summary=summary, target=command.id, action_id=action.id)
 
 
 def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
@@ -162,9 +162,10 @@ def _when(after: str, usual: str) -> str:
 def stop(store: Store, request: StopEngine, *, by: str, now: float) -> Done:
     """Request the engine's end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
     _must_run(store)
-    command_id = ask(store, "stop", by=by, now=now, reason=request.reason, after=_when(request.after, "step"))
+    after = _when(request.after, "step")
+    command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="stop", reason=request.reason, by=by, after=after)
     final = "`lumen-tui --engine-only` starts an engine again, which goes on where this one stopped"
-    return _record_request(store, "engine.stop", "asked the engine to stop", command_id, final, by=by, now=now)
+    return _send_final(store, command, "asked the engine to stop", "engine.stop", final, by=by, now=now)
 
 
 def _send(store: Store, command: Command, summary: str, verb: str, *, by: str, now: float) -> Done:

@@ -154,10 +154,10 @@ def _change(
     try:
         with journal.carrying_out(store.layout, action):
             _put(store, name, before, after)
+            with contextlib.suppress(files.StoreError):  # the role is in force, and the action says so
+                note(store, name, verb.partition(".")[2], summary, reason=reason, by=by, now=now, key=key)
     except files.LineTooLong as error:
         raise ActionError(f"the file of role {name} is too long to be kept for undo: shorten it first") from error
-    with contextlib.suppress(files.StoreError):  # the role is in force, and the action says so
-        note(store, name, verb.partition(".")[2], summary, reason=reason, by=by, now=now, key=key)
     return Done(summary=summary, target=name, action_id=action.id)
 
 

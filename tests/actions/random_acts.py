@@ -44,6 +44,7 @@ class Stage:
         for number in range(5):
             self._keep("node", "node.create", content=f"a thing seen, number {number}", tags=["odd"])
             self._keep("signal", "signal.send", message=f"note {number}", wu_id="")
+            self.desk.do("node.create", by="bo", content=f"tried without a result, number {number}", type="note")
         for number, lane in enumerate(LANES):
             self._keep("unit", "wu.new", title=f"work {number}", lane=lane)
         for number in range(3):
@@ -268,12 +269,16 @@ _TAKES = {
 def next_act(stage: Stage, verb: str, arguments: Arguments) -> tuple[str, Arguments]:
     """A verb with its arguments: one of all, or the way back from the one before."""
     if verb in BACK and stage.chance.random() < 0.3:
-        back = BACK[verb]
-        if back in _TAKES:
-            return back, {name: arguments[name] for name in _TAKES[back]}
-        return back, VERBS[back](stage)
+        return BACK[verb], way_back(stage, BACK[verb], arguments)
     chosen = stage.chance.choice([name for name in VERBS if name not in NEEDS_ENGINE])
     return chosen, VERBS[chosen](stage)
+
+
+def way_back(stage: Stage, verb: str, arguments: Arguments) -> Arguments:
+    """Arguments of a verb that goes back from what another did with these."""
+    if verb in _TAKES:
+        return {name: arguments[name] for name in _TAKES[verb]}
+    return VERBS[verb](stage)
 
 
 MAKES = {

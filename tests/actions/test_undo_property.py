@@ -5,34 +5,27 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import re
 import time
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import REQUESTS, named, perform
+from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.audit import journal
 from tests.actions import random_acts
 from tests.actions.conftest import Desk
 from tests.actions.random_acts import MAKES, Stage
+from tests.actions.visible import STAMPS, View, visible
 
-_OWN = {"undo", "redo"}  # what the test itself does
 _LISTINGS = (
     "inbox --reader zed --no-mark --all", "inbox --reader ana --no-mark --all", "triage --all", "task list", "wu list",
     "fact list", "archive list", "blocks list", "role list", "session list --all", "relay list", "relay held",
     "approvals list", "approvals rules", "attention list", "budget", "status",
 )  # fmt: skip
-View = dict[tuple[str, str], object]
-
-
-def test_every_verb_has_an_act():
-    assert sorted(REQUESTS) == sorted({*random_acts.VERBS, *_OWN})
 
 
 def test_any_acts_undone_one_after_the_other_leave_all_as_it_was(tmp_path, sampled, monkeypatch):
@@ -80,36 +73,36 @@ class Acts:
 
     def act(self) -> None:
         verb, arguments = self.last = random_acts.next_act(self.stage, *self.last)
-        before, entries = _seen(self.desk), self.standing()
+        before, entries = visible(self.desk), self.standing()
         try:
             made = self.desk.do(verb, **arguments)
         except (ActionError, StoreError):
-            assert _differing(before, _seen(self.desk)) == set(), ("it was refused, and wrote", verb, arguments)
+            assert _differing(before, visible(self.desk)) == set(), ("it was refused, and wrote", verb, arguments)
             assert self.standing() == entries, ("it was refused, and left an entry", verb, arguments)
             return
         self.stage.note(MAKES.get(verb, ""), made.target)
         self.done.append(f"{verb} {arguments}")
         new = [name for name in self.standing() if name not in entries]
         if not new:
-            assert _differing(before, _seen(self.desk)) == set(), ("it left no entry, and wrote", verb, arguments)
+            assert _differing(before, visible(self.desk)) == set(), ("it left no entry, and wrote", verb, arguments)
         for name in new:
             self.before[name], self.verbs[name] = before, verb
         self.joined |= set(new[:-1])
 
     def there_and_back(self) -> None:
         """Undo the newest entry and do it again: all is as it was. Where one is refused, nothing is written."""
-        before, entries = _seen(self.desk), self.standing()
+        before, entries = visible(self.desk), self.standing()
         if not entries or not self._turned("undo"):
             return
         newest = entries[0]
-        undone = _seen(self.desk)
+        undone = visible(self.desk)
         if self._turned("redo"):
-            left = _differing(before, _seen(self.desk))
+            left = _differing(before, visible(self.desk))
             assert not left, (self.verbs.get(newest), left, self.done)
             assert self.standing() == entries
             self.again.add(self.verbs.get(newest, ""))
         else:
-            assert _differing(undone, _seen(self.desk)) == set()
+            assert _differing(undone, visible(self.desk)) == set()
 
     def _turned(self, verb: str) -> bool:
         """Whether it was carried out; where it was refused, nothing was written, not even to the journal of actions."""
@@ -126,7 +119,7 @@ class Acts:
     def take_back(self) -> None:
         while entries := self.standing():
             newest = entries[0]
-            stands, journal = _seen(self.desk), self.desk.store.layout.actions.read_bytes()
+            stands, journal = visible(self.desk), self.desk.store.layout.actions.read_bytes()
             self.desk.now += 1
             try:
                 entry = {"action_id": newest} if self.refused else {}
@@ -138,7 +131,7 @@ class Acts:
                 self.held |= _differing(self.before[newest], stands)
                 continue
             if newest in self.before and newest not in self.joined:
-                left = _differing(self.before[newest], _seen(self.desk)) - self.held
+                left = _differing(self.before[newest], visible(self.desk)) - self.held
                 assert not left, (self.verbs[newest], left, self.done)
 
     def _must_be_documented(self, newest: str, why: str) -> None:
@@ -155,7 +148,7 @@ def _listings(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         fixed.setenv("LUMEN_STATE", str(desk.root))
         fixed.setenv("LUMEN_OPERATOR", "ana")
         fixed.setattr(time, "time", lambda: _LATER)
-        return {words: _without(_listing(words), _STAMPS | _GOES_ON.get(words, set())) for words in _LISTINGS}
+        return {words: _without(_listing(words), STAMPS | _GOES_ON.get(words, set())) for words in _LISTINGS}
 
 
 def _listing(words: str) -> Any:
@@ -171,7 +164,6 @@ def _listing(words: str) -> Any:
     return said
 
 
-_STAMPS = {"updated_at", "updated_by"}
 _GOES_ON = {
     "relay list": {"position"},
     "blocks list": {"step", "at", "by", "how", "age_seconds"},
@@ -183,55 +175,6 @@ def _without(value: Any, names: set[str]) -> Any:
     if isinstance(value, dict):
         return {key: _without(one, names) for key, one in value.items() if key not in names}
     return [_without(one, names) for one in value] if isinstance(value, list) else value
-
-
-_NOT_SEEN = ("index/", "locks/", "blocks/texts", "work/retired", "tasks/", "evolved/version", "memory/cleanups/")
-_GROWS = {
-    "actions.jsonl", "commands.jsonl", "command-receipts.jsonl", "personnel.jsonl", "events.jsonl",
-    "memory/touches.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
-    "evolved/versions.jsonl", "spend.jsonl",
-}  # fmt: skip
-_STEP = re.compile(rb"^step = \d+\n", re.M)  # the steps of a block are counted on
-_SKIPPED = {*_STAMPS, "position", "note", "summarized_at", "at", "by"}
-
-
-def _seen(desk: Desk) -> View:
-    """The files that are replaced, and the newest line of each record."""
-    seen: View = {}
-    for name, data in desk.files().items():
-        if name.startswith(_NOT_SEEN) or "/." in name or name in _GROWS:
-            continue
-        if not name.endswith(".jsonl"):
-            seen[name, ""] = _plainly(name, data)
-            continue
-        seen.update({(name, key): record for key, record in _newest(data).items()})
-    return seen
-
-
-def _plainly(name: str, data: bytes) -> object:
-    if name.startswith("blocks/"):
-        return _STEP.sub(b"", data)
-    return tomllib.loads(data.decode()) if name.endswith(".toml") else data  # in what order tables stand says nothing
-
-
-def _newest(data: bytes) -> dict[str, object]:
-    newest: dict[str, object] = {}
-    for line in data.splitlines():
-        if not line.strip():
-            continue
-        record = json.loads(line)
-        key = str(record.get("id") or "|".join(str(record.get(name)) for name in _KEYS))
-        newest.pop(key, None)
-        gone = (record.get("metadata") or {}).get("status") == "deleted" or record.get("status") == "withdrawn"
-        gone = gone or str(record.get("archive_reason")).startswith("taken back")
-        if not gone and not record.get("removed"):
-            newest[key] = {
-                name: value for name, value in record.items() if name not in _SKIPPED and value not in ({}, "")
-            }
-    return newest
-
-
-_KEYS = ("signal_id", "by", "reader", "from_id", "to_id", "type")
 
 
 def _differing(one: View, other: View) -> set[tuple[str, str]]:

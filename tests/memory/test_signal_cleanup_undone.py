@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
-from lumen_kills import killed_at
+from lumen_kills import killed_before, state_calls
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
-from lumen_tui.storage import directories, files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.signals import cleanups
-
-WRITES = [(files, "append"), (files, "take_place"), (directories, "remove"), (directories, "make_folder")]
 
 
 def journals(desk) -> dict[str, bytes]:
@@ -140,21 +138,23 @@ def test_nothing_to_clean_up_leaves_nothing(desk):
 
 
 @pytest.mark.parametrize("verb", ["cleanup.signals", "undo"])
-def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
+def test_a_kill_before_any_call_is_undone_to_what_was(desk, verb, sampled, tmp_path):
     mixed(desk)
     before, unread = journals(desk), {reader: desk.unread(reader) for reader in READERS}
-    for point in sampled(list(range(24)), 6):
-        if verb == "undo":
-            desk.do("cleanup.signals")
-        if not killed_at(
-            point, WRITES, lambda: perform(Store(desk.root), named(verb, {}), by="ana", now=1_800_000_000.0)
-        ):
-            if verb == "cleanup.signals":
-                desk.do("undo")
-            continue
+    if verb == "undo":
+        desk.do("cleanup.signals")
+    ready = desk.root.rename(tmp_path / "ready")
+
+    def act() -> None:
+        perform(Store(desk.root), named(verb, {}), by="ana", now=1_800_000_000.0)
+
+    shutil.copytree(ready, desk.root)
+    for call in sampled(list(range(len(state_calls(desk.root, act)))), 6):
+        shutil.rmtree(desk.root)
+        shutil.copytree(ready, desk.root)
+        assert killed_before(call, desk.root, act)
         if any(True for _ in journal.in_effect(desk.layout, lambda action: action.by == "ana")):
             desk.do("undo")
-        assert {reader: desk.unread(reader) for reader in READERS} == unread, point
-
-        assert journals(desk).get("archive.jsonl") is None, point
-        assert journals(desk) == before, point
+        assert {reader: desk.unread(reader) for reader in READERS} == unread, call
+        assert journals(desk).get("archive.jsonl") is None, call
+        assert journals(desk) == before, call

@@ -14,6 +14,7 @@ from typing import TypeVar
 import pytest
 
 FULL = bool(os.environ.get("LUMEN_FULL"))
+OUTCOMES = "outcomes"  # how many of them ended how, in words
 TAKEN = "points"  # the property of a test's report under which its part of the table travels
 
 Point = TypeVar("Point")
@@ -68,6 +69,11 @@ def _chance(name: str) -> random.Random:
     return random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
 
 
-def table(rows: Iterable[tuple[str, str, float]]) -> list[str]:
-    """Return a line for each test, with the points that it took and its seconds."""
-    return [f"{seconds:8.1f} s  {points:>11} points  {name}" for name, points, seconds in sorted(rows)]
+def table(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """Return a line for each test that swept, with its seconds, the points that it took, and how these ended."""
+    rows = [(report.nodeid, report.duration, dict(report.user_properties)) for report in reports]
+    return [
+        f"{seconds:8.1f} s  {told[TAKEN]!s:>11} points  {name}  {told.get(OUTCOMES, '')}".rstrip()
+        for name, seconds, told in sorted(rows, key=lambda row: row[0])
+        if TAKEN in told
+    ]

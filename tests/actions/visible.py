@@ -1,0 +1,59 @@
+"""What somebody sees of a state folder: files that are replaced, and the newest line of each record of a journal."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+from tests.actions.conftest import Desk
+
+View = dict[tuple[str, str], object]
+STAMPS = {"updated_at", "updated_by"}
+_NOT_SEEN = ("index/", "locks/", "blocks/texts", "work/retired", "tasks/", "evolved/version", "memory/cleanups/")
+_GROWS = {
+    "actions.jsonl", "commands.jsonl", "command-receipts.jsonl", "personnel.jsonl", "events.jsonl",
+    "memory/touches.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
+    "evolved/versions.jsonl", "spend.jsonl",
+}  # fmt: skip
+_STEP = re.compile(rb"^step = \d+\n", re.M)  # the steps of a block are counted on
+_SKIPPED = {*STAMPS, "position", "note", "summarized_at", "at", "by"}
+
+
+def visible(desk: Desk) -> View:
+    """The files that are replaced, and the newest line of each record."""
+    seen: View = {}
+    for name, data in desk.files().items():
+        if name.startswith(_NOT_SEEN) or "/." in f"/{name}" or name in _GROWS:
+            continue
+        if not name.endswith(".jsonl"):
+            seen[name, ""] = _plainly(name, data)
+            continue
+        seen.update({(name, key): record for key, record in _newest(data).items()})
+    return seen
+
+
+def _plainly(name: str, data: bytes) -> object:
+    if name.startswith("blocks/"):
+        return _STEP.sub(b"", data)
+    return tomllib.loads(data.decode()) if name.endswith(".toml") else data  # in what order tables stand says nothing
+
+
+def _newest(data: bytes) -> dict[str, object]:
+    newest: dict[str, object] = {}
+    for line in data.splitlines():
+        if not line.strip():
+            continue
+        record = json.loads(line)
+        key = str(record.get("id") or "|".join(str(record.get(name)) for name in _KEYS))
+        newest.pop(key, None)
+        gone = (record.get("metadata") or {}).get("status") == "deleted" or record.get("status") == "withdrawn"
+        gone = gone or str(record.get("archive_reason")).startswith("taken back")
+        if not gone and not record.get("removed"):
+            newest[key] = {
+                name: value for name, value in record.items() if name not in _SKIPPED and value not in ({}, "")
+            }
+    return newest
+
+
+_KEYS = ("signal_id", "by", "reader", "from_id", "to_id", "type")
