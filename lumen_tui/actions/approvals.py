@@ -31,7 +31,7 @@ from lumen_tui.model.text import one_line, plain
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.audit import journal
 from lumen_tui.store.settings.config import change_operator, load_config
 

@@ -27,7 +27,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.stamped import Stamp, Stamped, stamp
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.settings.roles import list_roles

@@ -25,7 +25,7 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.memory.loop_records import packet_in
 from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.signals.signal_index import decode_signal

@@ -24,7 +24,7 @@ from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store.approvals.approvals import ApprovalIndex, ExpiredIndex
+from lumen_tui.store.approvals import ApprovalIndex, ExpiredIndex
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.ledger.ledger import LedgerReader
 from lumen_tui.store.memory.archive import ArchiveDamage

@@ -19,7 +19,7 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import brief, one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import process
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.task_records import nothing_begun
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, ToolError

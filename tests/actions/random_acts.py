@@ -16,7 +16,7 @@ from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
 from tests.actions.conftest import Desk
 from tests.actions.test_importing import ISSUE, folder, issues

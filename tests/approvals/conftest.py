@@ -20,7 +20,7 @@ from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_800_000_000.0

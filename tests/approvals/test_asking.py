@@ -16,7 +16,7 @@ from lumen_tui.model.approvals import Decision
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped
 from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.worker.asking import ApprovalClient

@@ -17,7 +17,7 @@ from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 
 NOW = 1_800_000_000.0
 

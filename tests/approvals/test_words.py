@@ -11,7 +11,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
 from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 
 NOW = 1_800_000_000.0

@@ -11,7 +11,7 @@ from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.tasks import Status
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 
 COMMAND = {"command": "echo made > made.txt"}
 

@@ -12,7 +12,7 @@ from lumen_apiserver import fail, held, text, tool, tools, use
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 
 OURS = "mcp__lumen__"
 

@@ -14,7 +14,7 @@ from lumen_tui.model.evolution import Kind, Observation, Source, Trust
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.times import iso
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
 
 NOW = 1_790_000_000.0  # of the fixture

@@ -23,7 +23,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.tasks import Run
 from lumen_tui.storage import locks, process
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.tasks.task_records import read_json
 
 ROLE = asking_role("shell", "write_file", "list_dir")

@@ -8,7 +8,7 @@ import msgspec
 
 from lumen_tui.model.config import Config
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.approvals.approvals import acted_path, decision_path
+from lumen_tui.store.approvals import acted_path, decision_path
 from lumen_tui.store.memory import relays
 from lumen_tui.store.memory.block_files import path_of
 from lumen_tui.tui.commands import COMMANDS

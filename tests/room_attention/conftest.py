@@ -20,7 +20,7 @@ from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.process import myself
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.tui.app import LumenApp
 
 NOW = 1_800_000_000.0

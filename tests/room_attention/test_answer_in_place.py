@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.model.times import iso
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tui.screens import approval_answer
 

@@ -13,7 +13,7 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.model.times import iso
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tui.screens.approval_answer import Walls, high, walls_of
 from lumen_tui.tui.screens.approvals import ApprovalScreen, answer_words

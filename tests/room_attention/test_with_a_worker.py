@@ -18,7 +18,7 @@ from lumen_questions import asking_role, events_of
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.storage import files, locks
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = {"command": "echo made > made.txt"}

@@ -16,7 +16,7 @@ from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
 
 REPO = Path(__file__).resolve().parents[2]

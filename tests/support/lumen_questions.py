@@ -8,7 +8,7 @@ from typing import Any
 
 from lumen_tui.model.approvals import Approval
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 
 
 def asking_role(*tools: str) -> str:

@@ -18,7 +18,7 @@ from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.model.text import is_safe
 from lumen_tui.queries.lineage.trace import resolve, trace
 from lumen_tui.storage.store import Store
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tui.screens.lineage import WhyScreen

@@ -14,7 +14,7 @@ from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words, whole_call
 from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, ForgetRule
 from lumen_tui.model.text import brief, line_count
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 

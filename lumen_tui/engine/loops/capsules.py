@@ -26,7 +26,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.memory import loop_records
 from lumen_tui.store.memory.facts import FactIndex

@@ -178,7 +178,7 @@ class LineageLinks:
 
     def asker(self, approval_id: str) -> str:
         """Return the task that asked for an approval; empty where there is none."""
-        from lumen_tui.store.approvals import approvals
+        from lumen_tui.store import approvals
 
         try:
             request = approvals.read(self.layout, approval_id)

@@ -16,7 +16,7 @@ from lumen_tui.queries.trail.trail import KINDS, Trail
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.approvals import approvals
+from lumen_tui.store import approvals
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks import task_files

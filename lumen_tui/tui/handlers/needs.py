@@ -55,7 +55,7 @@ class NeedsHandler(Handler):
 
     def _desk(self) -> Desk:
         from lumen_tui.storage.layout import Layout
-        from lumen_tui.store.approvals import approvals
+        from lumen_tui.store import approvals
         from lumen_tui.tui.screens.approval_answer import Desk, walls_of
 
         return Desk(

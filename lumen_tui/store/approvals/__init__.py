@@ -1,1 +1,0 @@
-"""Questions of workers and a person's answers."""
