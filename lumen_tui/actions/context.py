@@ -10,7 +10,7 @@ from lumen_tui.actions.refusal import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.views import Block, Cut
-from lumen_tui.queries.trail.trail import DISCOVERY, SUMMARY, Trail
+from lumen_tui.queries.trail import DISCOVERY, SUMMARY, Trail
 from lumen_tui.store.work import views
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from lumen_tui.actions import edits, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.requests.sessions import GiveHandoff, TakeHandoff
-from lumen_tui.queries.trail.trail import HANDOFF, NODES, Trail
+from lumen_tui.queries.trail import HANDOFF, NODES, Trail
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes

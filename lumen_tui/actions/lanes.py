@@ -19,7 +19,7 @@ from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.work import BlockWorkUnit, ClaimWorkUnit, ReleaseWorkUnit, UnblockWorkUnit
 from lumen_tui.model.work import Holder, Tracked
-from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
+from lumen_tui.queries.trail import EDGES, NODES, Trail
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal

@@ -46,7 +46,7 @@ def work_at(root: StrPath, text: str) -> str:
     from pathlib import Path
 
     from lumen_tui.actions import checks
-    from lumen_tui.queries.trail.trail import Trail
+    from lumen_tui.queries.trail import Trail
     from lumen_tui.storage.layout import Layout
 
     layout = Layout(Path(root))

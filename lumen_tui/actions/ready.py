@@ -7,7 +7,7 @@ from lumen_tui.model import times
 from lumen_tui.model.kinds import NODE_TYPES
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.model.views import Blocker, Entry, Page
-from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
+from lumen_tui.queries.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
 from lumen_tui.storage import files
 from lumen_tui.store.work import open_sessions, views
 

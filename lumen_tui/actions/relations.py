@@ -11,7 +11,7 @@ from lumen_tui.actions.ready import blockers as blockers
 from lumen_tui.model import times
 from lumen_tui.model.records import RELATION_TYPES, Change
 from lumen_tui.model.requests.work import AddRelation, RemoveRelation
-from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
+from lumen_tui.queries.trail import EDGES, NODES, Trail
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import edges, nodes

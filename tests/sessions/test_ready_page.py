@@ -11,14 +11,14 @@ import pytest
 
 from lumen_tui.actions import ready
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.queries.trail import trail, trail_file
-from lumen_tui.queries.trail.trail import NODES, Trail
+from lumen_tui.queries import trail, trail_file
+from lumen_tui.queries.trail import NODES, Trail
 
 READER = """
 import sys
 from pathlib import Path
 from lumen_tui.storage.layout import Layout
-from lumen_tui.queries.trail.trail import Trail
+from lumen_tui.queries.trail import Trail
 layout = Layout(Path(sys.argv[1]))
 worst = 10**9
 for _ in range(10):

@@ -12,7 +12,7 @@ from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.queries.lineage import records
 from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
 from lumen_tui.queries.lineage.provenance import Link
-from lumen_tui.queries.trail.trail import KINDS, Trail
+from lumen_tui.queries.trail import KINDS, Trail
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout

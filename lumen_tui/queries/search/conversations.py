@@ -17,7 +17,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.documents import IndexedDocument, indexed_text
 from lumen_tui.queries.search.index import SearchIndex
 from lumen_tui.queries.search.ingest import IndexTransaction
-from lumen_tui.queries.trail.trail_file import is_same_part, part_hashes
+from lumen_tui.queries.trail_file import is_same_part, part_hashes
 from lumen_tui.storage import files
 from lumen_tui.store.sessions.transcripts import SessionParser, foreign_sessions, lines_from, open_session, own_sessions
 from lumen_tui.store.settings.config import load_config

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search.documents import COLUMNS, IndexedDocument
-from lumen_tui.queries.trail.trail_file import fresh_lines, is_same_part, part_hashes
+from lumen_tui.queries.trail_file import fresh_lines, is_same_part, part_hashes
 from lumen_tui.storage import files
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, settled, task_names
 

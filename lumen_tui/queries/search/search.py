@@ -121,7 +121,7 @@ class Searcher:
         """Return whether the work unit exists, or any record is about it."""
         if self._layout.work_unit(wu_id).exists():
             return True
-        from lumen_tui.queries.trail.trail import Trail
+        from lumen_tui.queries.trail import Trail
 
         with Trail(self._layout) as trail:
             return trail.knows(wu_id)

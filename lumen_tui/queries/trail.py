@@ -11,7 +11,7 @@ from __future__ import annotations
 from lumen_tui.model import jsontext
 from lumen_tui.model.text import safe_all
 from lumen_tui.model.views import NodeView, SignalView
-from lumen_tui.queries.trail.trail_file import ALL, EDGES, NODES, SIGNALS, TrailFile, path
+from lumen_tui.queries.trail_file import ALL, EDGES, NODES, SIGNALS, TrailFile, path
 from lumen_tui.storage import backwards
 
 TYPE_CHECKING = False
