@@ -158,12 +158,12 @@ class Budgets:
         """Warn once a day for each cap, also across restarts."""
         if not self.view.warned:
             return
-        for words in budget.warnings(self._ledger.book, self._config, self._day):
-            name = f"warn-{self._day}-{words.partition(':')[0]}"
+        for cap in budget.nearly_full(self._ledger.book, self._config, self._day):
+            name = f"warn-{self._day}-{cap.name}"
             if name in self._ledger.book.notices:
                 continue
-            if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=words)):
-                self._log.add("budget_warning", words, now)
+            if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=cap.warning)):
+                self._log.add("budget_warning", cap.warning, now)
 
     def _report_full(self, now: float) -> None:
         before, day = self._reached, self.view.full

@@ -44,6 +44,7 @@ class Cap(Struct, frozen=True):
     held: Amount = NOTHING
     own: bool = False
     key: str = "day"  # day | role:NAME | task
+    role: str = ""  # whose cap it is; empty for everybody's
     unknown: Amount = NOTHING  # of what is spent: calls that nobody told the cost of, counted in full
 
     @property
@@ -71,6 +72,11 @@ class Cap(Struct, frozen=True):
         digits = 0 if limit.seconds >= 600 else 2
         parts += [f"{round(spent.seconds / 60, digits):g} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
         return f"{', '.join(parts)} spent{self._of_it}"
+
+    @property
+    def warning(self) -> str:
+        """The words behind the name."""
+        return f"{self.name}: {self.words}"
 
     @property
     def _of_it(self) -> str:
@@ -136,7 +142,7 @@ def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
     limit = _raised(book, day, role, Limit(own.tokens, own.usd, own.minutes * 60))
     name = f"today's budget of role {one_line(role, 64)}"
     spent, held = book.part(day, "role", role), book.held(day, role=role)
-    return Cap(name, limit, spent, held, key=f"role:{role}", unknown=book.unknown(day, role))
+    return Cap(name, limit, spent, held, key=f"role:{role}", role=role, unknown=book.unknown(day, role))
 
 
 def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
@@ -273,12 +279,7 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
     when = reaches(cap, pace(book, now), now)
     waits = [wait for wait in book.waits.values() if wait.day == day and (known is None or wait.task in known)]
     full = {role: reason for role in ("", *config.roles) if (reason := blocked(book, config, day, role, for_good=True))}
-    reasons = tuple(full.values())
-    warned = [
-        reason
-        for reason in warnings(book, config, day)
-        if not any(sentence.startswith(_about(reason)) for sentence in reasons)
-    ]
+    warned = [warned_cap.warning for warned_cap in nearly_full(book, config, day) if warned_cap.role not in full]
     return SpendView(
         usd=cap.spent.usd,
         usd_cap=cap.limit.usd,
@@ -300,13 +301,7 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
     )
 
 
-def _about(warning: str) -> tuple[str, ...]:
-    """Return how a sentence begins that says more of the same cap."""
-    name = warning.partition(": ")[0]
-    return f"{name} is ", f"{name} has "
-
-
-def warnings(book: Book, config: BudgetConfig, day: str) -> list[str]:
-    """Return the caps that are spent for the most part, in words."""
+def nearly_full(book: Book, config: BudgetConfig, day: str) -> list[Cap]:
+    """Return the caps of the day and of its roles of which a person is warned."""
     every = [day_cap(book, config, day), *(role_cap(book, config, day, role) for role in config.roles)]
-    return [f"{cap.name}: {cap.words}" for cap in every if config.warn_at <= cap.share < 1]
+    return [cap for cap in every if config.warn_at <= cap.share < 1]

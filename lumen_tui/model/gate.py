@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from enum import Enum, auto
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -193,19 +195,35 @@ def _waits(observation: Observation) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def judge_change(before: str, after: str, most_bytes: int) -> tuple[str, ...]:
+class ChangeFault(Enum):
+    """Why a file must not change in one way. A person's decision outweighs all but LOCKED."""
+
+    LOCKED = auto()
+    ENTRIES_LOST = auto()
+    TOO_LARGE = auto()
+
+
+class ChangeRefusal(NamedTuple):
+    """One reason, as a code and as a sentence."""
+
+    fault: ChangeFault
+    text: str
+
+
+def judge_change(before: str, after: str, most_bytes: int) -> tuple[ChangeRefusal, ...]:
     """Return why a file must not go from one text to the other; empty where it may."""
-    problems = []
+    refusals = []
     if any(block not in after for block in evolvedfiles.locked(before)):
-        problems.append("a locked section would change")
+        refusals.append(ChangeRefusal(ChangeFault.LOCKED, "a locked section would change"))
     old, new = evolvedfiles.entries(before), evolvedfiles.entries(after)
     lost = sum(1 for key in old if key not in new)
     if lost > MOST_LOST * len(old):
-        problems.append(f"{lost} of {len(old)} earlier entries would be lost in one change")
+        text = f"{lost} of {len(old)} earlier entries would be lost in one change"
+        refusals.append(ChangeRefusal(ChangeFault.ENTRIES_LOST, text))
     size = _size(after)
     if size > most_bytes and size > _size(before):
-        problems.append(f"the file would have more than {most_bytes:,} bytes")
-    return tuple(problems)
+        refusals.append(ChangeRefusal(ChangeFault.TOO_LARGE, f"the file would have more than {most_bytes:,} bytes"))
+    return tuple(refusals)
 
 
 def _size(text: str) -> int:

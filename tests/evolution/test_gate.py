@@ -138,11 +138,13 @@ def test_at_most_a_quarter_of_the_entries_goes_in_one_change(kept: int, fine: bo
 
 def test_a_locked_section_does_not_change() -> None:
     before = file_with(3)
-    assert gate.judge_change(before, before.replace("Mine.", "Yours."), 100_000) == ("a locked section would change",)
+    assert gate.judge_change(before, before.replace("Mine.", "Yours."), 100_000) == (
+        (gate.ChangeFault.LOCKED, "a locked section would change"),
+    )
     inner = before.replace("- Entry number 1", "<!-- locked -->\nkeep\n<!-- /locked -->\n- Entry number 1")
-    assert "locked" in gate.judge_change(inner, before, 100_000)[0]
+    assert gate.judge_change(inner, before, 100_000)[0].fault is gate.ChangeFault.LOCKED
 
 
 def test_a_file_does_not_grow_past_its_budget() -> None:
-    assert "bytes" in gate.judge_change(file_with(1), file_with(40), 500)[0]
+    assert gate.judge_change(file_with(1), file_with(40), 500)[0].fault is gate.ChangeFault.TOO_LARGE
     assert gate.judge_change(file_with(40), file_with(39), 500) == ()

@@ -51,11 +51,10 @@ def rebuild(
     new_files: dict[str, bytes] = {}
     for target, before in texts.items():
         after = _fitted(target, before, known, config.file_kb * 1024, result, now)
-        reasons = gate.judge_change(before, after, config.file_kb * 1024)
-        if free:
-            reasons = tuple(reason for reason in reasons if "locked" in reason)
-        if reasons:
-            result.refused[target] = reasons
+        refusals = gate.judge_change(before, after, config.file_kb * 1024)
+        binding = [refusal for refusal in refusals if not free or refusal.fault is gate.ChangeFault.LOCKED]
+        if binding:
+            result.refused[target] = tuple(refusal.text for refusal in binding)
             after = before
         if after.strip() and (before or evolvedfiles.entries(after)):
             new_files[target] = evolved.encoded(after)

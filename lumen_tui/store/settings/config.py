@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lumen_tui.model.config import Config, ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
@@ -14,7 +14,7 @@ from lumen_tui.storage import directories, files, frontmatter, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import fail_closed
-from lumen_tui.store.settings.layering import CLOSABLE, layered
+from lumen_tui.store.settings.layering import CLOSABLE, TomlTable, layered
 
 _NEVER = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
           "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip
@@ -100,7 +100,7 @@ def _load(layout: Layout) -> _Loaded:
     return _Loaded(fail_closed.closed(config, closed_sections), problems, whole=not broken and not bad_sections)
 
 
-def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[str, Any] | None, str]:
+def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[TomlTable | None, str]:
     """Return a file's settings and its text; of an unreadable file the last protective ones, or None where unknown."""
     try:
         text = (files.read(path) or b"").decode()
@@ -153,7 +153,7 @@ def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
     return problems
 
 
-def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
+def change_operator(layout: Layout, changes: dict[str, object]) -> None:
     """Set dotted keys in operator.toml; a value of None removes the key. BadFile where the file is broken."""
     import tomli_w
 
@@ -168,11 +168,13 @@ def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
             directories.remove(layout.operator)
 
 
-def _set(table: dict[str, Any], names: list[str], value: Any) -> None:
+def _set(table: TomlTable, names: list[str], value: object) -> None:
     """Set the value below these names; None removes it, and the tables that are empty then."""
     first, *deeper = names
     if deeper:
         inner = table.setdefault(first, {})
+        if not isinstance(inner, dict):
+            raise BadFile(f"{first} is no table")
         _set(inner, deeper, value)
         if not inner:
             del table[first]

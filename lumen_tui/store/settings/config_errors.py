@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -31,14 +31,14 @@ def place(error: msgspec.ValidationError) -> str:
     return ".".join([part for part in (path, field.group(1) if field else "") if part])
 
 
-def in_words(error: msgspec.ValidationError, whole: type, table: Any = MISSING) -> str:
+def in_words(error: msgspec.ValidationError, whole: type, table: object = MISSING) -> str:
     """Return `name: what is wrong with it` for a `table` that could not be converted to the type `whole`."""
     path = place(error)
     message = of_value(error, whole, path.split("."), value_at(table, path.split(".")))
     return f"{path}: {message}" if path else message
 
 
-def value_at(table: Any, keys: Sequence[str]) -> Any:
+def value_at(table: object, keys: Sequence[str]) -> object:
     """Return the value in a tree of tables under these keys; MISSING where there is none."""
     for key in keys:
         if not isinstance(table, dict) or key not in table:
@@ -47,7 +47,7 @@ def value_at(table: Any, keys: Sequence[str]) -> Any:
     return table
 
 
-def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], value: Any = MISSING) -> str:
+def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], value: object = MISSING) -> str:
     """Return what is wrong with the value under `keys` of the type `whole`."""
     text, _, at = str(error).partition(" - at `")
     if "[" in at and (item := _item(whole, keys)) is not None:
@@ -70,13 +70,13 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
     return text.replace("`", "")
 
 
-def _item(whole: type, keys: Sequence[str]) -> Any:
+def _item(whole: type, keys: Sequence[str]) -> object:
     """Return the declared item type of the list that these keys lead to or through; None where there is none."""
     lists = (_hint(whole, keys[:depth]) for depth in range(1, len(keys) + 1))
     return next((get_args(hint)[0] for hint in lists if get_origin(hint) in (tuple, list)), None)
 
 
-def _of_item(text: str, at: str, item: Any) -> str:
+def _of_item(text: str, at: str, item: object) -> str:
     """Return what is wrong with something in a list; `at` says where in it."""
     if field := re.search(r"field `([^`]*)`", text):
         if "unknown field" not in text:
@@ -91,16 +91,16 @@ def _of_item(text: str, at: str, item: Any) -> str:
     return f"{'.'.join(inner)}: {message}" if inner else f"{message} in it"
 
 
-def _choices(hint: Any) -> str:
+def _choices(hint: object) -> str:
     """Return the allowed values; the empty one, which means leaving it out, is not listed."""
     return ", ".join(str(choice) for choice in get_args(hint) if choice != "")
 
 
-def _is_choice(hint: Any) -> bool:
+def _is_choice(hint: object) -> bool:
     return bool(get_args(hint)) and all(isinstance(choice, str) for choice in get_args(hint))
 
 
-def near(whole: Any, keys: Sequence[str]) -> str:
+def near(whole: object, keys: Sequence[str]) -> str:
     """Return a suggestion for the first unknown one of these names; everything in a misspelled section is unknown."""
     depth = next((depth for depth in range(1, len(keys)) if _hint(whole, keys[:depth]) is None), len(keys))
     known = _fields(_hint(whole, keys[: depth - 1]))
@@ -108,7 +108,7 @@ def near(whole: Any, keys: Sequence[str]) -> str:
     return f"; did you mean {meant}?" if meant else ""
 
 
-def instead(whole: Any, keys: Sequence[str]) -> str:
+def instead(whole: object, keys: Sequence[str]) -> str:
     """Return what to write for an unknown setting: the likely one, or the list of those that exist."""
     known = fields(whole, keys[:-1])
     return near(whole, keys) or (f"; one of {', '.join(known)}" if 0 < len(known) <= _LISTED else "")
@@ -121,21 +121,21 @@ def close(name: str, known: Sequence[str], likeness: float = 0.6) -> str:
     return folded[near[0]] if near else ""
 
 
-def is_known(whole: Any, keys: Sequence[str]) -> bool:
+def is_known(whole: object, keys: Sequence[str]) -> bool:
     """Return whether the type `whole` has such a setting."""
     return _hint(whole, keys) is not None
 
 
-def fields(whole: Any, keys: Sequence[str]) -> tuple[str, ...]:
+def fields(whole: object, keys: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the settings directly under these keys."""
     return _fields(_hint(whole, keys))
 
 
-def _fields(kind: Any) -> tuple[str, ...]:
+def _fields(kind: object) -> tuple[str, ...]:
     return tuple(getattr(kind, "__struct_fields__", ()))
 
 
-def _hint(whole: Any, keys: Sequence[str]) -> Any:
+def _hint(whole: object, keys: Sequence[str]) -> object:
     """Return the declared type under these keys, with its bounds; for a table the type of its values."""
     for key in keys:
         if key in _fields(whole):
@@ -147,7 +147,7 @@ def _hint(whole: Any, keys: Sequence[str]) -> Any:
     return whole
 
 
-def _range(hint: Any) -> str:
+def _range(hint: object) -> str:
     bounds = next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, msgspec.Meta)), None)
     if bounds is None:
         return ""
@@ -171,7 +171,7 @@ def _number(number: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:g}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return the value as TOML writes it, cut short; empty where it is not available."""
     if value is MISSING:
         return ""

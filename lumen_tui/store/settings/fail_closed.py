@@ -2,14 +2,14 @@
 
 An unknown setting may have been meant to forbid anything, so its whole section closes, whatever else is in it. A known
 setting with a wrong value keeps the value that was last read; where that is unknown, and for the setting of the
-weakest acceptable sandbox, the section closes, too.
+weakest acceptable sandbox, the section closes, too. The engine keeps what it last read under index/ for that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -24,10 +24,11 @@ from lumen_tui.model.config import (
     SandboxConfig,
 )
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.roles import BLOCK_TOOLS
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings.layering import CLOSABLE, SECTIONS, RejectedSetting
+from lumen_tui.store.settings.layering import CLOSABLE, PROTECTIVE, Fault, RejectedSetting, TomlTable
 
 KEPT = (
     "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) holds as it was last read; all "
@@ -38,9 +39,6 @@ STRICT = (
     "web is closed, every change asks, nothing is learnt by itself and no work unit is done without a checkpoint; "
     "nothing else of this file is in force"
 )
-_FALLS_BACK = "the rest is in force, this falls back to its default"
-_STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
-_UNTIL = "until it is fixed"
 _CLOSED = {
     "sandbox": "no command of a worker is run",
     "budget": "no model call is made",
@@ -51,39 +49,41 @@ _CLOSED = {
     "memory": "no work unit is done without a checkpoint",
 }
 _STAYING = ("sandbox", "budget")  # where the last good value may stay: in the others it could only be looser
+_LIMITS = "last-good-limits.json"  # below index/
 _FLOOR = (("sandbox", "require"), ("sandbox", "tier"))
-_EVERYTHING = (
-    "write",
-    "shell",
-    "web_fetch",
-    "custom",
-    "remember",
-    "block_append",
-    "block_replace",
-    "block_rethink",
-    "relay_submit",
-)
+_EVERYTHING = ("write", "shell", "web_fetch", "custom", "remember", *BLOCK_TOOLS, "relay_submit")
+
+
+class Effect(Enum):
+    """What applies while a setting is rejected."""
+
+    DEFAULT = "the rest is in force, this falls back to its default"
+    LAST_GOOD = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
+    CLOSED = "until it is fixed"  # behind what each of its sections forbids
+
+
+def effect_of(setting: RejectedSetting, *, known: bool) -> Effect:
+    """Return what applies meanwhile. `known`: whether the settings that were last read in full are known."""
+    if not setting.policy:
+        return Effect.DEFAULT
+    if setting.fault is not Fault.BAD_VALUE or len(setting.keys) == 1 or setting.keys in _FLOOR:
+        return Effect.CLOSED
+    return Effect.LAST_GOOD if known and setting.keys[0] in _STAYING else Effect.CLOSED
 
 
 def closing_sections(rejected: Iterable[RejectedSetting], *, known: bool) -> frozenset[str]:
-    """Return the sections that close. `known`: whether the settings that were last read in full are known."""
-    return frozenset(section for setting in rejected if _closes(setting, known=known) for section in setting.policy)
-
-
-def _closes(setting: RejectedSetting, *, known: bool) -> bool:
-    if setting.unknown or len(setting.keys) == 1 or setting.keys in _FLOOR:
-        return True
-    return not (known and setting.keys[0] in _STAYING)
+    """Return the sections that close, as `effect_of` has it."""
+    closing = [setting for setting in rejected if effect_of(setting, known=known) is Effect.CLOSED]
+    return frozenset(section for setting in closing for section in setting.policy)
 
 
 def problem(setting: RejectedSetting, *, known: bool) -> Problem:
     """Return the rejected setting as a problem, with what applies meanwhile."""
-    if not setting.policy:
-        return Problem(where=setting.where, what=setting.what, hint=_FALLS_BACK)
-    if not _closes(setting, known=known):
-        return Problem(where=setting.where, what=setting.what, hint=_STAYS)
-    closures = ", ".join(_CLOSED[section] for section in setting.policy)
-    return Problem(where=setting.where, what=setting.what, hint=f"{closures} {_UNTIL}")
+    effect = effect_of(setting, known=known)
+    hint: str = effect.value
+    if effect is Effect.CLOSED:
+        hint = f"{', '.join(_CLOSED[section] for section in setting.policy)} {hint}"
+    return Problem(where=setting.where, what=setting.what, hint=hint)
 
 
 def closed(config: Config, sections: Iterable[str]) -> Config:
@@ -134,8 +134,6 @@ _CLOSE = {
     "memory": _close_memory,
 }
 
-_LIMITS = "last-good-limits.json"
-
 
 class ProtectiveLimits(msgspec.Struct, frozen=True):
     """The sections in which a wrong value could open what was closed."""
@@ -161,7 +159,7 @@ def keep(layout: Layout) -> None:
             continue
 
 
-def protecting(layout: Layout, path: Path) -> tuple[dict[str, Any], str] | None:
+def protecting(layout: Layout, path: Path) -> tuple[TomlTable, str] | None:
     """Return the protective tables of a file as last read, and the whole text; None where they are unknown."""
     try:
         data = files.read(_copy(layout, path))
@@ -171,7 +169,7 @@ def protecting(layout: Layout, path: Path) -> tuple[dict[str, Any], str] | None:
         return None
     if data is None:
         return None
-    return {section: table for section, table in tables.items() if section in SECTIONS}, text
+    return {section: table for section, table in tables.items() if section in PROTECTIVE}, text
 
 
 def keep_limits(layout: Layout, config: Config) -> None:

@@ -1,9 +1,12 @@
-"""One settings file layered over another; each setting that is invalid becomes a record with a sentence."""
+"""One settings file layered over another. A setting that is invalid becomes a record: its fault, and what it concerns.
+
+Which sections a rejected setting may close hangs on its keys alone; `fail_closed` decides whether it does.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from enum import Enum, auto
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +29,106 @@ _GATES = {
     ("memory", "enforcement", "require_checkpoint_for_done"): "memory",
 }
 CLOSABLE = (*WHOLE, "evolution", "memory")
-SECTIONS = frozenset([*WHOLE, *(gate[0] for gate in _GATES)])  # kept for when their file cannot be read
+PROTECTIVE = frozenset([*WHOLE, *(gate[0] for gate in _GATES)])  # kept for when their file cannot be read
+
+
+KNOWN_SECTIONS = Config.__struct_fields__
+_NEAR = 0.6  # likeness from which the name of a section counts as a misspelling of another
+
+SettingsFile = tuple[str, str]  # a file's name and its text
+TomlTable = dict[str, object]
+Tables = list[tuple[str, TomlTable | None, str]]  # name of the file, its tables, its text
+
+
+class Fault(Enum):
+    """What is wrong with a setting. What is unknown may have been meant to forbid anything."""
+
+    UNKNOWN_SECTION = auto()
+    UNKNOWN_SETTING = auto()
+    BAD_VALUE = auto()
+
+
+class RejectedSetting(Struct, frozen=True):
+    """A setting that is invalid, and so not in force."""
+
+    keys: tuple[str, ...]
+    fault: Fault
+    policy: tuple[str, ...]  # the restricting sections that it concerns
+    where: str  # file:line
+    what: str
+
+
+def layered(config: Config, tables: Tables) -> tuple[Config, list[RejectedSetting]]:
+    """Layer the tables over `config`; return the result and the rejected settings."""
+    rejected: list[RejectedSetting] = []
+    for name, table, text in tables:
+        for section, value in (table or {}).items():
+            if section in KNOWN_SECTIONS:
+                config = _take(config, (section,), value, (name, text), rejected)
+            else:
+                rejected.extend(_unknown_section(section, value, (name, text)))
+    return config, rejected
+
+
+def _take(
+    config: Config, keys: tuple[str, ...], value: object, source: SettingsFile, rejected: list[RejectedSetting]
+) -> Config:
+    """Layer one setting over `config`; tables are taken key by key, so that one bad key spoils only itself."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            config = _take(config, (*keys, key), inner, source, rejected)
+        return config
+    try:
+        return msgspec.convert(_with(config, keys, value), Config)
+    except msgspec.ValidationError as error:
+        rejected.append(_rejection(keys, config_errors.of_value(error, Config, keys, value), source))
+        return config
+
+
+def _with(config: Config, keys: tuple[str, ...], value: object) -> TomlTable:
+    """Return `config` as tables, with one setting in its place, even where no table belongs."""
+    tables: TomlTable = msgspec.to_builtins(config)
+    table = tables
+    for key in keys[:-1]:
+        inner = table.get(key)
+        if not isinstance(inner, dict):
+            inner = table[key] = {}
+        table = inner
+    table[keys[-1]] = value
+    return tables
+
+
+def _rejection(keys: tuple[str, ...], reason: str, source: SettingsFile) -> RejectedSetting:
+    """Return the rejection of a setting in a known section."""
+    fault = Fault.BAD_VALUE
+    if not config_errors.is_known(Config, keys):
+        fault = Fault.UNKNOWN_SETTING
+        reason = f"there is no such setting{config_errors.instead(Config, keys)}"
+    return RejectedSetting(keys, fault, closes(keys), _where(keys, source), f"{_dotted(keys)}: {reason}")
+
+
+def _unknown_section(section: str, value: object, source: SettingsFile) -> list[RejectedSetting]:
+    """Return the rejections of an unknown section: one for each of its keys."""
+    meant = meant_by(section, value)
+    inside: list[tuple[str, ...]] = [(section, key) for key in value] if isinstance(value, dict) else []
+    return [
+        RejectedSetting(
+            keys,
+            Fault.UNKNOWN_SECTION,
+            policy=_policies(meant, keys),
+            where=_where(keys, source),
+            what=f"{_dotted(keys)}: there is no section [{one_line(section, 64)}]; {_instead(keys, meant)}",
+        )
+        for keys in inside or [(section,)]
+    ]
+
+
+def _policies(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the restricting sections that a setting in an unknown one may be meant for; all where nobody knows."""
+    if not meant:
+        return CLOSABLE
+    names = {name for section in meant for name in closes((section, *keys[1:]))}
+    return tuple(name for name in CLOSABLE if name in names)
 
 
 def closes(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -56,106 +158,18 @@ def _same(part: str, key: str) -> bool:
     return part in (_ANY, key)
 
 
-_SECTIONS = Config.__struct_fields__
-_NEAR = 0.6  # likeness from which the name of a section counts as a misspelling of another
-
-SettingsFile = tuple[str, str]  # a file's name and its text
-Tables = list[tuple[str, dict[str, Any] | None, str]]  # name of the file, its tables, its text
-
-
-class RejectedSetting(Struct, frozen=True):
-    """A setting that is invalid, and so not in force."""
-
-    keys: tuple[str, ...]
-    unknown: bool  # there is no such setting, so nobody knows what it was meant to restrict
-    policy: tuple[str, ...]  # the restricting sections that it concerns
-    where: str  # file:line
-    what: str
-
-
-def layered(config: Config, tables: Tables) -> tuple[Config, list[RejectedSetting]]:
-    """Layer the tables over `config`; return the result and the rejected settings."""
-    rejected: list[RejectedSetting] = []
-    for name, table, text in tables:
-        for section, value in (table or {}).items():
-            if section in _SECTIONS:
-                config = _take(config, (section,), value, (name, text), rejected)
-            else:
-                rejected.extend(_unknown_section(section, value, (name, text)))
-    return config, rejected
-
-
-def _take(
-    config: Config, keys: tuple[str, ...], value: Any, source: SettingsFile, rejected: list[RejectedSetting]
-) -> Config:
-    """Layer one setting over `config`; tables are taken key by key, so that one bad key spoils only itself."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            config = _take(config, (*keys, key), inner, source, rejected)
-        return config
-    try:
-        return msgspec.convert(_with(config, keys, value), Config)
-    except msgspec.ValidationError as error:
-        rejected.append(_rejection(keys, config_errors.of_value(error, Config, keys, value), source))
-        return config
-
-
-def _with(config: Config, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """Return `config` as tables, with one setting in its place, even where no table belongs."""
-    tables: dict[str, Any] = msgspec.to_builtins(config)
-    table = tables
-    for key in keys[:-1]:
-        if not isinstance(table.get(key), dict):
-            table[key] = {}
-        table = table[key]
-    table[keys[-1]] = value
-    return tables
-
-
-def _rejection(keys: tuple[str, ...], reason: str, source: SettingsFile) -> RejectedSetting:
-    """Return the rejection of a setting in a known section."""
-    unknown = not config_errors.is_known(Config, keys)
-    if unknown:
-        reason = f"there is no such setting{config_errors.instead(Config, keys)}"
-    return RejectedSetting(keys, unknown, closes(keys), _where(keys, source), f"{_dotted(keys)}: {reason}")
-
-
-def _unknown_section(section: str, value: Any, source: SettingsFile) -> list[RejectedSetting]:
-    """Return the rejections of an unknown section: one for each of its keys."""
-    meant = meant_by(section, value)
-    inside: list[tuple[str, ...]] = [(section, key) for key in value] if isinstance(value, dict) else []
-    return [
-        RejectedSetting(
-            keys,
-            unknown=True,
-            policy=_policies(meant, keys),
-            where=_where(keys, source),
-            what=f"{_dotted(keys)}: there is no section [{one_line(section, 64)}]; {_instead(keys, meant)}",
-        )
-        for keys in inside or [(section,)]
-    ]
-
-
-def _policies(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the restricting sections that a setting in an unknown one may be meant for; all where nobody knows."""
-    if not meant:
-        return CLOSABLE
-    names = {name for section in meant for name in closes((section, *keys[1:]))}
-    return tuple(name for name in CLOSABLE if name in names)
-
-
-def meant_by(section: str, value: Any) -> tuple[str, ...]:
+def meant_by(section: str, value: object) -> tuple[str, ...]:
     """Return the sections that an unknown one may mean: by its name, else by its keys. Empty: nobody knows."""
-    if near := config_errors.close(section, _SECTIONS, _NEAR):
+    if near := config_errors.close(section, KNOWN_SECTIONS, _NEAR):
         return (near,)
     inside = {key.casefold() for key in value} if isinstance(value, dict) else {section.casefold()}
-    return tuple(known for known in _SECTIONS if inside & {*config_errors.fields(Config, (known,))})
+    return tuple(known for known in KNOWN_SECTIONS if inside & {*config_errors.fields(Config, (known,))})
 
 
 def _instead(keys: tuple[str, ...], meant: tuple[str, ...]) -> str:
     """Return what to write instead of a setting in an unknown section."""
     if not meant:
-        return f"take it out, or put it under one of {', '.join(_SECTIONS)}"
+        return f"take it out, or put it under one of {', '.join(KNOWN_SECTIONS)}"
     return f"did you mean {' or '.join(_nearest(section, keys[-1]) for section in meant)}?"
 
 
