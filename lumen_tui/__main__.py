@@ -274,7 +274,7 @@ def _paint_early(words: list[str]) -> None:
 
 
 def _run(words: list[str]) -> int:
-    from lumen_tui.cli.commands.tasks import seconds_of
+    from lumen_tui.cli.parser import seconds_of
     from lumen_tui.headless.run_task import run_task
     from lumen_tui.model.requests.tasks import NewTask
 

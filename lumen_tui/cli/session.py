@@ -123,11 +123,11 @@ def print_outcome(done: Done, *, as_json: bool) -> int:
     return 0
 
 
-def print_id(done: Done) -> int:
+def print_id(done: Done, *, as_json: bool = False) -> int:
     """Print the id of what an action created, and on standard error what else happened; return the exit code."""
     if done.aside:
         talk(f"lumen-tui: {done.aside}")
-    say(done.target)
+    document(done) if as_json else say(done.target)
     return 0
 
 

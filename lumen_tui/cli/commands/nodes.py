@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import nodes
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.memory import (
     ArchiveNodes,
     DeleteNodes,
@@ -21,71 +20,38 @@ from lumen_tui.model.requests.memory import (
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import CommandGroup
-
-_PLAIN: tuple[tuple[str, Callable[[Namespace], Request], str, str], ...] = (
-    (
-        "archive", lambda args: ArchiveNodes(node_ids=args.ids, reason=args.reason),
-        "Put nodes away; unarchive or undo brings them back.", "archive mem-7f2 -r duplicate",
-    ),
-    (
-        "unarchive", lambda args: UnarchiveNodes(node_ids=args.ids),
-        "Bring archived nodes back; their age counts from now.", "unarchive mem-7f2",
-    ),
-    (
-        "pin", lambda args: PinNodes(node_ids=args.ids, pinned=not args.off), "Keep nodes from ever fading.",
-        "pin mem-7f2",
-    ),
-    ("touch", lambda args: TouchNodes(node_ids=args.ids), "Let the age of nodes count from now.", "touch mem-7f2"),
-)  # fmt: skip
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    for name, request, text, example in _PLAIN:
-        command = commands.add(name, run_plain, text, example)
-        command.add_argument("ids", nargs="+", metavar="ID")
-        command.set_defaults(request=request)
-        if name == "archive":
-            command.add_argument("-r", "--reason", default="", help="why")
-        if name == "pin":
-            command.add_argument("--off", action="store_true", help="let them fade again")
-    _declare_delete(commands)
-    _declare_promote(commands)
-
-
-def _declare_delete(commands: CommandGroup) -> None:
+    commands.verb(
+        "archive", ArchiveNodes, "Put nodes away; unarchive or undo brings them back.", "archive mem-7f2 -r duplicate"
+    )
+    commands.verb(
+        "unarchive", UnarchiveNodes, "Bring archived nodes back; their age counts from now.", "unarchive mem-7f2"
+    )
+    commands.verb("pin", PinNodes, "Keep nodes from ever decaying.", "pin mem-7f2")
+    commands.verb("touch", TouchNodes, "Let the age of nodes count from now.", "touch mem-7f2")
     delete = commands.add(
         "delete", run_delete, "Mark nodes as deleted; undo brings them back.", "delete --tag scratch --older-than 7d"
     )
-    delete.add_argument("ids", nargs="*", metavar="ID")
-    delete.add_argument("--tag", default="", help="all with this tag that are not protected")
-    delete.add_argument(
-        "--older-than", default="", metavar="AGE", help="all untouched for so long, such as 12h, 7d, 2w"
-    )
-    delete.add_argument("--dry-run", action="store_true", help="only look")
-    delete.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def _declare_promote(commands: CommandGroup) -> None:
-    tags = ", ".join(nodes.TAGS)
+    delete.fields(DeleteNodes)
+    _declare_preview(delete)
     promote = commands.add(
         "promote", run_promote, "Keep what a node says for the whole project.", "promote mem-7f2 --tag pattern"
     )
-    promote.add_argument("ids", nargs="*", metavar="ID")
-    promote.add_argument("--wu", default="", help="the summaries of this work unit instead of nodes")
-    promote.add_argument("-t", "--tag", required=True, help=tags)
-    promote.add_argument("--dry-run", action="store_true", help="only look")
-    promote.add_argument("--json", action="store_true", help="one JSON document")
+    promote.fields(PromoteNodes)
+    _declare_preview(promote)
 
 
-def run_plain(session: Session, args: Namespace) -> int:
-    say(session.perform(args.request(args)).summary)
-    return 0
+def _declare_preview(command: Parser) -> None:
+    command.add_argument("--dry-run", action="store_true", help="only look")
+    command.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def run_delete(session: Session, args: Namespace) -> int:
-    request = DeleteNodes(node_ids=args.ids, tag=args.tag, older_than=args.older_than)
+    request = request_of(DeleteNodes, args)
     try:
         chosen, spared = nodes.plan_delete(session.store, request, now=session.now)
     except ValueError as error:
@@ -111,7 +77,7 @@ def _action_field(done: Done | None) -> dict[str, str]:
 
 def run_promote(session: Session, args: Namespace) -> int:
     nodes.check_tag(args.tag)
-    node_ids = nodes.sources(session.store, args.ids, args.wu)
+    node_ids = nodes.sources(session.store, args.node_ids, args.wu_id)
     done = None if args.dry_run else session.perform(PromoteNodes(tag=args.tag, node_ids=node_ids))
     if args.json:
         created = {"id": done.target if done else ""}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named
 from lumen_tui.cli import following
+from lumen_tui.cli.parser import seconds_of
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import QueueConditions
@@ -87,18 +88,6 @@ def _shared_options(parser: Parser) -> None:
     parser.add_argument("--timeout", dest="timeout_seconds", type=seconds_of, help="such as 90s or 10m [the role's]")
     parser.add_argument("--tokens", type=int, help="the most it may use; there it ends [no limit of its own]")
     parser.add_argument("--usd", type=float, help="the most it may cost, in dollars")
-
-
-def seconds_of(text: str) -> float:
-    """Return seconds from a plain number or a duration. Raise ArgumentTypeError."""
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return times.parse_duration(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
 
 
 def run_new(session: Session, args: Namespace) -> int:

@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.base import Arg, Request
 
 
 class DismissItems(Request, tag="attention.dismiss", frozen=True, kw_only=True):
     """Dismiss these items; `targets` are the targets of queue entries."""
 
-    targets: str | Sequence[str]
-    reason: str = ""
+    targets: Annotated[
+        str | Sequence[str], Arg("the name in its row of `attention list`; a unique beginning will do", place="NAME")
+    ]
+    reason: Annotated[str, Arg("why", "-r")] = ""
 
 
 class SnoozeItems(Request, tag="attention.snooze", frozen=True, kw_only=True):
     """Hide these items for some seconds; they come back by themselves."""
 
-    targets: str | Sequence[str]
-    seconds: float = 3600.0
-    reason: str = ""
+    targets: Annotated[
+        str | Sequence[str], Arg("the name in its row of `attention list`; a unique beginning will do", place="NAME")
+    ]
+    seconds: Annotated[float, Arg("how long, such as 30m or 2d [1h]", "--for", metavar="AGE", duration=True)] = 3600.0
+    reason: Annotated[str, Arg("why", "-r")] = ""
 
 
 class RestoreItems(Request, tag="attention.back", frozen=True, kw_only=True):
     """Put dismissed or snoozed items back on the list at once."""
 
-    targets: str | Sequence[str]
-    reason: str = ""
+    targets: Annotated[
+        str | Sequence[str], Arg("the name in its row of `attention list`; a unique beginning will do", place="NAME")
+    ]
+    reason: Annotated[str, Arg("why", "-r")] = ""
 
 
 class AllowCalls(Request, tag="approval.allow", frozen=True, kw_only=True):
     """Allow these calls once. `hash` is that of the call as it was shown, where a single one is answered."""
 
-    approval_ids: str | Sequence[str]
-    reason: str = ""
+    approval_ids: Annotated[str | Sequence[str], Arg("the question, or the beginning of its id", place="ID")]
+    reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
     hash: str = ""
 
 
 class DenyCalls(Request, tag="approval.deny", frozen=True, kw_only=True):
     """Refuse these calls; the reason goes back to the worker."""
 
-    approval_ids: str | Sequence[str]
-    reason: str = ""
+    approval_ids: Annotated[str | Sequence[str], Arg("the question, or the beginning of its id", place="ID")]
+    reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
     hash: str = ""
 
 
@@ -49,13 +56,13 @@ class AllowAlways(Request, tag="approval.allow_always", frozen=True, kw_only=Tru
     """Allow a call, and save the rule that `model.approvals.preview_rule` shows."""
 
     approval_id: str
-    pattern: str = ""
-    reason: str = ""
+    pattern: Annotated[str, Arg("with --always: what the rule covers [this very call]")] = ""
+    reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
     hash: str = ""
 
 
 class ForgetRule(Request, tag="approval.forget", frozen=True, kw_only=True):
     """Remove a rule by its number in the list of rules in force, from 1: the same calls ask again from then on."""
 
-    number: int
-    reason: str = ""
+    number: Annotated[int, Arg("as `approvals rules` numbers it", place="NUMBER")]
+    reason: Annotated[str, Arg("why", "-r")] = ""

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.base import Arg, Request
 
 
 class AcceptLearnings(Request, tag="evolution.accept", frozen=True, kw_only=True):
     """Accept proposals into evolved/. One that contradicts another replaces it."""
 
-    ids: str | Sequence[str]
+    ids: Annotated[
+        str | Sequence[str], Arg("take over proposals, or what a model turned away", "--accept", metavar="ID")
+    ]
 
 
 class RejectLearnings(Request, tag="evolution.reject", frozen=True, kw_only=True):
     """Reject proposals, or remove accepted ones. The same is not proposed again."""
 
-    ids: str | Sequence[str]
-    reason: str
+    ids: Annotated[str | Sequence[str], Arg("turn them down (with --reason)", "--reject", metavar="ID")]
+    reason: Annotated[str, Arg("why it is turned down", "-r")]
 
 
 class EditLearnings(Request, tag="evolution.edit", frozen=True, kw_only=True):
     """Reword an observation. It counts as a person's from then on; its evidence stays."""
 
-    ids: str | Sequence[str]
-    text: str
+    ids: Annotated[str | Sequence[str], Arg("say it in other words (with --text)", "--edit", metavar="ID")]
+    text: Annotated[str, Arg("the new words", place="TEXT")]
 
 
 class RestoreVersion(Request, tag="evolution.restore", frozen=True, kw_only=True):
     """Restore evolved/ to a version, byte for byte, as a new version: nothing is lost."""
 
-    version: int
+    version: Annotated[int, Arg("put evolved/ back to a version, byte for byte", "--restore", metavar="N")]
 
 
 class ApproveConstitution(Request, tag="constitution.approve", frozen=True, kw_only=True):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.base import Arg, Request
 
 
 class SendSignal(Request, tag="signal.send", frozen=True, kw_only=True):
     """Append a signal. `to` names the intended agent; everybody can read it. The same `key` sends one."""
 
-    message: str
-    to: str = ""
-    wu_id: str = ""
-    lane: str = ""
-    priority: str = ""
-    type: str = "coordination"
-    reply_to: str = ""
-    key: str = ""
-    session_id: str = ""
+    message: Annotated[str, Arg("the note itself", place="MESSAGE")]
+    to: Annotated[str, Arg("the agent it is meant for; everybody can read it")] = ""
+    wu_id: Annotated[str, Arg("the work unit it is about, or `none` [of your open session]", "--wu")] = ""
+    lane: Annotated[str, Arg("[of the work unit]", "-l")] = ""
+    priority: Annotated[str, Arg("P0 (needs a person) to P3", "-p")] = ""
+    type: Annotated[str, Arg("its kind")] = "coordination"
+    reply_to: Annotated[str, Arg("the signal it answers", metavar="ID")] = ""
+    key: Annotated[str, Arg("the same key sends one signal, however often it is asked for")] = ""
+    session_id: Annotated[str, Arg("the session [$LUMEN_SESSION, else yours]", "-s", "--session", metavar="ID")] = ""
 
 
 class ReadSignals(Request, tag="signal.read", frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class ReadAllSignals(Request, tag="signal.read_all", frozen=True, kw_only=True):
 class CleanUpSignals(Request, tag="cleanup.signals", frozen=True, kw_only=True):
     """Move signals whose retention is over to memory/archive.jsonl, and drop orphaned receipts."""
 
-    ttl: str = "7d"
-    unread_ttl: str = "30d"
-    max_entries: int = 500
-    force: bool = False
+    ttl: Annotated[str, Arg("of what is read [7d]")] = "7d"
+    unread_ttl: Annotated[str, Arg("of what is unread and not about active work [30d]")] = "30d"
+    max_entries: Annotated[int, Arg("read ones kept at most [500]", metavar="N")] = 500
+    force: Annotated[bool, Arg("even right after the clock jumped")] = False

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated
 
-from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.base import Arg, Request
 
 
 class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
     """Queue a task. The same `key` gives the same task."""
 
-    objective: str
-    role: str = "researcher"
-    model: str = ""
-    constraints: Sequence[str] = ()
-    context: str = ""
-    wu_id: str = ""
-    lane: str = ""
-    priority: str = "P2"
-    timeout_seconds: float = 0.0
-    depends_on: Sequence[str] = ()
-    id: str = ""
-    key: str = ""
-    budget: Mapping[str, Any] | None = None
+    objective: Annotated[str, Arg("what is to be found out or done", place="OBJECTIVE")]
+    role: Annotated[str, Arg("who does it [researcher]")] = "researcher"
+    model: Annotated[str, Arg("a tier or model id instead of the role's own")] = ""
+    constraints: Annotated[Sequence[str], Arg("a rule, such as 'Read only'", "-c", "--constraint")] = ()
+    context: Annotated[str, Arg("what the worker should know")] = ""
+    wu_id: Annotated[str, Arg("the work unit it belongs to", "--wu")] = ""
+    lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
+    priority: Annotated[str, Arg("P0 to P3 [P2]", "-p")] = "P2"
+    timeout_seconds: Annotated[float, Arg("such as 90s or 10m [the role's]", "--timeout", duration=True)] = 0.0
+    depends_on: Annotated[Sequence[str], Arg("a task that must be done first", metavar="ID")] = ()
+    id: Annotated[str, Arg("an id of your own, such as task-001")] = ""
+    key: Annotated[str, Arg("the same key gives the same task, however often it is asked for")] = ""
+    budget: Mapping[str, int | float] | None = None
 
 
 class CancelTask(Request, tag="task.cancel", frozen=True, kw_only=True):
     """Ask the engine to stop a task, or not to begin it. `after="step"` lets the running tool call end."""
 
-    task_id: str
-    reason: str = ""
-    after: str = ""
+    task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
+    reason: Annotated[str, Arg("why, for the record")] = ""
+    after: Annotated[str, Arg("step: let the tool call end that runs now")] = ""
 
 
 class RetryTask(Request, tag="task.retry", frozen=True, kw_only=True):
     """Queue a new task with the spec of one that ended; `budget` replaces caps of the old one."""
 
-    task_id: str
-    budget: Mapping[str, Any] | None = None
+    task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
+    budget: Mapping[str, int | float] | None = None
 
 
 class EditTask(Request, tag="task.edit", frozen=True, kw_only=True):
     """Change a task that is still queued."""
 
-    task_id: str
-    changes: Mapping[str, Any]
+    task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
+    changes: Mapping[str, object]

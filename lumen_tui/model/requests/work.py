@@ -2,80 +2,82 @@
 
 from __future__ import annotations
 
-from lumen_tui.model.requests.base import Request
+from typing import Annotated
+
+from lumen_tui.model.requests.base import Arg, Request
 
 
 class NewWorkUnit(Request, tag="wu.new", frozen=True, kw_only=True):
     """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
 
-    title: str
-    lane: str = ""
-    type: str = "task"
-    priority: str = "P2"
-    body: str = ""
-    id: str = ""
-    key: str = ""
+    title: Annotated[str, Arg("what it is about, in a line", place="TITLE")]
+    lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
+    type: Annotated[str, Arg("task, bug, idea, question, dependency, feature", metavar="TYPE")] = "task"
+    priority: Annotated[str, Arg("P0 to P3 [P2]", "-p")] = "P2"
+    body: Annotated[str, Arg("the description")] = ""
+    id: Annotated[str, Arg("WU-NNN instead of the next free number")] = ""
+    key: Annotated[str, Arg("the same key makes the same work unit, however often it is asked for")] = ""
 
 
 class ClaimWorkUnit(Request, tag="wu.claim", frozen=True, kw_only=True):
     """Claim a work unit, within the limit of its lane. `pid` is a process that stands for the holder."""
 
-    wu_id: str
-    lane: str = ""
-    session: str = ""
-    pid: int = 0
+    wu_id: Annotated[str, Arg("the work unit", place="ID")]
+    lane: Annotated[str, Arg("put it into this lane [its own]", "-l")] = ""
+    session: Annotated[str, Arg("the session that works on it", "-s", metavar="ID")] = ""
+    pid: Annotated[int, Arg("a process that stands for the holder [the login shell, at a terminal]")] = 0
 
 
 class BlockWorkUnit(Request, tag="wu.block", frozen=True, kw_only=True):
     """Block a work unit; its place in the lane becomes free."""
 
-    wu_id: str
-    reason: str
+    wu_id: Annotated[str, Arg("the work unit", place="ID")]
+    reason: Annotated[str, Arg("why", "-r")]
 
 
 class UnblockWorkUnit(Request, tag="wu.unblock", frozen=True, kw_only=True):
     """Make a blocked unit ready again; it must be claimed again, as its place may be taken."""
 
-    wu_id: str
+    wu_id: Annotated[str, Arg("the work unit", place="ID")]
 
 
 class ReleaseWorkUnit(Request, tag="wu.release", frozen=True, kw_only=True):
     """Release a claimed unit. Anybody may; the summary says whose it was."""
 
-    wu_id: str
-    reason: str = ""
+    wu_id: Annotated[str, Arg("the work unit", place="ID")]
+    reason: Annotated[str, Arg("why", "-r")] = ""
 
 
 class FinishWorkUnit(Request, tag="wu.done", frozen=True, kw_only=True):
     """Finish a work unit: end its sessions, summarize its checkpoints, free its lane, and tell everybody."""
 
-    wu_id: str
-    no_checkpoint_check: bool = False
+    wu_id: Annotated[str, Arg("the work unit", place="ID")]
+    no_checkpoint_check: Annotated[bool, Arg("without a look for a checkpoint")] = False
 
 
 class ImportLumenFlow(Request, tag="import.lumenflow", frozen=True, kw_only=True):
     """Import a .lumenflow folder."""
 
-    path: str
+    path: Annotated[str, Arg("the .lumenflow folder or the one that holds it", place="PATH")]
 
 
 class ImportBeads(Request, tag="import.beads", frozen=True, kw_only=True):
     """Import the issues of beads."""
 
-    path: str
+    path: Annotated[str, Arg("issues.jsonl or the folder that holds it", place="PATH")]
 
 
 class AddRelation(Request, tag="relation.add", frozen=True, kw_only=True):
     """Add an edge; both ends must exist, and `blocks` must not form a cycle."""
 
-    from_id: str
-    to_id: str
-    type: str
+    from_id: Annotated[str, Arg("one end: a work unit or node", place="ID")]
+    to_id: Annotated[str, Arg("the other end", place="ID")]
+    type: Annotated[str, Arg("discovered_from, blocks, parent_child, related", place="RELATION")]
 
 
 class RemoveRelation(Request, tag="relation.remove", frozen=True, kw_only=True):
     """Remove an edge by appending a line that says so; the earlier line stays."""
 
-    from_id: str
-    to_id: str
-    type: str
+    from_id: Annotated[str, Arg("one end: a work unit or node", place="ID")]
+    to_id: Annotated[str, Arg("the other end", place="ID")]
+    type: Annotated[str, Arg("discovered_from, blocks, parent_child, related", place="RELATION")]
