@@ -167,7 +167,7 @@ def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: floa
 
 
 def _expired(request: Approval) -> ActionError:
-    when = times.said(request.expires_at)
+    when = times.stamp_of(request.expires_at)
     return ActionError(f"{ids.short(request.id)} ran out ({when}), which counts as no; the worker may ask again")
 
 

@@ -36,7 +36,7 @@ def snooze(store: Store, request: SnoozeItems, *, by: str, now: float) -> Done:
     """Hide these items for some seconds; they come back by themselves."""
     if not 1 <= request.seconds <= _LONGEST:
         raise ActionError("an item is put off by 1 second at least and a year at most")
-    state = f"put off until {times.iso(now + request.seconds)[11:16]} UTC"
+    state = f"put off until {times.time_of_day(now + request.seconds)}"
     entries = [
         (until_then(target, now + request.seconds), f"{one_line(target, 80)} {state}")
         for target in _named(request.targets)

@@ -155,7 +155,7 @@ def must_be_open(node: Raw) -> None:
         return
     became = nodes.get_field(node, f"metadata.{state}_to") or ""
     who = node.get("updated_by") or "somebody"
-    when = times.said(node.get("updated_at"))
+    when = times.stamp_of(node.get("updated_at"))
     state_text = f"{state} {became}".strip()
     raise ActionError(f"{quoted(node)} is {state_text} already (by {who}, {when}): undo that first")
 

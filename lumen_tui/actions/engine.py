@@ -88,7 +88,7 @@ def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
     if after == "task" and scope and scope != "loop" and not scope.startswith("role:"):
         raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + request.seconds) if request.seconds else ""
-    summary = f"asked to pause {scope_text}" + (f" until {times.said(until)}" if until else "")
+    summary = f"asked to pause {scope_text}" + (f" until {times.stamp_of(until)}" if until else "")
     command = Command(
         id=ids.new_id("cmd"),
         at=times.iso(now),

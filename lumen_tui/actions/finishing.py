@@ -79,7 +79,7 @@ def _finish_again(store: Store, unit: Tracked, concluded: list[str], *, by: str,
     signal_id = work_units.read_stamp(store.layout, unit.id).get("signal_id", "")
     if not signal_id or nodes.find(store.layout.signals, [signal_id]):
         who = unit.done_by or "somebody"
-        raise ActionError(f"{unit.id} is done already, by {who} ({times.said(unit.done_at)})", missing=True)
+        raise ActionError(f"{unit.id} is done already, by {who} ({times.stamp_of(unit.done_at)})", missing=True)
     signals.announce(
         store, _completion(unit, by=unit.done_by or by, now=now) | {"id": signal_id}, "wu.done", by=by, now=now
     )
@@ -93,7 +93,7 @@ def _gate(store: Store, unit: Tracked, config: Config, skip: bool) -> str:
     rule = config.memory.enforcement.require_checkpoint_for_done
     if skip or rule == "off" or _has_checkpoint(store, unit):
         return ""
-    since = f" since it was claimed ({times.said(unit.claimed_at)})" if unit.claimed_at else ""
+    since = f" since it was claimed ({times.stamp_of(unit.claimed_at)})" if unit.claimed_at else ""
     missing = f"{unit.id} has no checkpoint{since}"
     if rule == "block":
         raise ActionError(f'{missing}: `checkpoint "NOTE" --wu {unit.id}` first, or --no-checkpoint-check')

@@ -62,7 +62,7 @@ def unkill(store: Store, _request: UnkillAgent, *, by: str, now: float) -> Done:
     if was is None:
         raise ActionError("nothing is killed here", missing=True)
     remove_kill(store.layout)
-    when = f" ({times.said(was.at)})" if was.at else ""
+    when = f" ({times.stamp_of(was.at)})" if was.at else ""
     final = "`lumen-tui kill` ends every worker again"
     return _record(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)
 

@@ -127,7 +127,7 @@ def _session_id(store: Store, session: str, by: str, wu_id: str) -> str:
 def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now: float) -> str:
     """Refuse what cannot be claimed; return words about whom it was taken over from, or nothing."""
     if unit.status == DONE:
-        raise ActionError(f"{unit.id} is done (by {unit.done_by or 'somebody'}, {times.said(unit.done_at)})")
+        raise ActionError(f"{unit.id} is done (by {unit.done_by or 'somebody'}, {times.stamp_of(unit.done_at)})")
     if unit.status == BLOCKED:
         raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
     with Trail(store.layout, (NODES, EDGES)) as trail:

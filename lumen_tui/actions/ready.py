@@ -191,7 +191,7 @@ def lines(page: Page) -> list[str]:
     parts = [*_unit_lines(page), *_session_lines(page)]
     for note in page.handoffs:
         by = note.extra.get("taken_by", "")
-        taken = f", taken by {by} ({times.said(note.extra.get('taken_at'))})" if by else ""
+        taken = f", taken by {by} ({times.stamp_of(note.extra.get('taken_at'))})" if by else ""
         to = f" to {note.extra['to']}" if "to" in note.extra else ""
         parts.append(f"hand-off{to}{taken}: {entry_text(note)}")
     parts += _checkpoint_lines(page)

@@ -118,13 +118,8 @@ def until_words(role: Role, now: float) -> str:
     if not role.until:
         return ""
     seconds_left = times.epoch(role.until) - now
-    return f"until {role.until[:16].replace('T', ' ')} UTC, " + (
-        f"{_days(seconds_left)} more" if seconds_left > 0 else "over"
-    )
-
-
-def _days(seconds: float) -> str:
-    return f"{seconds / times.DAY:.0f} days" if seconds >= 3 * times.DAY else times.span(seconds)
+    rest = f"{times.days(seconds_left)} more" if seconds_left > 0 else "over"
+    return f"until {times.stamp_of(role.until)}, {rest}"
 
 
 def _tools(role: Role, rules: TaskRules) -> str:

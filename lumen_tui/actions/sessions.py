@@ -114,7 +114,7 @@ def end(store: Store, request: EndSession, *, by: str, now: float) -> Done:
     if open_session is None:
         raise ActionError(f"{by} has no open session", missing=True)
     if open_session.ended_at:
-        when = f"by {open_session.ended_by} ({times.said(open_session.ended_at)})"
+        when = f"by {open_session.ended_by} ({times.stamp_of(open_session.ended_at)})"
         raise ActionError(f"session {ids.short(open_session.session_id)} was ended already, {when}", missing=True)
     change = _change(open_session.session_id, _ended_by(by, now), before=_OPEN)
     summary = f"session {ids.short(open_session.session_id)} on {open_session.active_wu} ended"

@@ -157,7 +157,7 @@ def _size(text: str) -> int:
 
 
 def _head(capsule: Capsule) -> str:
-    lines = [f"# Capsule for loop {capsule.loop}", "", f"- written {times.said(capsule.written_at)}"]
+    lines = [f"# Capsule for loop {capsule.loop}", "", f"- written {times.stamp_of(capsule.written_at)}"]
     if capsule.last_loop:
         first, last = capsule.first_loop, capsule.last_loop
         loops = f"packet of loop {last}" if first == last else f"packets of loops {first} to {last}"
@@ -165,7 +165,9 @@ def _head(capsule: Capsule) -> str:
     if not capsule.claims:
         lines.append("- no claim about the live system is noted")
     elif capsule.confirmed_at:
-        lines.append(f"- its stalest claim was last confirmed {times.said(capsule.confirmed_at)}: {capsule.stalest}")
+        lines.append(
+            f"- its stalest claim was last confirmed {times.stamp_of(capsule.confirmed_at)}: {capsule.stalest}"
+        )
     else:
         lines.append(f"- its stalest claim was never confirmed: {capsule.stalest}")
     return "\n".join(lines) + "\n"

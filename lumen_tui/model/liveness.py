@@ -124,11 +124,11 @@ def derive_worker(evidence: WorkerEvidence) -> tuple[Status, str]:
     if evidence.asks:
         return Status.WAITING, evidence.waits
     if 0 < evidence.wait_until - evidence.now <= LONGEST_WAIT:
-        clock = times.iso(evidence.wait_until)[11:19]
-        return Status.RUNNING, f"{evidence.waits or 'waiting for the model'} (until {clock} UTC)"
+        moment = times.time_of_day(evidence.wait_until, exactly=True)
+        return Status.RUNNING, f"{evidence.waits or 'waiting for the model'} (until {moment})"
     if 0 < evidence.stall_after < evidence.silent_for:
         since = (
-            f"since {times.iso(evidence.last_at)[11:19]} UTC, after {evidence.last}"
+            f"since {times.time_of_day(evidence.last_at, exactly=True)}, after {evidence.last}"
             if evidence.last_at
             else "from the start"
         )

@@ -158,7 +158,7 @@ class Pause(Struct, frozen=True, omit_defaults=True):
     @property
     def words(self) -> str:
         """Who, until when, why."""
-        until = f" until {self.until[:16].replace('T', ' ')} UTC" if self.until else ""
+        until = f" until {times.stamp_of(self.until)}" if self.until else ""
         return f"paused by {self.by}{until}" + (f": {self.reason}" if self.reason else "")
 
 

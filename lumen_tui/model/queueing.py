@@ -72,7 +72,7 @@ def why(view: TaskView, standing: QueueConditions) -> str:
 
 def lifts(standing: QueueConditions) -> str:
     """Return what makes room in a budget that is used up."""
-    day = f" or at {times.iso(standing.next_day)[11:16]} UTC, when its next day begins" if standing.next_day else ""
+    day = f" or at {times.time_of_day(standing.next_day)}, when its next day begins" if standing.next_day else ""
     return f"it goes on once somebody makes room (`lumen-tui budget raise`, $ in the room){day}"
 
 

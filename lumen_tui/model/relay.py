@@ -176,11 +176,10 @@ def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
 
 def _said_before(submission: Submission) -> str:
     if submission.status is Status.SENT:
-        return (
-            f"the same text stands at position {submission.position}, by {submission.by} ({times.said(submission.at)})"
-        )
+        when = times.stamp_of(submission.at)
+        return f"the same text stands at position {submission.position}, by {submission.by} ({when})"
     note = f": {submission.note}" if submission.note else ""
-    return f"the same text was dropped by {submission.updated_by} ({times.said(submission.updated_at)}){note}"
+    return f"the same text was dropped by {submission.updated_by} ({times.stamp_of(submission.updated_at)}){note}"
 
 
 def answer(box: Box, submission: Submission, *, base: int, repeated: bool = False) -> Answer:
@@ -210,7 +209,7 @@ def words(reply: Answer) -> list[str]:
     if reply.moved:
         more = f" (and {reply.moved_more} before these)" if reply.moved_more else ""
         lines.append(f"since position {reply.base}{more}:")
-        lines += [f"  {entry.position}  {times.said(entry.at)}  {entry.by}: {entry.title}" for entry in reply.moved]
+        lines += [f"  {entry.position}  {times.stamp_of(entry.at)}  {entry.by}: {entry.title}" for entry in reply.moved]
     if reply.status is Status.HELD:
         lines.append(
             f"read what is new (`relay show {reply.relay} --since {reply.base}`); where your text still holds and says "

@@ -25,10 +25,27 @@ def stamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
-def said(date: object) -> str:
-    """Return a date as a record has it, in the words for people; one that cannot be read is no time that is known."""
+def stamp_of(date: object) -> str:
+    """Return a record's ISO date as `stamp` writes it; `an unknown time` for one that cannot be read."""
     seconds = epoch(date) if isinstance(date, str) else 0.0
     return stamp(seconds) if seconds else "an unknown time"
+
+
+def exact(seconds: float) -> str:
+    """Format a time as `2026-11-21 06:12:44 UTC`; a dash where there is none."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds)) if seconds > 0 else "–"
+
+
+def dated(seconds: float, now: float) -> str:
+    """Format a time as `exact` does, with its distance from `now`: `… · 5 min ago`. Without it where `now` is 0."""
+    if seconds <= 0 or now <= 0:
+        return exact(seconds)
+    return f"{exact(seconds)} · {ago(now - seconds) if seconds <= now else until(seconds - now)}"
+
+
+def time_of_day(seconds: float, *, exactly: bool = False) -> str:
+    """Format a time within a day as `06:12 UTC`, or `06:12:44 UTC`."""
+    return time.strftime("%H:%M:%S UTC" if exactly else "%H:%M UTC", time.gmtime(seconds))
 
 
 def parse_iso(text: str) -> float:
@@ -115,3 +132,28 @@ def span(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} m {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} m"
+
+
+def days(seconds: float) -> str:
+    """Return a long time in days, and what is under three of them as `span` does."""
+    return f"{seconds / DAY:.0f} days" if seconds >= 3 * DAY else span(seconds)
+
+
+def countdown(seconds: float) -> str:
+    """Return what is left of a time, moving once a minute: `under 1 min`, `5 min`, `2 h 5 min`."""
+    minutes = int(max(0.0, seconds) // MINUTE)
+    if minutes < 1:
+        return "under 1 min"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def limit(seconds: float) -> str:
+    """Return a limit as a person would write it: `10 m`, `2 m 10 s`."""
+    return span(seconds).removesuffix(" 0 s").removesuffix(" 0 m").replace(".0 s", " s")
+
+
+def typed(seconds: float) -> str:
+    """Return a limit as it is typed into a form: `10m`, `90s`; empty for 0."""
+    if not seconds:
+        return ""
+    return f"{seconds / MINUTE:g}m" if seconds % MINUTE == 0 else f"{seconds:g}s"

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash, whole_call
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
 from lumen_tui.tui.screens.approval_answer import Walls, high
-from lumen_tui.tui.screens.approvals import minutes, page
+from lumen_tui.tui.screens.approvals import page
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
 NOW = 1_800_000_000.0
@@ -60,7 +61,7 @@ def test_the_page_stands_still_within_a_minute() -> None:
     assert drawn(question(), now=NOW + 1) == drawn(question(), now=NOW + 59)
     assert drawn(question(), now=NOW + 1) != drawn(question(), now=NOW + 61)
     assert any("ran out" in text for text in drawn(question(), now=NOW + 9000))
-    assert (minutes(30), minutes(61), minutes(7500)) == ("under 1 min", "1 min", "2 h 5 min")
+    assert (times.countdown(30), times.countdown(61), times.countdown(7500)) == ("under 1 min", "1 min", "2 h 5 min")
 
 
 def test_a_diff_is_told_apart_by_sign_and_weight() -> None:

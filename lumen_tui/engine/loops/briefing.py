@@ -168,7 +168,7 @@ def _before(packets: tuple[Packet, ...]) -> list[str]:
     if not packets:
         return []
     last = packets[-1]
-    ended = times.said(last.completed_at)
+    ended = times.stamp_of(last.completed_at)
     lines = [f"- loop {last.loop} ended {ended}, health {last.health.status} {last.health.note}".rstrip()]
     if last.failed:
         lines.append(f"- its session failed ({last.failed}); what it was shown is shown again")

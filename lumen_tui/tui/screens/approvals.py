@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -27,7 +26,6 @@ from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.kit.timestamps import date
 from lumen_tui.tui.screens.approval_answer import NO_WALLS, Answers, Desk, Walls, high
 from lumen_tui.tui.theme import Appearance
 
@@ -37,17 +35,13 @@ _MOST = 200_000  # characters of a diff or of JSON that are laid out; `e` shows 
 Line = list[Segment]
 
 
-def minutes(seconds: float) -> str:
-    """`5 min`, `2 h 5 min`: it moves once a minute and no faster."""
-    whole = math.floor(max(0.0, seconds) / times.MINUTE)
-    if whole < 1:
-        return "under 1 min"
-    return f"{whole} min" if whole < 60 else f"{whole // 60} h {whole % 60} min"
-
-
 def left(request: Approval, now: float) -> str:
     """What becomes of the question by itself."""
-    return f"counts as no in {minutes(request.expires - now)}" if now < request.expires else "ran out: it counts as no"
+    return (
+        f"counts as no in {times.countdown(request.expires - now)}"
+        if now < request.expires
+        else "ran out: it counts as no"
+    )
 
 
 def ages(request: Approval, now: float) -> tuple[str, str]:
@@ -106,13 +100,13 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Appe
     yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
     yield from _said("it says", request.said, width, look)
-    yield from _fact("asked", f"{date(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
+    yield from _fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
 
 
 def _ahead(request: Approval, now: float, width: int, look: Appearance) -> Iterator[Line]:
     """What becomes of the question by itself, and what "always" would save."""
     ink = look.ink
-    yield from _fact("until", f"{date(request.expires)}, {left(request, now)}", ink.accent, width, look)
+    yield from _fact("until", f"{times.exact(request.expires)}, {left(request, now)}", ink.accent, width, look)
     rule = preview_rule(request)
     if rule:
         yield from _said("always", rule, width, look)

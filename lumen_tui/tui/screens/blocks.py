@@ -40,7 +40,6 @@ from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.words import sentence
 
 
@@ -176,7 +175,7 @@ def facts_of(row: BlockRow, now: float) -> list[Fact]:
     fields = row.past.fields if row.past else row.block.fields
     facts: list[Fact] = [
         ("size", f"{of.chars:,} of {fields.limit:,} characters"),
-        ("written", moment(times.epoch(of.at), now) if of.at else "never: e writes it"),
+        ("written", times.dated(times.epoch(of.at), now) if of.at else "never: e writes it"),
     ]
     facts += [
         (name, value)

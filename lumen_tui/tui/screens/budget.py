@@ -181,8 +181,8 @@ class _Page:
         if report.caps[0].share >= 1:
             return spent
         if 0 < report.reached_at <= report.ends_at:
-            at = times.iso(report.reached_at)[11:16]
-            return f"{spent}; at that pace the cap is reached {words.until(report.reached_at - self._now)}, at {at} UTC"
+            at = times.time_of_day(report.reached_at)
+            return f"{spent}; at that pace the cap is reached {words.until(report.reached_at - self._now)}, at {at}"
         return f"{spent}; at that pace the day ends before the cap is reached"
 
     def _hours(self) -> Parts:

@@ -25,7 +25,6 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
-from lumen_tui.tui.kit.timestamps import date
 
 PAUSE, RESUME = "pause", "resume"
 _DO = ((PAUSE, "pause"), (RESUME, "let go on"))
@@ -114,7 +113,7 @@ class EventRows(Rows[EngineEvent]):
     def line(self, row: EngineEvent, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
         cells = (
-            Cell(date(times.epoch(row.at))[5:19], ink.muted, 14),
+            Cell(times.exact(times.epoch(row.at))[5:19], ink.muted, 14),
             Cell(row.kind, ink.bad if went_wrong(row) else ink.muted, 16),
             Cell(humanize(event_line(row)), ink.strong if selected else ink.text),
         )
@@ -142,7 +141,7 @@ class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
         self.fill(events, "Log", words.plural(len(events), "event"))
 
     def opened(self, row: EngineEvent) -> None:
-        facts: list[Fact] = [("when", date(times.epoch(row.at))), ("kind", row.kind), ("number", str(row.seq))]
+        facts: list[Fact] = [("when", times.exact(times.epoch(row.at))), ("kind", row.kind), ("number", str(row.seq))]
         if row.task_id:
             facts.append(("task", row.task_id))
         more = ((name, json.dumps(value, ensure_ascii=False, default=str)) for name, value in row.data.items())

@@ -40,7 +40,6 @@ from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.timestamps import moment
 
 _CHANGE_TITLES = {Status.ACCEPTED: "in", Status.PROPOSED: "would change"}
 _WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
@@ -176,7 +175,7 @@ def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
     if row.version is not None:
         version = row.version
         return [
-            ("made", moment(times.epoch(version.at), now)),
+            ("made", times.dated(times.epoch(version.at), now)),
             ("by", version.by),
             ("why", version.why),
             ("entries", words.number(version.metrics.entries)),
@@ -196,7 +195,7 @@ def _of_rejection(rejection: Rejection, now: float) -> list[Fact]:
         ("why", "; ".join(rejection.reasons)),
         ("quote", f"“{rejection.quote}”"),
         ("source", f"{_short_session(rejection.session)}, line {rejection.line}"),
-        ("when", moment(times.epoch(rejection.at), now)),
+        ("when", times.dated(times.epoch(rejection.at), now)),
         ("then", "nobody takes it over here; what you write into the files of evolved/ yourself stays"),
     ]
 
@@ -218,10 +217,10 @@ def _of_observation(observation: Observation, page: EvolutionPage, now: float) -
         ("seen", f"{observation.count}×"),
     ]
     for source in observation.sources[:_SOURCES]:
-        at = f", {times.said(source.at)}" if source.at else ""
+        at = f", {times.stamp_of(source.at)}" if source.at else ""
         facts.append(("source", f"{_short_session(source.session)}, line {source.line}{at}"))
     facts += [
-        ("first", moment(times.epoch(observation.at), now)),
+        ("first", times.dated(times.epoch(observation.at), now)),
         ("by", observation.by or "evolution"),
         ("id", observation.id),
     ]

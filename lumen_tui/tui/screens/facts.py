@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import freshness, ids
+from lumen_tui.model import freshness, ids, times
 from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.requests.base import Request
@@ -28,7 +28,6 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
-from lumen_tui.tui.kit.timestamps import moment
 
 _NARROW = 90  # columns below which the source is left out
 _SLIM = 56  # and below which only the claim and the age of its confirmation are left
@@ -218,13 +217,13 @@ def _listed(state: FactState) -> bool:
 def _facts(state: FactState, now: float) -> Iterable[Fact]:
     fact, phase = state.fact, state.phase(now)
     yield "phase", f"{freshness.FILLS[phase]} {phase}"
-    yield "confirmed", f"{moment(state.confirmed, now)} by {state.confirmed_by}" if state.confirmed else "never"
-    yield "written", moment(fact.written, now)
-    yield "holds for", f"{fact.span / 86_400:.0f} days ({fact.span_class})"
+    yield "confirmed", f"{times.dated(state.confirmed, now)} by {state.confirmed_by}" if state.confirmed else "never"
+    yield "written", times.dated(fact.written, now)
+    yield "holds for", f"{times.days(fact.span)} ({fact.span_class})"
     if state.drifted:
-        yield "drifted", moment(state.drifted, now)
+        yield "drifted", times.dated(state.drifted, now)
         yield "seen", state.value or "not said"
-    yield "last probe", f"{moment(state.probed, now)}: {state.evidence}" if state.probed else "none was made yet"
+    yield "last probe", f"{times.dated(state.probed, now)}: {state.evidence}" if state.probed else "none was made yet"
     if state.failing:
         yield "could not look", state.failing
     for probe in fact.probes:

@@ -37,7 +37,6 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.menu import Menu, Option
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.kit.timestamps import limit_typed
 from lumen_tui.tui.screens.task_form import will_run
 
 _HIGH = 46  # lines of a window from which all consequences are shown
@@ -80,7 +79,7 @@ class RoleForm(FormScreen[Role]):
         yield row("tools", Toggles(_TOOLS, role.tools, id="tools"))
         yield row("shell", Choice(_SHELLS, role.shell, id="shell"))
         yield row("may", Toggles(_POWERS, [name for name, _ in _POWERS if getattr(role, name)], id="powers"))
-        yield row("time limit", Line(limit_typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout"))
+        yield row("time limit", Line(times.typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout"))
         yield row("steps", Line(str(role.limits.max_steps), id="max_steps"))
         yield row("at once", Line(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
         if self._names_in_use is not None:

@@ -24,7 +24,6 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.timestamps import moment
 
 _LIMIT = 2000  # actions that are shown
 
@@ -121,7 +120,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
 
     def opened(self, row: AuditEntry) -> None:
         facts: list[Fact] = [
-            ("when", moment(times.epoch(row.at), self._now)),
+            ("when", times.dated(times.epoch(row.at), self._now)),
             ("who", row.by),
             ("what", row.verb),
             ("where", acting.origin_text(row.client, "") if row.client else "not known"),

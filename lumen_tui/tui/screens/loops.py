@@ -29,7 +29,6 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.screens.lineage import WhyScreen
 from lumen_tui.tui.theme import Appearance
 
@@ -176,7 +175,11 @@ class PacketSheet(ReadingScreen[None]):
         head, *sections = packet_words.sections(packet)
         text = "\n\n".join("\n".join([title, *(f"  {item}" for item in lines)]) for title, lines in sections)
         ended = times.epoch(packet.completed_at)
-        facts: list[Fact] = [("ended", moment(ended, now)), *(("", line) for line in head[1]), ("packet", packet.id)]
+        facts: list[Fact] = [
+            ("ended", times.dated(ended, now)),
+            *(("", line) for line in head[1]),
+            ("packet", packet.id),
+        ]
         facts += [("task", packet.task_id)] if packet.task_id else []
         super().__init__(head[0], humanize(text), facts)
         self._port, self._layout, self._packet, self._now = port, Layout(Path(root)), packet, now

@@ -25,7 +25,6 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.timestamps import moment
 
 _SHOWN_ABOVE = ("status", "priority", "pinned")
 _DATES = ("_at", "_until")  # how the names of dates in the metadata end
@@ -71,9 +70,9 @@ def _facts(node: Node, now: float) -> Iterator[Fact]:
     yield "priority", node.priority or "none"
     yield "type", f"{node.type} · {node.lifecycle}"
     yield "tags", " ".join(node.tags) or "–"
-    yield "created", moment(node.created, now)
+    yield "created", times.dated(node.created, now)
     if node.updated_at:
-        yield "changed", moment(times.epoch(node.updated_at), now)
+        yield "changed", times.dated(times.epoch(node.updated_at), now)
     yield "by", node.created_by or "–"
     yield "work unit", node.wu_id or "–"
     yield "session", node.session_id or "–"
@@ -91,7 +90,7 @@ def _plain(name: str, value: Any, now: float) -> str:
     if not isinstance(value, str):
         return humanize(", ".join(value) if _is_words(value) else json.dumps(value, ensure_ascii=False, default=str))
     when = times.epoch(value) if name.endswith(_DATES) else 0.0
-    return moment(when, now) if when else humanize(value)
+    return times.dated(when, now) if when else humanize(value)
 
 
 class NodeRows(Rows[NodeRow]):
@@ -168,9 +167,9 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         node = row.node
         facts: list[Fact] = [
             ("why", humanize(row.why) or "not said"),
-            ("touched", moment(row.touched, self._now)),
-            ("created", moment(node.created, self._now)),
-            ("changed", moment(times.epoch(node.updated_at), self._now)),
+            ("touched", times.dated(row.touched, self._now)),
+            ("created", times.dated(node.created, self._now)),
+            ("changed", times.dated(times.epoch(node.updated_at), self._now)),
             ("by", node.created_by or "unknown"),
             ("work unit", node.wu_id or "none"),
             ("tags", " ".join(node.tags) or "none"),

@@ -25,7 +25,6 @@ from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.timestamps import moment
 
 Row = tuple[str, Submission]  # relay and submission
 _NAMED = 5  # texts that a question names
@@ -153,12 +152,12 @@ def _facts(row: Row, now: float) -> Iterable[Fact]:
     yield "relay", relay
     yield "status", f"{submission.status}" + (f" at position {submission.position}" if submission.position else "")
     yield "by", submission.by
-    yield "came", moment(submission.since, now)
+    yield "came", times.dated(submission.since, now)
     yield "written on", f"position {submission.base}"
     for reason in submission.reasons:
         yield "held because", humanize(reason)
     if submission.updated_by:
-        yield "decided", f"{moment(times.epoch(submission.updated_at), now)} by {submission.updated_by}"
+        yield "decided", f"{times.dated(times.epoch(submission.updated_at), now)} by {submission.updated_by}"
     if submission.note:
         yield "note", submission.note
     yield "id", submission.id

@@ -35,7 +35,6 @@ from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, beside
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.timestamps import limit_words
 from lumen_tui.tui.screens.hire import Hiring, RoleForm, file_of
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 from lumen_tui.tui.words import number
@@ -148,8 +147,8 @@ def _permissions(role: Role) -> list[Fact]:
         ("tools", " ".join(role.tools) or "none"),
         ("shell", _SHELL.get(role.shell, role.shell)),
         ("may", ", ".join(_powers(role)) or "read; change nothing, stay off the network"),
-        ("limits", f"{limit_words(limits.timeout_seconds)} a task · {limits.max_steps} steps"),
-        ("silence", f"stalled after {limit_words(limits.stall_seconds)}"),
+        ("limits", f"{times.limit(limits.timeout_seconds)} a task · {limits.max_steps} steps"),
+        ("silence", f"stalled after {times.limit(limits.stall_seconds)}"),
         ("at once", str(limits.at_once or "as many as the engine lets")),
     ]
 

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
-from lumen_tui.model import ids
+from lumen_tui.model import ids, times
 from lumen_tui.model.archive import passage
 from lumen_tui.model.requests.memory import InsertPassage
 from lumen_tui.model.searching import Found, Hit, parse, why
@@ -37,7 +37,6 @@ from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.kit.timestamps import moment
 from lumen_tui.tui.screens.memory import node_text
 from lumen_tui.tui.theme import Appearance
 
@@ -103,7 +102,7 @@ def facts(hit: Hit, now: float) -> Iterator[Fact]:
     """One hit, name by name."""
     yield "id", hit.ref
     yield "what", f"{hit.type} · {hit.kind}"
-    yield "when", moment(hit.at, now) if hit.at else "unknown"
+    yield "when", times.dated(hit.at, now) if hit.at else "unknown"
     for name, value in (
         ("status", hit.status),
         ("tags", " ".join(hit.tags)),

@@ -20,7 +20,6 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.kit.timestamps import moment
 
 
 class SignalDetail(ReadingScreen[str]):
@@ -33,7 +32,7 @@ class SignalDetail(ReadingScreen[str]):
         facts: list[Fact] = [
             ("from", signal.sender),
             ("to", signal.target_agent or "everyone"),
-            ("sent", moment(times.epoch(signal.created_at), now)),
+            ("sent", times.dated(times.epoch(signal.created_at), now)),
             ("priority", signal.priority or "none"),
             ("type", signal.type),
             ("work unit", signal.wu_id or "–"),

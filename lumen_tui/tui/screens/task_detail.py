@@ -34,7 +34,6 @@ from lumen_tui.tui.kit.parts import Fact, Facts, Said
 from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.kit.timestamps import date, limit_words
 from lumen_tui.tui.screens.task_form import retry
 from lumen_tui.tui.theme import Appearance, Shapes
 
@@ -136,7 +135,7 @@ def _terms(view: TaskView) -> Iterator[Fact]:
         yield "within", " · ".join(one_line(text, 200) for text in spec.constraints)
     place = [one_line(text, 100) for text in (spec.priority, spec.lane, spec.wu_id) if text]
     if spec.timeout_seconds:
-        place.append(f"at most {limit_words(spec.timeout_seconds)}")
+        place.append(f"at most {times.limit(spec.timeout_seconds)}")
     if most := own_words(spec.budget):
         place.append(f"at most {most}")
     if spec.retry_of:
@@ -149,12 +148,12 @@ def _times(view: TaskView, now: float) -> str:
         created = times.epoch(view.spec.created_at)
         return f"asked for {words.ago(now - created)}" if created and now else ""
     if view.finished:
-        return f"ran {times.span(view.finished - view.started)} · ended {date(view.finished)}"
+        return f"ran {times.span(view.finished - view.started)} · ended {times.exact(view.finished)}"
     if not now:
-        return f"started {date(view.started)}"
+        return f"started {times.exact(view.started)}"
     silent = now - view.last_event if view.last_event else 0.0
     quiet = f" · silent for {times.clock(silent)}" if view.status is Status.STALLED else ""
-    return f"runs for {times.clock(now - view.started)} · started {date(view.started)}{quiet}"
+    return f"runs for {times.clock(now - view.started)} · started {times.exact(view.started)}{quiet}"
 
 
 _TICK = 1.0  # seconds
@@ -292,7 +291,11 @@ class TaskDetailScreen(DetailScreen[None]):
         if row is None:
             return
         event = row.event
-        facts: list[Fact] = [("when", date(times.epoch(event.at))), ("kind", event.kind), ("tool", event.tool or "–")]
+        facts: list[Fact] = [
+            ("when", times.exact(times.epoch(event.at))),
+            ("kind", event.kind),
+            ("tool", event.tool or "–"),
+        ]
         self.app.push_screen(ReadingScreen(f"{event.kind} {event.tool}".strip(), event.text, facts))
 
     def action_other_half(self) -> None:

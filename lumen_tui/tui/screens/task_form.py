@@ -21,7 +21,6 @@ from lumen_tui.tui.host import ScreenOpener
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.kit.timestamps import limit_typed, limit_words
 from lumen_tui.tui.screens.budget import caps_of, caps_typed
 from lumen_tui.tui.words import sentence
 
@@ -57,7 +56,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
         yield row("constraints", Prose(constraints, placeholder="one per line, such as: read only", id="constraints"))
         yield row(
             "time limit",
-            Line(limit_typed(float(defaults.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
+            Line(times.typed(float(defaults.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
         )
         yield row("budget", Line(caps_typed(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
         yield from self._more_rows()
@@ -114,7 +113,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
 
     def _own_limit(self) -> str:
         role = self._role() if self.is_mounted else self._roles.get(self._defaults["role"])
-        return f"the role's, {limit_words(role.limits.timeout_seconds)}; or such as 90s, 20m" if role else "such as 20m"
+        return f"the role's, {times.limit(role.limits.timeout_seconds)}; or such as 90s, 20m" if role else "such as 20m"
 
     def read(self) -> dict[str, Any]:
         role = self._role()
@@ -198,7 +197,7 @@ def powers(role: Role) -> str:
 
 def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content:
     """One line on who will run with what: role, tier, tools and limits."""
-    limit = limit_words(seconds or role.limits.timeout_seconds)
+    limit = times.limit(seconds or role.limits.timeout_seconds)
     parts = [powers(role), limit, f"{role.limits.max_steps} steps", *([f"at most {budget}"] if budget else [])]
     details = "".join(f" · {part}" for part in parts)
     return Content.assemble(
