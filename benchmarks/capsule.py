@@ -17,8 +17,8 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.times import HOUR, iso
 from lumen_tui.queries import digest
 from lumen_tui.queries.digest import digest_for
+from lumen_tui.queries.loop_history import PacketIndex
 from lumen_tui.storage.store import Store
-from lumen_tui.store.memory.loop_records import PacketIndex
 
 _PACKETS, _NODES, _SIGNALS = 10_000, 100_000, 1_000_000
 _TIMES = 9

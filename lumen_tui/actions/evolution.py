@@ -13,7 +13,7 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import constitution, gate, ids, times
-from lumen_tui.model.evolution import Observation, Status, Trust, objections
+from lumen_tui.model.evolution import Observation, Status, Trust, Version, objections
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
@@ -245,7 +245,7 @@ def restore(store: Store, request: RestoreVersion, *, by: str, now: float) -> Do
     return Done(summary=summary, target=FILES_KIND, action_id=action.id)
 
 
-def _contents(store: Store, version: versions.Version) -> dict[str, bytes]:
+def _contents(store: Store, version: Version) -> dict[str, bytes]:
     try:
         return versions.contents(store.layout, version)
     except versions.DamagedVersion as error:
@@ -262,7 +262,7 @@ def may_files(store: Store, change: Change) -> None:
     _contents(store, _version_of(store, change))
 
 
-def _version_of(store: Store, change: Change) -> versions.Version:
+def _version_of(store: Store, change: Change) -> Version:
     """Return the newest version with the hash of the change's `after`."""
     digest = (change.after or {}).get("digest")
     matches = [version for version in versions.listed(store.layout) if version.digest == digest]

@@ -18,6 +18,7 @@ TARGETS = {
     TOOLS: "Tool preferences",
     RECOVERY: "Error recovery",
 }  # in the order in which they stand in CLAUDE.md
+GATE = "gate"  # rejected by the rules, not by a model
 _MOST_SOURCES = 20  # of one observation; the count goes on
 OBJECTION = "the model that judges: "  # begins the reason of what a model turned away
 
@@ -272,3 +273,47 @@ class Report(Struct):
         """Note a line that was passed over."""
         known = self.skipped.setdefault(reason, Skipped(0, line))
         known.count += 1
+
+
+class Rejection(Struct, frozen=True, omit_defaults=True):
+    """One line of rejections.jsonl. The text is made safe and freed of secrets before it is stored."""
+
+    at: str
+    text: str
+    quote: str
+    session: str
+    line: int
+    kind: str
+    reasons: tuple[str, ...]
+    id: str = ""  # of the observation, where a model rejected it: a person can accept it still
+    by: str = GATE  # or `model` and its name
+
+    @property
+    def whose(self) -> str:
+        """Who rejected it, for people and programs."""
+        return "rules" if self.by == GATE else self.by
+
+
+class Metrics(Struct, frozen=True):
+    """Figures from when the version was made."""
+
+    entries: int = 0
+    observations: int = 0
+    waiting: int = 0
+    rejected: int = 0
+    sessions: int = 0
+    bytes: int = 0
+
+
+class Version(Struct, frozen=True):
+    """One line of versions.jsonl; the last one is also in version.json."""
+
+    version: int
+    at: str
+    by: str
+    why: str
+    digest: str
+    files: dict[str, str]  # target -> sha256
+    metrics: Metrics = field(default_factory=Metrics)
+    kept: str = "copies"  # git | copies
+    schema: int = 1

@@ -7,14 +7,14 @@ from msgspec import Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.blocks import Block, Step, shown_difference
-from lumen_tui.model.constitution import ConstitutionState
-from lumen_tui.model.evolution import EvolutionView, Observation, Status
+from lumen_tui.model.constitution import ConstitutionState, difference
+from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, Rejection, Status, Version
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.evolution import evolved, versions
-from lumen_tui.store.evolution.evolved import Rejection, read_constitution
-from lumen_tui.store.evolution.versions import Version
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.versions import DamagedVersion, contents, listed, on_disk
 from lumen_tui.store.memory import block_files, blocks
 
 _MOST = 2000  # observations that are shown, and rejections
@@ -37,6 +37,11 @@ def read_blocks_page(layout: Layout, now: float, *, write: bool) -> BlocksPage:
             pass  # a full disk: what is in the files is shown all the same, as changed by hand
     histories = block_files.history(layout)
     return BlocksPage(tuple(blocks.read_all(layout)), {name: tuple(steps) for name, steps in histories.items()})
+
+
+def text_after(layout: Layout, step: Step) -> str:
+    """Return a block's whole text as a step left it. DamagedText, a StoreError, where it is not kept any more."""
+    return block_files.kept_text(layout, step)
 
 
 def step_diff(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
@@ -71,7 +76,7 @@ def read_evolution_page(layout: Layout) -> EvolutionPage:
         Version(
             item.version, safe(item.at), one_line(item.by, 40), one_line(item.why, 200), item.digest, {}, item.metrics
         )
-        for item in reversed(versions.listed(layout))
+        for item in reversed(listed(layout))
     ]
     standing = read_constitution(layout)
     shown = ConstitutionState(
@@ -100,3 +105,36 @@ def evolution_summary(layout: Layout) -> EvolutionView:
     since = times.epoch(proposed[0].at) if proposed else 0.0
     diff = f"+{changed.count('+')} −{changed.count('-')} lines" if constitution.why else ""
     return EvolutionView(len(proposed), newest, since, one_line(constitution.why), diff)
+
+
+def diff_between(layout: Layout, old: int, new: int | None = None) -> str:
+    """Return a unified diff of all files; without a second version, against the current files.
+
+    LookupError with the number of a missing version; StoreError where a version is damaged.
+    """
+    before = _texts(layout, old)
+    after = _texts(layout, new)
+    name = "now" if new is None else f"version {new}"
+    parts = [
+        difference(_text(before, target), _text(after, target), f"{target} (version {old})", f"{target} ({name})")
+        for target in TARGETS
+    ]
+    return safe("\n".join(part for part in parts if part))
+
+
+def _texts(layout: Layout, number: int | None) -> dict[str, bytes]:
+    if number is None:
+        return on_disk(layout)
+    if number == 0:
+        return {}
+    version = next((entry for entry in listed(layout) if entry.version == number), None)
+    if version is None:
+        raise LookupError(number)
+    try:
+        return contents(layout, version)
+    except DamagedVersion as error:
+        raise files.StoreError(str(error)) from error
+
+
+def _text(texts: dict[str, bytes], target: str) -> str:
+    return texts.get(target, b"").decode("utf-8", "replace")

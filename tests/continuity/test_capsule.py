@@ -13,6 +13,7 @@ from lumen_tui.engine.loops.capsules import Capsules, build_capsule, next_loop
 from lumen_tui.model.capsule import CUTS, LEAST, TITLES, Claims, Part, assemble, render, report, tokens_of
 from lumen_tui.model.config import CapsuleConfig, Config
 from lumen_tui.model.loop import LeftOut
+from lumen_tui.queries import loop_history
 from lumen_tui.storage import files
 from lumen_tui.store.memory import loop_records
 
@@ -135,10 +136,10 @@ def test_a_capsule_goes_only_after_its_successor_is_durable(home, monkeypatch):
     assert loop_records.kept_loops(home.layout) == [1, 2]
     wake.wake(3, config, NOW)
     assert loop_records.kept_loops(home.layout) == [2, 3]
-    kept = loop_records.read_capsule(home.layout, 3)
+    kept = loop_history.read_capsule(home.layout, 3)
     assert kept is not None and kept.loop == 3 and render(kept).startswith("# Capsule for loop 3")
     loop_records.capsule_path(home.layout, 2).write_text("{")
-    assert loop_records.read_capsule(home.layout, 2) is None and loop_records.read_capsule(home.layout, 99) is None
+    assert loop_history.read_capsule(home.layout, 2) is None and loop_history.read_capsule(home.layout, 99) is None
 
 
 def test_damaged_packets_are_passed_over_and_only_the_end_is_read(home, monkeypatch):

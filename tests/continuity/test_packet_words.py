@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_tui.engine.loops.commit import is_empty
 from lumen_tui.model.loop import LeftOut, Orientation, Packet
 from lumen_tui.model.packets import changes, orientation_median, orientation_summary, outcome, sections, sparkline
-from lumen_tui.store.memory.loop_records import PacketIndex
+from lumen_tui.queries.loop_history import PacketIndex
 
 
 def test_a_loop_that_only_read_says_so_and_an_empty_one_too(home):

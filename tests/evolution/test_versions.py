@@ -93,12 +93,12 @@ def test_a_damaged_version_is_refused(kept: Mind) -> None:
 
 
 def test_the_difference_of_two_versions(kept: Mind) -> None:
-    text = versions.diff_between(kept.layout, 1, 2)
+    text = pages.diff_between(kept.layout, 1, 2)
     assert "+- Never use tabs in Python." in text
     assert "German" not in text
-    assert versions.diff_between(kept.layout, 4) == ""
+    assert pages.diff_between(kept.layout, 4) == ""
     with pytest.raises(LookupError):
-        versions.diff_between(kept.layout, 9)
+        pages.diff_between(kept.layout, 9)
 
 
 def test_a_hand_edit_stays_through_learning(kept: Mind, tmp_path: Path) -> None:

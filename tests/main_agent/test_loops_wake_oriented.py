@@ -5,6 +5,7 @@ from __future__ import annotations
 from lumen_apiserver import tool, tools, use
 
 from lumen_tui.model.capsule import render
+from lumen_tui.queries import loop_history
 from lumen_tui.store.memory import loop_records
 
 
@@ -28,7 +29,7 @@ async def test_the_second_loop_knows_what_the_first_abandoned(office, api, tmp_p
     office.do("signal.send", message="hello")
     await office.beat()
     first = await office.loop_over(1)
-    woke = loop_records.read_capsule(office.layout, 1)
+    woke = loop_history.read_capsule(office.layout, 1)
     assert woke is not None and woke.last_loop == 0
     (ordered,) = first.ordered
     assert ordered.endswith(": Which port is refused?") and first.changed["tasks_created"] == 1
@@ -41,7 +42,7 @@ async def test_the_second_loop_knows_what_the_first_abandoned(office, api, tmp_p
     await office.beat()
     await office.loop_over(2)
     briefing = next(r for r in api.asked if main_of(2)(r)).first_text
-    capsule = loop_records.read_capsule(office.layout, 2)
+    capsule = loop_history.read_capsule(office.layout, 2)
     assert capsule is not None and "abandoned in loop 1: the cache, because too slow" in render(capsule)
     assert "abandoned in loop 1: the cache, because too slow" in briefing
     assert "decided against in loop 1: a database, because files do" in briefing

@@ -60,10 +60,11 @@ def _next(session: Session, budget: int) -> Capsule:
 
 def _stored(session: Session, name: str) -> Capsule:
     from lumen_tui.engine.loops.capsules import loop_named
+    from lumen_tui.queries import loop_history
     from lumen_tui.store.memory import loop_records
 
     loop = loop_named(name)
-    capsule = loop_records.read_capsule(session.layout, loop)
+    capsule = loop_history.read_capsule(session.layout, loop)
     if capsule is None:
         loops = loop_records.kept_loops(session.layout)
         hint = f": there are those of loops {loops[0]} to {loops[-1]}" if loops else ": none was written yet"

@@ -419,12 +419,12 @@ def _versions(session: Session, args: Namespace) -> int:
 
 
 def _version_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution import versions
+    from lumen_tui.queries import pages
 
     if len(args.diff) > 2:
         raise ActionError("--diff takes one or two versions")
     try:
-        text = versions.diff_between(session.layout, *args.diff)
+        text = pages.diff_between(session.layout, *args.diff)
     except LookupError as error:
         raise ActionError(
             f"there is no version {error.args[0]}: `evolve --versions` lists them", missing=True

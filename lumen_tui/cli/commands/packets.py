@@ -67,7 +67,7 @@ def _row(packet: Packet, now: float) -> tuple[str, ...]:
 
 def _show_loop(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.loops.capsules import loop_named
-    from lumen_tui.store.memory.loop_records import PacketIndex
+    from lumen_tui.queries.loop_history import PacketIndex
 
     index = PacketIndex(session.layout)
     index.refresh()

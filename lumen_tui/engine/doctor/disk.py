@@ -14,7 +14,7 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Observation, Place
+from lumen_tui.model.evolution import Observation, Place, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch
@@ -28,8 +28,6 @@ from lumen_tui.storage import directories, files, integrity, repair
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.repair import Damaged, Judge
-from lumen_tui.store.evolution.evolved import Rejection
-from lumen_tui.store.evolution.versions import Version
 from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path

@@ -16,14 +16,13 @@ from lumen_tui.engine.evolution import candidates
 from lumen_tui.engine.evolution.candidates import KnownObservations, LearningCandidate
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import OBJECTION, Observation, Open, Report, Status, Trust, objected
+from lumen_tui.model.evolution import GATE, OBJECTION, Observation, Open, Rejection, Report, Status, Trust, objected
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.evolution.evolved import Rejection
 
 Key = tuple[str, str, str]
 
@@ -208,7 +207,7 @@ class CandidateGate:
         if (mark := _mark(source.session, source.line, text)) in self._rejected:
             return
         self._rejected.add(mark)
-        name, by = (observation.id, observation.by) if objected(observation) else ("", evolved.GATE)
+        name, by = (observation.id, observation.by) if objected(observation) else ("", GATE)
         at, kind = iso(run.now), str(observation.kind)
         run.away.append(Rejection(at, text, quote, source.session, source.line, kind, reasons, name, by))
 

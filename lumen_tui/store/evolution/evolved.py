@@ -13,14 +13,13 @@ import msgspec
 
 from lumen_tui.model.constitution import Approval, ConstitutionState, digest, standing
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import TARGETS, Observation, Place, Status
+from lumen_tui.model.evolution import TARGETS, Observation, Place, Rejection, Status
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 
 LOCK = "evolution"
-GATE = "gate"  # rejected by the rules, not by a model
 _MOST_FILE = 4 * 1024 * 1024
 
 
@@ -40,25 +39,6 @@ def clean(observation: Observation) -> Observation:
 def add(layout: Layout, changed: Iterable[Observation]) -> None:
     """Append records durably."""
     Journal(layout.observations).append_all(changed)
-
-
-class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of rejections.jsonl. The text is made safe and freed of secrets before it is stored."""
-
-    at: str
-    text: str
-    quote: str
-    session: str
-    line: int
-    kind: str
-    reasons: tuple[str, ...]
-    id: str = ""  # of the observation, where a model rejected it: a person can accept it still
-    by: str = GATE  # or `model` and its name
-
-    @property
-    def whose(self) -> str:
-        """Who rejected it, for people and programs."""
-        return "rules" if self.by == GATE else self.by
 
 
 def reject(layout: Layout, rejected: Iterable[Rejection]) -> None:

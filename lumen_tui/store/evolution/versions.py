@@ -10,9 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from lumen_tui.model.constitution import difference
-from lumen_tui.model.evolution import TARGETS
-from lumen_tui.model.text import safe
+from lumen_tui.model.evolution import TARGETS, Metrics, Version
 from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -104,31 +102,6 @@ class GitVersions:
             return self._git("cat-file", "blob", f"refs/tags/v{number}:{target}")
         except GitFailed:
             return None
-
-
-class Metrics(msgspec.Struct, frozen=True):
-    """Figures from when the version was made."""
-
-    entries: int = 0
-    observations: int = 0
-    waiting: int = 0
-    rejected: int = 0
-    sessions: int = 0
-    bytes: int = 0
-
-
-class Version(msgspec.Struct, frozen=True):
-    """One line of versions.jsonl; the last one is also in version.json."""
-
-    version: int
-    at: str
-    by: str
-    why: str
-    digest: str
-    files: dict[str, str]  # target -> sha256
-    metrics: Metrics = msgspec.field(default_factory=Metrics)
-    kept: str = "copies"  # git | copies
-    schema: int = 1
 
 
 class DamagedVersion(Exception):
@@ -228,36 +201,3 @@ def put(layout: Layout, texts: Texts) -> None:
         elif files.read(path) != data:
             directories.make_folder(path.parent)
             files.replace(path, data)
-
-
-def diff_between(layout: Layout, old: int, new: int | None = None) -> str:
-    """Return a unified diff of all files; without a second version, against the current files.
-
-    LookupError with the number of a missing version; StoreError where a version is damaged.
-    """
-    before = _texts(layout, old)
-    after = _texts(layout, new)
-    name = "now" if new is None else f"version {new}"
-    parts = [
-        difference(_text(before, target), _text(after, target), f"{target} (version {old})", f"{target} ({name})")
-        for target in TARGETS
-    ]
-    return safe("\n".join(part for part in parts if part))
-
-
-def _texts(layout: Layout, number: int | None) -> dict[str, bytes]:
-    if number is None:
-        return on_disk(layout)
-    if number == 0:
-        return {}
-    version = next((entry for entry in listed(layout) if entry.version == number), None)
-    if version is None:
-        raise LookupError(number)
-    try:
-        return contents(layout, version)
-    except DamagedVersion as error:
-        raise files.StoreError(str(error)) from error
-
-
-def _text(texts: dict[str, bytes], target: str) -> str:
-    return texts.get(target, b"").decode("utf-8", "replace")

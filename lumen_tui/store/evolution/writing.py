@@ -13,13 +13,12 @@ import msgspec
 
 from lumen_tui.model import evolvedfiles, freshness, gate, times
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import MODEL_PLACE, Observation, Status
+from lumen_tui.model.evolution import MODEL_PLACE, Metrics, Observation, Status, Version
 from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.evolution import evolved, versions
 from lumen_tui.store.evolution.evolved import read_constitution
-from lumen_tui.store.evolution.versions import Metrics, Version
 from lumen_tui.store.memory import facts
 
 HAND = "changed by hand"

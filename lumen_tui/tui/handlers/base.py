@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.line_list import LineList
@@ -66,6 +68,11 @@ class Handler:
     def snapshot(self) -> Snapshot:
         """The newest picture."""
         return self.room.snapshot
+
+    @property
+    def layout(self) -> Layout:
+        """The paths of the state folder."""
+        return Layout(Path(self.snapshot.root))
 
     @property
     def refusal(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lumen_tui.model.attention import can_wait, for_an_hour, put_off
@@ -54,8 +54,7 @@ class NeedsHandler(Handler):
         self.host.push_screen(screen, self._chosen)
 
     def _desk(self) -> Desk:
-        from lumen_tui.storage.layout import Layout
-        from lumen_tui.store import approvals
+        from lumen_tui.queries.fresh_lists import decision
         from lumen_tui.tui.screens.approval_answer import Desk, walls_of
 
         return Desk(
@@ -66,7 +65,7 @@ class NeedsHandler(Handler):
             lambda need: put_off(need, self.snapshot.spend.day),
             lambda need: for_an_hour(need, self.snapshot.approvals, self.host.clock()),
             lambda request: walls_of(request, self.snapshot),
-            lambda name: approvals.decision(Layout(Path(self.snapshot.root)), name),
+            partial(decision, self.layout),
             lambda: self.snapshot.approvals,
         )
 

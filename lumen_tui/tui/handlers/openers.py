@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.model import agent
-from lumen_tui.model.freshness import FactState
 from lumen_tui.tui.commands import LOOP, SIGNALS
 from lumen_tui.tui.handlers.base import Handler
 
 if TYPE_CHECKING:
-    from lumen_tui.model.relay import Box
     from lumen_tui.tui.kit.rows_sheet import ListSheet
     from lumen_tui.tui.screens.digest import DigestRow
 
@@ -50,16 +46,10 @@ class OpenersHandler(Handler):
 
     def show_facts(self, at: str) -> None:
         """Open the facts, with the cursor on the fact `at` if it is not empty."""
-        from lumen_tui.storage.layout import Layout
-        from lumen_tui.store.memory.facts import FactIndex
+        from lumen_tui.queries.fresh_lists import fact_reader
         from lumen_tui.tui.screens.facts import FreshnessScreen
 
-        host, index = self.host, FactIndex(Layout(Path(self.snapshot.root)))
-
-        def read() -> Sequence[FactState]:
-            index.refresh()
-            return index.states()
-
+        host, read = self.host, fact_reader(self.layout)
         host.push_screen(FreshnessScreen(host.port, host.clock(), read, self.refusal, at))
 
     def do_relay(self) -> None:
@@ -67,25 +57,18 @@ class OpenersHandler(Handler):
 
     def show_relays(self, at: str) -> None:
         """Open the relays, with the cursor on the submission `at` if it is not empty."""
-        from lumen_tui.storage.layout import Layout
-        from lumen_tui.store.memory.relays import RelayIndex
+        from lumen_tui.queries.fresh_lists import relay_reader
         from lumen_tui.tui.screens.relays import RelayScreen
 
-        host, index = self.host, RelayIndex(Layout(Path(self.snapshot.root)))
-
-        def read() -> Sequence[Box]:
-            index.refresh()
-            return index.boxes
-
+        host, read = self.host, relay_reader(self.layout)
         host.push_screen(RelayScreen(host.port, host.clock(), read, self.refusal, at))
 
     def do_search(self) -> None:
         from lumen_tui.queries.search.search import Searcher
-        from lumen_tui.storage.layout import Layout
         from lumen_tui.tui.screens.search import SearchScreen
 
         host = self.host
-        searcher = Searcher(Layout(Path(self.snapshot.root)), conversation_bytes=_TALK_BYTES)
+        searcher = Searcher(self.layout, conversation_bytes=_TALK_BYTES)
         host.push_screen(SearchScreen(host.port, searcher, self.snapshot, self.refusal))
 
     def why_why(self) -> str:

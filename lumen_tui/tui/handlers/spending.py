@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Status, live_ones, tally
@@ -16,10 +15,9 @@ class SpendingHandler(Handler):
 
     def do_budget(self) -> None:
         from lumen_tui.queries.queue_conditions import spend_report
-        from lumen_tui.storage.layout import Layout
         from lumen_tui.tui.screens.budget import BudgetScreen
 
-        host, layout = self.host, Layout(Path(self.snapshot.root))
+        host, layout = self.host, self.layout
         read = partial(spend_report, layout)
         host.push_screen(BudgetScreen(host.port, self.snapshot, lambda: read(host.clock()), self.refusal))
 

@@ -22,10 +22,9 @@ from lumen_tui.model.requests.blocks import LockBlock, NewBlock, RestoreBlock, R
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.queries.pages import BlocksPage, read_blocks_page, step_diff
+from lumen_tui.queries.pages import BlocksPage, read_blocks_page, step_diff, text_after
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.memory import block_files
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
@@ -282,7 +281,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         if row.past is not None:
             heading = f"{row.block.name}, step {row.past.step}"
             try:
-                text = await looked(self, block_files.kept_text, self._layout, row.past)
+                text = await looked(self, text_after, self._layout, row.past)
             except files.StoreError as error:
                 self.say(str(error), bad=True)
                 return

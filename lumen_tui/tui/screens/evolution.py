@@ -16,17 +16,14 @@ from textual.widgets import Static
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import ConstitutionState
-from lumen_tui.model.evolution import Observation, Status, objected, why_rows
+from lumen_tui.model.evolution import Observation, Rejection, Status, Version, objected, why_rows
 from lumen_tui.model.requests import evolution as requests
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.queries.pages import EvolutionPage, read_evolution_page
+from lumen_tui.queries.pages import EvolutionPage, diff_between, read_evolution_page
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.evolution import versions
-from lumen_tui.store.evolution.evolved import Rejection
-from lumen_tui.store.evolution.versions import Version
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
@@ -336,7 +333,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         """What a version changed against the one before it."""
         number = row.version.version if row.version else 0
         try:
-            text = await jobs.looked(self, versions.diff_between, self._layout, number - 1, number)
+            text = await jobs.looked(self, diff_between, self._layout, number - 1, number)
         except (LookupError, OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:

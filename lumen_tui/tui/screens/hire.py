@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import ids, times
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
@@ -24,12 +23,7 @@ from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.storage import files
-from lumen_tui.storage.frontmatter import BadFile
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings import roles
-from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role
+from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.diffs import coloured
 from lumen_tui.tui.kit.fields import Choice, Line, Toggles
@@ -305,37 +299,6 @@ class RoleDrafts:
         return None
 
 
-def fault(name: str, text: str) -> str:
-    """What is wrong with the text of a role, with its line; empty where it is in order."""
-    try:
-        parse_role(name, text, "hired")
-    except BadFile as error:
-        return f"Line {error.line}: {error}" if error.line else str(error)
-    return ""
-
-
-def file_of(root: Path, role: Role) -> str:
-    """The role's own file with its comments, else the role written anew. Reads the disk: call it from a thread."""
-    try:
-        hired = roles.texts(Layout(root), role.name)["hired"]
-        return hired or roles.shipped_text(role.name) or render_role(role)
-    except (files.StoreError, OSError):
-        return render_role(role)
-
-
-def templates() -> list[Role]:
-    """The roles that ship, those that were retired or changed here too. Reads the disk: call it from a thread."""
-    roles = []
-    for path in sorted(shipped("roles").glob("*.md")):
-        try:
-            role = read_role_file(path, "shipped")
-        except (BadFile, files.StoreError, OSError):
-            continue
-        if role.name != agent.ROLE:
-            roles.append(role)
-    return roles
-
-
 class Hiring:
     """The questions on the way to a new role. `submit` carries out a verb of the actions."""
 
@@ -371,11 +334,11 @@ class Hiring:
         names = self._names_in_use()
         role = await self._screen.app.push_screen_wait(RoleForm(base, names, self.around(like.name)))
         if role is not None:
-            await self._submit(HireRole(name=role.name, text=render_role(role)))
+            await self._submit(HireRole(name=role.name, text=text_of(role)))
 
     async def _hire_in_editor(self) -> None:
         name = await self.drafts.ask_name(self._names_in_use())
-        text = await self.drafts.edit(name, render_role(_EMPTY_ROLE), new=True) if name else None
+        text = await self.drafts.edit(name, text_of(_EMPTY_ROLE), new=True) if name else None
         if text is not None:
             await self._submit(HireRole(name=name, text=text))
 
@@ -391,7 +354,7 @@ class Hiring:
     def _foresee(self, name: str, text: str) -> list[str]:
         """What the text of a role would change, in lines."""
         before = next((role for role in self._snapshot().roles if role.name == name), None)
-        after = parse_role(name, text, "hired")
+        after = hired_role(name, text)
         effects = changed(before, after, self.around(name)) if before else consequences(after, self.around(name))
         return [f"{label}: {words}" for label, words in effects]
 

@@ -17,9 +17,9 @@ from lumen_tui.model.agent import task_id
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize
+from lumen_tui.queries import loop_history
+from lumen_tui.queries.loop_history import PacketIndex, PacketRows
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.memory import loop_records
-from lumen_tui.store.memory.loop_records import PacketIndex, PacketRows
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
@@ -153,7 +153,7 @@ def oriented(newest: Sequence[Packet], look: Appearance) -> str:
 
 async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) -> None:
     """Open what a loop woke with."""
-    capsule = await looked(screen, loop_records.read_capsule, layout, loop)
+    capsule = await looked(screen, loop_history.read_capsule, layout, loop)
     if capsule is None:
         text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
         screen.note(text)

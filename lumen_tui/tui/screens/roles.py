@@ -25,7 +25,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store.settings.roles import render_role
+from lumen_tui.queries.role_texts import file_of, text_of
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
@@ -35,7 +35,7 @@ from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, beside
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.screens.hire import Hiring, RoleForm, file_of
+from lumen_tui.tui.screens.hire import Hiring, RoleForm
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 from lumen_tui.tui.words import number
 
@@ -287,7 +287,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
             return
         role = await self.app.push_screen_wait(RoleForm(row.role, context=self._hiring.around(row.name)))
         if role is not None and role != row.role:
-            await self._submit(AdjustRole(name=row.name, text=render_role(role)))
+            await self._submit(AdjustRole(name=row.name, text=text_of(role)))
 
     async def _edit(self) -> None:
         row = self._in_force()
