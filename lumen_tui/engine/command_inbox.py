@@ -38,11 +38,11 @@ class PendingRequests:
 class CommandInbox:
     """Follows commands.jsonl and answers each command in command-receipts.jsonl."""
 
-    def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor) -> None:
+    def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor, pauses: PauseControl) -> None:
         self._store = store
         self._log = log
         self._supervisor = supervisor
-        self.pauses = PauseControl(store.layout, log, supervisor.index)
+        self._pauses = pauses
         self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
         self._generation = -1  # of the follower when the receipts were read last
@@ -55,17 +55,13 @@ class CommandInbox:
         """Whether there may be a command to carry out: one `stat`."""
         return bool(self._unanswered) or self._follower.changed()
 
-    def paused(self) -> Pause | None:
-        """Return who paused the engine and why; None if it is not paused."""
-        return self.pauses.paused()
-
     def carry_out(self, now: float) -> PendingRequests:
         """Carry out every command that has no receipt yet.
 
         StoreError where an answer cannot be written: that command and those behind it wait for the next call, and so
         does what the ones before it asked for.
         """
-        self.pauses.end_expired(now)
+        self._pauses.end_expired(now)
         self._read_new()
         while self._unanswered:
             self._answer(self._unanswered[0], now)
@@ -149,12 +145,12 @@ class CommandInbox:
         )
         if record.over(now):
             return False, "its time is over already"
-        return self.pauses.pause(command.target, record)
+        return self._pauses.pause(command.target, record)
 
     def _do_resume(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         requests.beat = True
         self.stops_after_tasks = ""
-        return self.pauses.resume(command.target, alone=command.after == "alone")
+        return self._pauses.resume(command.target, alone=command.after == "alone")
 
     def _do_cancel(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         view = self._supervisor.index.find(command.target)

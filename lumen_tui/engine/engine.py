@@ -7,31 +7,25 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine import events
+from lumen_tui.engine.beats import NO_ENGINE, BeatLog, HeartbeatFile, LoopTurn
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
-from lumen_tui.engine.events import BeatLog, EventLog, Listener
+from lumen_tui.engine.events import EventLog, Listener
 from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
-from lumen_tui.engine.settings import SandboxMonitor, Settings
-from lumen_tui.engine.supervisor.pauses import KillSwitch
+from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
+from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl
 from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.model.loop import Heartbeat
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.storage import files, integrity, process
+from lumen_tui.storage import files, integrity
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.lease import Lease, read_lease, take_lease
 from lumen_tui.storage.repair import Sweeper
 from lumen_tui.storage.store import Store
-from lumen_tui.store.tasks.task_records import read_json
-
-_JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
 
 
 class EngineBusy(Exception):
@@ -66,85 +60,91 @@ class Engine:
     """Drives one state folder. `open` takes the lease and recovers; `beat` and `poll` do the work."""
 
     def __init__(
-        self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
-    ) -> None:
-        """Drive `root`; without `loops` the main agent gets no turns, and tasks alone are driven."""
-        self.store = Store(root)
-        self._loops = loops
-        self._listeners = listeners
+        self, store: Store, log: EventLog, lease: Lease, settings: Settings, heartbeat: HeartbeatFile,
+        supervisor: TaskSupervisor, budgets: Budgets, clock: Clock, now: float, *, loops: bool,
+    ) -> None:  # fmt: skip
+        """Use what `open` has made. What loops and learns is imported here: its 70 ms hold up no worker."""
+        from lumen_tui.engine.evolution.learning import Learning
+        from lumen_tui.engine.freshness import Freshness
+        from lumen_tui.engine.loops.loops import Arrivals, MainLoop
+
+        layout = store.layout
+        self.store = store
+        self.log = log
+        self.clock = clock
+        self.heartbeat = heartbeat
+        self.supervisor = supervisor
+        self.budgets = budgets
+        self.settings = settings
         self.trouble, self.announced = "", ("", "")  # why the last beat or poll was cut off; see `idle_phase`
-        self.clock = clock or SystemClock()
-        self._lease: Lease | None = None
-        self.settings = Settings(self.store.layout)
+        self.next_due = now
+        self.beat_log = BeatLog(log)
+        self.sandbox = SandboxMonitor(layout)
+        self.pauses = PauseControl(layout, log, supervisor.index)
+        self.commands = CommandInbox(store, log, supervisor, self.pauses)
+        self.switch = KillSwitch(store, log, clock.running)
+        self.approvals = ApprovalMonitor(layout, log, supervisor.index.find)
+        self.role_expiry = RoleExpiry(store, log)
+        self.freshness = Freshness(store, log)
+        self.loop = MainLoop(store, log, supervisor, today=budgets.today)
+        self.arrivals = Arrivals(layout, self.loop)
+        self.learning = Learning(layout, log)
+        self._lease: Lease | None = lease
+        self._loops = loops
+        self._folder = os.stat(layout.root).st_ino
+        self._damage = DamageScan(layout)
+        self._hook_news = HookNews(store, log, now)
+        self._sweeper = Sweeper(layout)
+
+    @classmethod
+    def open(
+        cls, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
+    ) -> Engine:
+        """Take the lease of the folder, adopt its workers, and recover what is there.
+
+        Without `loops` the main agent gets no turns, and tasks alone are driven. EngineBusy where another engine drives
+        the folder; StoreError where it cannot be used.
+        """
+        clock, store = clock or SystemClock(), Store(root)
+        layout = store.layout
+        if fault := distrust(layout.root):
+            raise files.Refused(fault)
+        layout.create()
+        lease = take_lease(layout)
+        if lease is None:
+            raise EngineBusy(f"another engine (pid {read_lease(layout).pid}) drives {layout.root}")
+        now, log = clock.now(), EventLog(store, listeners)
+        settings, heartbeat = Settings(layout), HeartbeatFile(layout, lease.info, clock, now)
+        heartbeat.write("starting", now, settings.config)
+        log.add("engine_started", f"pid {os.getpid()}, epoch {lease.info.epoch}", now)
+        budgets = Budgets(store, log)
+        supervisor = TaskSupervisor(store, log, epoch=lease.info.epoch, refusal=budgets.refusal, clock=clock)
+        adopted = supervisor.recover(now)
+        engine = cls(store, log, lease, settings, heartbeat, supervisor, budgets, clock, now, loops=loops)
+        engine._recover(adopted, now)
+        return engine
+
+    def _recover(self, adopted: int, now: float) -> None:
+        self._sweeper.sweep(now)
+        self.settings.refresh(self.log, now)
+        completed = self.loop.recover(self.config)
+        if adopted or completed:
+            parts = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
+            self.log.add("recovered", ", ".join(parts[: 1 + completed]), now)
+        before = self.heartbeat.before
+        if before and before.next_at and before.phase != "stopped":
+            late = now - times.epoch(before.next_at, now)
+            self.beat_log.missed(late, before.every_seconds, NO_ENGINE, now)
 
     @property
     def config(self) -> Config:
         """The configuration in force."""
         return self.settings.config
 
-    def open(self) -> None:
-        """Take the lease of the folder and recover what is there.
-
-        EngineBusy where another one is; StoreError where the folder cannot be used.
-        """
-        layout = self.store.layout
-        if fault := distrust(layout.root):
-            raise files.Refused(fault)
-        layout.create()
-        self._lease = take_lease(layout)
-        if self._lease is None:
-            raise EngineBusy(f"another engine (pid {read_lease(layout).pid}) drives {layout.root}")
-        self._recover(self.clock.now())
-
-    def _recover(self, now: float) -> None:
-        assert self._lease is not None  # noqa: S101 - open took it
-        layout = self.store.layout
-        self._folder = os.stat(layout.root).st_ino
-        before = read_json(layout.heartbeat, Heartbeat)
-        self.beats = before.beat if before else 0
-        self.next_due = now
-        self._jumped_in = -2  # the beat in or after which the wall clock was moved
-        self._started_at = times.iso(now)
-        self._last = (now, self.clock.running())
-        self.log = EventLog(self.store, self._listeners)
-        self.beat_log = BeatLog(self.log)
-        self.sandbox = SandboxMonitor(
-            layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier)
-        )
-        self.supervisor = TaskSupervisor(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
-        self.approvals = ApprovalMonitor(layout, self.log, self.supervisor.index.find)
-        self.commands = CommandInbox(self.store, self.log, self.supervisor)
-        self.budgets = Budgets(self.store, self.log)
-        self.switch = KillSwitch(self.store, self.log, self.clock.running)
-        self.supervisor.dispatcher.held_back = self.budgets.refusal
-        self._damage = DamageScan(layout)
-        self.role_expiry = RoleExpiry(self.store, self.log)
-        self._hook_news = HookNews(self.store, self.log, now)
-        self._sweeper = Sweeper(layout)
-        self._sweeper.sweep(now)
-        self._write_heartbeat("starting", now)
-        self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
-        adopted = self.supervisor.recover(now)
-        self._load_loops()
-        self.settings.refresh(self.log, now)
-        completed = self.loop.recover(self.config)
-        if adopted or completed:
-            parts = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
-            self.log.add("recovered", ", ".join(parts[: 1 + completed]), now)
-        if before and before.next_at and before.phase != "stopped":
-            late = now - times.epoch(before.next_at, now)
-            self.beat_log.missed(late, before.every_seconds, events.NO_ENGINE, now)
-
-    def _load_loops(self) -> None:
-        """Load what loops, learns and probes: 70 ms of imports that the workers do not wait for."""
-        from lumen_tui.engine.evolution.learning import Learning
-        from lumen_tui.engine.freshness import Freshness
-        from lumen_tui.engine.loops.loops import Arrivals, MainLoop
-
-        self.freshness = Freshness(self.store, self.log)
-        self.loop = MainLoop(self.store, self.log, self.supervisor, today=self.budgets.today)
-        self.arrivals = Arrivals(self.store.layout, self.loop)
-        self.learning = Learning(self.store.layout, self.log)
+    @property
+    def beats(self) -> int:
+        """The number of the last beat, counted over all engines of this folder."""
+        return self.heartbeat.beats
 
     def close(self, reason: str) -> None:
         """Record the stop and release the lease. Workers go on."""
@@ -170,81 +170,76 @@ class Engine:
         if inode != self._folder:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
-    def poll(self) -> tuple[PendingRequests, SupervisionResult]:
+    def poll(self, now: float) -> tuple[PendingRequests, SupervisionResult]:
         """Carry out commands and see to tasks: the part of a beat that cannot wait for the next one."""
         self.check_folder()
-        now = self.clock.now()
         self.settings.refresh(self.log, now)
-        self.supervisor.config = self.config
-        self.supervisor.dispatcher.provider = provider_name(self.config.models, os.environ)
-        self.supervisor.dispatcher.models = self.config.models
+        provider = provider_name(self.config.models, os.environ)
+        self.supervisor.configure(self.config, provider)
         killed = self.switch.poll(now)
         self._hook_news.poll(now)
         self.freshness.poll(now)
-        self.budgets.poll(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
+        self.budgets.poll(self.config.budget, now, costs=provider != "offline")
         requests = self.commands.carry_out(now)
-        self.supervisor.dispatcher.paused_roles = self.commands.pauses.parts.roles
-        may_start = self.commands.paused() is None and killed is None and not self.commands.stops_after_tasks
+        parts = self.pauses.parts
+        self.supervisor.dispatcher.pause_roles(parts.roles)
+        may_start = self.pauses.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.poll(now)
         supervised = self.supervisor.poll(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
             requests.stop = self.commands.stops_after_tasks
-        self.loop.poll(self.config, now, may_start=may_start and self.commands.pauses.parts.loop is None)
+        self.loop.poll(self.config, now, may_start=may_start and parts.loop is None)
         return requests, supervised
 
-    async def beat(self, now: float, reason: str = "timer") -> BeatReport:
-        """Make one pass: commands, tasks, rules, and a loop of the main agent if there is news for it."""
-        self.beats += 1
-        report = BeatReport(beat=self.beats, reason=reason)
+    def beat(self, now: float, reason: str = "timer") -> BeatReport:
+        """Make one pass: commands, tasks, rules, and a loop of the main agent if there is news for it.
+
+        It begins what goes on beside it, and so is called in a running event loop.
+        """
+        self.heartbeat.beats += 1
         self._write_heartbeat("beating", now)
         self.notice_jump(now)
-        report.requests, report.supervised = self.poll()
+        requests, supervised = self.poll(now)
         self._quarantine_damage(now)
         self._sweeper.sweep(now)
         self.approvals.check_all(now)
         self._save_checkpoints(now)
-        if self.beats > self._jumped_in + 1:
+        if not self.heartbeat.jumped:
             self.role_expiry.beat(now)
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
-        if self.switch.kill is None and self.commands.paused() is None:
+        if self.switch.kill is None and self.pauses.paused() is None:
             self.freshness.begin(self.config.freshness, now)
-        pause = self.commands.paused()
-        if self.switch.kill is not None:
-            report.skipped = self.switch.kill.words
-        elif pause is not None:
-            report.skipped = pause.words
-        elif (loop := self.commands.pauses.parts.loop) is not None:
-            report.skipped = f"the loop is {loop.words}"
-        elif not self._loops:
-            report.skipped = "this engine drives tasks alone"
-        elif out_of_reach := integrity.unreachable_records(self.store.layout):
-            report.skipped = f"degraded: {out_of_reach}"  # a loop would take what it cannot see for nothing
-        else:
-            self._run_loop(report, now)
+        turn = self._loop_turn(now, asked=reason == "asked")
         if self._loops:
-            self.beat_log.ran(report.loop, report.skipped, now)
-        return report
+            self.beat_log.ran(turn.loop, turn.skipped, now)
+        return BeatReport(self.beats, reason, supervised, requests, turn.loop, turn.skipped)
 
-    def _run_loop(self, report: BeatReport, now: float) -> None:
-        def begins() -> float:
-            self._write_heartbeat("loop", now)
-            return self.clock.now()
+    def _loop_turn(self, now: float, *, asked: bool) -> LoopTurn:
+        if reason := self._why_no_loop():
+            return LoopTurn(skipped=reason)
+        return self.loop.turn(self.config, now, asked=asked, begins=lambda: self._write_heartbeat("loop", now))
 
-        turn = self.loop.turn(self.config, now, asked=report.reason == "asked", begins=begins)
-        report.loop = turn.loop
-        report.skipped = turn.skipped
+    def _why_no_loop(self) -> str:
+        """Return what keeps the main agent from a turn, whatever came in; empty if nothing does."""
+        for hold in (self.switch.kill, self.pauses.paused()):
+            if hold is not None:
+                return hold.words
+        if (loop := self.pauses.parts.loop) is not None:
+            return f"the loop is {loop.words}"
+        if not self._loops:
+            return "this engine drives tasks alone"
+        out_of_reach = integrity.unreachable_records(
+            self.store.layout
+        )  # a loop would take what it cannot see for nothing
+        return out_of_reach and f"degraded: {out_of_reach}"
 
     def notice_jump(self, now: float) -> bool:
         """Return whether the wall clock was moved since the last call, and record that as an event."""
-        wall, running = self._last
-        self._last = (now, self.clock.running())
-        jump = (now - wall) - (self._last[1] - running)
-        if abs(jump) > _JUMP:
+        if jump := self.heartbeat.jump(now):
             self.log.add("clock_jump", f"the clock moved by {jump:+.0f} s", now, seconds=round(jump))
-            self._jumped_in = self.beats
-        return abs(jump) > _JUMP
+        return bool(jump)
 
     def _quarantine_damage(self, now: float) -> None:
         """Copy damaged lines of the shared journals to quarantine, once each."""
@@ -270,38 +265,17 @@ class Engine:
     def sleep(self, now: float, until: float) -> None:
         """Record that the engine waits, and for how long."""
         self.next_due = until
-        self.sandbox.refresh(self.config.sandbox, self.clock.running())
+        if choice := self.sandbox.refresh(self.config.sandbox, self.clock.running()):
+            self.log.add("sandbox", sentence_on(choice), now, tier=choice.tier)
         self.announced = phase, note = self.idle_phase()
         self._write_heartbeat(phase, now, next_at=until, note=note)
 
     def idle_phase(self) -> tuple[str, str]:
         """Return phase and note of an engine that waits; `announced` holds what was written last."""
-        kill, pause = self.switch.kill, self.commands.paused()
+        kill, pause = self.switch.kill, self.pauses.paused()
         reasons = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
         calm = ("asleep", self.commands.stops_after_tasks or self.budgets.view.full)
         return next(((phase, note) for phase, note in reasons if note), calm)
 
     def _write_heartbeat(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
-        assert self._lease is not None  # noqa: S101 - only called while it is held
-        lease = self._lease.info
-        record = Heartbeat(
-            beat=self.beats,
-            phase=phase,
-            at=times.iso(now),
-            pid=lease.pid,
-            start_ticks=lease.start_ticks,
-            boot_id=lease.boot_id,
-            host=process.host(),
-            epoch=lease.epoch,
-            next_at=times.iso(next_at) if next_at else "",
-            next_in=max(0.0, next_at - now),
-            running=self.clock.running(),
-            awake=self.clock.awake(),
-            jumped=self.beats <= self._jumped_in + 1,
-            started_at=self._started_at,
-            every_seconds=self.config.heartbeat.every_minutes * 60,
-            note=note,
-            brain=provider_name(self.config.models, os.environ),
-            sandbox=self.sandbox.tier,
-        )
-        files.replace(self.store.layout.heartbeat, msgspec.json.encode(record))
+        self.heartbeat.write(phase, now, self.config, sandbox=self.sandbox.tier, next_at=next_at, note=note)

@@ -1,4 +1,4 @@
-"""The engine's event log, events.jsonl: append, rotate, read back; and its events about missed and failed beats."""
+"""The engine's event log, events.jsonl: append, rotate, read back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, directories, files
-from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.redaction import clean
 from lumen_tui.storage.store import Store
@@ -96,46 +95,3 @@ class EventLog:
             return
         if size > _ROTATE_AT:
             directories.move(self._store.layout.events, self._previous)
-
-
-NO_ENGINE = "no engine ran"
-STOOD_STILL = "the engine stood still"
-SLEPT = "the machine slept"
-IDLE = "nothing new"  # a beat that finds nothing to do has done its work
-
-
-class BeatLog:
-    """Records missed, skipped and failed beats. What was missed is counted and never made up for."""
-
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
-        self._skipped = self._failed = ""  # the reasons that were recorded last
-        self._unwritten = ""  # a failure that the disk would not take
-
-    def missed(self, late: float, every: float, reason: str, now: float) -> None:
-        """Record beats missed because this one comes `late` seconds; none below one interval of `every` seconds."""
-        count = int(late // max(1.0, every))
-        if count > 0:
-            beats = "1 beat" if count == 1 else f"{count} beats"
-            self._log.add("beats_missed", f"{beats} missed while {reason}", now, missed=count, reason=reason)
-
-    def ran(self, loop: int, skipped: str, now: float) -> None:
-        """Record a beat that was carried out: with loop number `loop`, or without one and why (`skipped`)."""
-        self._failed = ""
-        if self._unwritten:
-            self._log.add("beat_failed", self._unwritten, now)
-            self._unwritten = ""
-        if loop:
-            self._skipped = ""
-        elif skipped not in ("", IDLE, self._skipped):
-            self._skipped = skipped
-            self._log.add("beat_skipped", f"no loop: {skipped}", now)
-
-    def failed(self, reason: str, now: float) -> None:
-        """Record a beat that was cut off; if even that cannot be written, the next beat that can writes it."""
-        if reason == self._failed:
-            return
-        self._failed = self._unwritten = reason
-        with contextlib.suppress(StoreError, OSError):
-            self._log.add("beat_failed", reason, now)
-            self._unwritten = ""

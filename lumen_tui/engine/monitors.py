@@ -177,7 +177,8 @@ class Budgets:
             )
 
     def _why_resumed(self) -> str:
-        newest = max(self._ledger.book.grants.values(), key=lambda grant: grant.at, default=None)
+        book = self._ledger.book
+        newest = max(book.grants.values(), key=lambda grant: grant.at, default=None)
         if newest is not None and times.epoch(newest.at) >= self._full_since - 1:
             return f"{newest.by} raised the budget" + (f" ({newest.text})" if newest.text else "")
         return "a new day began or there is room again"

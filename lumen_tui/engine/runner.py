@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lumen_tui.engine import events
+from lumen_tui.engine.beats import SLEPT, STOOD_STILL
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, integrity
@@ -41,6 +41,11 @@ class Runner:
     def __init__(self, engine: Engine, options: RunOptions) -> None:
         self.engine = engine
         self.options = options
+        self._supervisor = engine.supervisor
+        self._dispatcher = engine.supervisor.dispatcher
+        self._wakeups = self._dispatcher.wakeups
+        self._clock = engine.clock
+        self._layout = engine.store.layout
         self.stop_reason = ""
         self._done_beats = 0
         self._folder_stamp = 0
@@ -59,7 +64,7 @@ class Runner:
         codes = self._handle_signals() if self.options.signals else {}
         try:
             await self._beats()
-            await self.engine.supervisor.wait_for_endings()
+            await self._supervisor.wait_for_endings()
             await self.engine.learning.wait()
         except StateGone as error:
             self.stop_reason = str(error)
@@ -88,7 +93,7 @@ class Runner:
     async def _beats(self) -> None:
         reason = "start"
         while not (self._superseded() or self.stop_reason):
-            report = await self._beat(reason)
+            report = self._beat(reason)
             if self._finished(report):
                 return
             reason = await self._wait()
@@ -102,16 +107,16 @@ class Runner:
         return bool(self.stop_reason)
 
     def _busy(self) -> bool:
-        return any(not view.finished for view in self.engine.supervisor.index.live())
+        return any(not view.finished for view in self._supervisor.index.live())
 
-    async def _beat(self, reason: str) -> BeatReport:
+    def _beat(self, reason: str) -> BeatReport:
         """Make one beat. A disk or system error leaves the engine degraded, not dead: the next beat tries
         again.
         """
-        now = self.engine.clock.now()
+        now = self._clock.now()
         try:
-            report = await self.engine.beat(now, reason)
-            self.engine.trouble = one_line(integrity.unreachable_records(self.engine.store.layout))
+            report = self.engine.beat(now, reason)
+            self.engine.trouble = one_line(integrity.unreachable_records(self._layout))
         except (files.StoreError, OSError) as error:
             self.engine.trouble = one_line(str(error))
             self.engine.beat_log.failed(self.engine.trouble, now)
@@ -130,7 +135,7 @@ class Runner:
 
         Running time decides, so that a wall clock that is moved brings no beat forward and puts none off.
         """
-        clock = self.engine.clock
+        clock = self._clock
         due = self._plan(soon=self.options.until_idle)
         slept = watched = clock.running()
         asleep = slept - clock.awake()
@@ -153,71 +158,68 @@ class Runner:
 
     def _note_late(self, late: float, asleep: float) -> None:
         """Record beats that were missed, by reason: the machine slept (`asleep` seconds), or the engine stood still."""
-        reason = events.SLEPT if asleep > late / 2 else events.STOOD_STILL
-        engine = self.engine
+        reason = SLEPT if asleep > late / 2 else STOOD_STILL
+        config, now = self.engine.config, self._clock.now()
         with contextlib.suppress(files.StoreError, OSError):  # a full disk: the late beat says so itself
-            engine.beat_log.missed(late, engine.config.heartbeat.every_minutes * 60, reason, engine.clock.now())
+            self.engine.beat_log.missed(late, config.heartbeat.every_minutes * 60, reason, now)
 
     def _longest(self) -> float:
         """Return how many seconds to sleep at most."""
-        supervisor = self.engine.supervisor
-        if supervisor.index.loading:
+        if self._supervisor.index.loading:
             return 0.0
-        return _POLL if supervisor.dispatcher.wakeups.deaf else _TICK
+        return _POLL if self._wakeups.deaf else _TICK
 
     def _check_clocks(self, due: float, slept: float) -> None:
         """Announce the next beat again after the wall clock was moved; start a zygote in quiet times."""
-        clock = self.engine.clock
+        clock = self._clock
         if self.engine.notice_jump(clock.now()):
             self._announce(clock.now() + due - clock.running())
         if slept > _WARM_AFTER:
-            self.engine.supervisor.dispatcher.warm_up(self.engine.config)
+            self._dispatcher.warm_up(self.engine.config)
 
     def _plan(self, *, soon: bool, before: float = float("inf")) -> float:
         """Return when the next beat is due, in running time and at most `before`; announce it in wall time."""
-        now, running = self.engine.clock.now(), self.engine.clock.running()
+        now, running = self._clock.now(), self._clock.running()
         due = min(before, running + self.engine.next_beat(now, soon=soon) - now)
         self._announce(now + due - running)
         return due
 
     async def _wait_for_wakeup(self, seconds: float) -> None:
         """Return when something happened that wakes the engine, or after that time."""
-        wakeups = self.engine.supervisor.dispatcher.wakeups
         loop = asyncio.get_running_loop()
         self._woken.clear()
-        loop.add_reader(wakeups.fileno(), self._woken.set)
+        loop.add_reader(self._wakeups.fileno(), self._woken.set)
         try:
             await asyncio.wait_for(self._woken.wait(), seconds)
         except TimeoutError:
             return
         finally:
-            loop.remove_reader(wakeups.fileno())
+            loop.remove_reader(self._wakeups.fileno())
 
     def _announce(self, due: float) -> None:
         try:
-            self.engine.sleep(self.engine.clock.now(), due)
+            self.engine.sleep(self._clock.now(), due)
         except (files.StoreError, OSError):
             pass  # degraded: the late heartbeat shows it to the operator
 
     def _something_happened(self) -> bool:
         """Return whether there may be a new command, a new task or an ended worker; cheap, reads no file."""
         try:
-            stamp = os.stat(self.engine.store.layout.tasks).st_mtime_ns
+            stamp = os.stat(self._layout.tasks).st_mtime_ns
         except OSError:
             stamp = 0
         moved = stamp != self._folder_stamp
         self._folder_stamp = stamp
-        supervisor = self.engine.supervisor
-        woken = supervisor.dispatcher.wakeups.happened()
-        moved = moved or woken or supervisor.index.loading or self.engine.switch.changed()
-        return moved or self.engine.commands.waiting or supervisor.dispatcher.child_ended()
+        woken = self._wakeups.happened()
+        moved = moved or woken or self._supervisor.index.loading or self.engine.switch.changed()
+        return moved or self.engine.commands.waiting or self._dispatcher.child_ended()
 
     def _poll(self) -> bool:
         """See to commands and tasks at once; return whether a whole beat was asked for."""
         if self._superseded():
             return False
         try:
-            requests, supervised = self.engine.poll()
+            requests, supervised = self.engine.poll(self._clock.now())
             arrived = self.engine.arrivals.poll(self.engine.config)
         except (files.StoreError, OSError):
             return False

@@ -76,11 +76,10 @@ _EVERY = 3600.0  # seconds between two tests while nothing changes
 
 
 class SandboxMonitor:
-    """Keeps track of the tier in force. `tell` gets the tier and a sentence whenever it changes."""
+    """Keeps track of the tier in force."""
 
-    def __init__(self, layout: Layout, tell: Callable[[str, str], object]) -> None:
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._notify = tell
         self._tested = 0.0
         self._settings: SandboxConfig | None = None
         self.choice = TierChoice("")
@@ -90,20 +89,21 @@ class SandboxMonitor:
         """`bubblewrap`, `landlock`, `ask` or `refused`; empty before the first test."""
         return self.choice.tier
 
-    def refresh(self, settings: SandboxConfig, running: float) -> None:
-        """Test where it is due: at the start, after a change of the settings, once an hour.
+    def refresh(self, settings: SandboxConfig, running: float) -> TierChoice | None:
+        """Test where it is due: at the start, after a change of the settings, once an hour. Return a new choice.
 
         It takes about a tenth of a second. `running` is a clock that never goes back.
         """
         if settings == self._settings and running - self._tested < _EVERY:
-            return
+            return None
         self._settings = settings
         self._tested = running
         results = tiers.test_all(self._layout.index, os.environ.get("PATH", os.defpath), settings)
         choice = tiers.choose(settings, results)
-        if choice != self.choice:
-            self._notify(choice.tier, sentence_on(choice))
+        if choice == self.choice:
+            return None
         self.choice = choice
+        return choice
 
 
 def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:

@@ -130,8 +130,8 @@ class Sitter:
 
 def drop_demo(root: Path) -> str:
     """End the engine and the workers of a demo and remove it; returns what is left, or the empty string."""
-    layout = Layout(root)
-    if not root.parent.name.startswith(_PREFIX):
+    layout, folder = Layout(root), root.parent
+    if not folder.name.startswith(_PREFIX):
         return ""
     if not _end_engine(layout):
         return f"the demo stays in {root.parent}: an engine still drives it"
@@ -198,9 +198,7 @@ def _tasks(store: Store, project: Path, now: float) -> None:
 
 async def _run(root: Path) -> None:
     """Beat until all is done. A signal ends this process at once: who clears up is another one."""
-    engine = Engine(root)
-    engine.open()
-    await Runner(engine, RunOptions(until_idle=True, beats=12, signals=False)).run()
+    await Runner(Engine.open(root), RunOptions(until_idle=True, beats=12, signals=False)).run()
 
 
 def _project(folder: Path) -> Path:

@@ -85,9 +85,8 @@ def _same_file(first: TextIO, second: TextIO) -> bool:
 def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
     """Drive `root` until stopped, or for a number of beats. Returns the exit code."""
     output = Output(log_format)
-    engine = Engine(root, listeners=(output.event,))
     try:
-        engine.open()
+        engine = Engine.open(root, listeners=(output.event,))
     except (EngineBusy, files.StoreError) as error:
         print(f"lumen-tui: {error}", file=sys.stderr)
         return 1

@@ -69,9 +69,8 @@ async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     """Wait for the end of the task: under the engine that is running, else under one of our own."""
     stop = _StopSignals()
     stop.listen()
-    engine = Engine(root, loops=False)  # who runs one task does not ask the main agent to spend anything
-    try:
-        engine.open()
+    try:  # who runs one task does not ask the main agent to spend anything
+        engine = Engine.open(root, loops=False)
     except EngineBusy:
         return await _follow(port, task_id, stop)
     runner = Runner(engine, RunOptions(signals=False))

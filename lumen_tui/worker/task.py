@@ -98,18 +98,19 @@ class Task:
     """One task: its role, its toolbox, and the conversation that does it."""
 
     def __init__(self, world: World, tally: TaskTally) -> None:
+        store = world.store
         self._world = world
         self._tally = tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
-        self._role = _role(world.store, self.spec)
+        self._role = _role(store, self.spec)
         tally.session = session_id(self.spec, tally.attempt)
-        self._config, self._problems = _config(world.store)
+        self._config, self._problems = _config(store)
         self._events = Recorder(
             Journal(world.folder / "events.jsonl"), tally.attempt, world.now, world.redact, world.stopper.guard
         )
         self._transcript = Transcript(
-            world.store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
+            store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
         )
         self._spending = Spending(world, tally, self.spec, self._events)
         self._context = self._make_context()

@@ -22,8 +22,7 @@ def engine(purse, now, monkeypatch):
     """An engine whose tasks would use a model, and no worker of which gets anywhere."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", NO_SERVER)
-    made = Engine(purse.root, HandClock(now))
-    made.open()
+    made = Engine.open(purse.root, HandClock(now))
     yield made
     made.close("over")
 
@@ -31,7 +30,7 @@ def engine(purse, now, monkeypatch):
 def beat(engine):
     async def once():
         for _ in range(2):  # a task that is new in one look starts in the next
-            await engine.beat(engine.clock.now())
+            engine.beat(engine.clock.now())
         for view in engine.supervisor.index.begun():
             if view.status.alive:
                 engine.supervisor.end(view, status="cancelled", reason="test", now=engine.clock.now())
@@ -96,8 +95,7 @@ def test_without_a_model_no_budget_holds_anything_back(purse, a_hold, now, monke
     purse.settings("[budget]\nday_tokens = 1000\n")
     spend(purse, a_hold, 1000)
     name = purse.do("task.new", objective="What are the 3 largest files in /etc?").target
-    engine = Engine(purse.root, HandClock(now))
-    engine.open()
+    engine = Engine.open(purse.root, HandClock(now))
     beat(engine)
     engine.close("over")
     assert started(purse) == [name]
@@ -109,8 +107,9 @@ def test_the_warning_comes_once_a_day_also_over_restarts(purse, engine, a_hold, 
     beat(engine)
     beat(engine)
     engine.close("again")
-    engine.open()
+    engine = Engine.open(purse.root, engine.clock)
     beat(engine)
+    engine.close("over")
     assert purse.events("budget_warning") == ["today's budget: 850 of 1,000 tokens spent"]
     need = SnapshotReader(purse.root).snapshot(now).attention[0]
     assert need.target == "budget-warning-2026-09-21"

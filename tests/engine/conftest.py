@@ -59,8 +59,7 @@ class World:
     def engine(self) -> Engine:
         """The engine that drives now; the first call opens it."""
         if self._engine is None:
-            self._engine = Engine(self.root, self.clock)
-            self._engine.open()
+            self._engine = Engine.open(self.root, self.clock)
         return self._engine
 
     def crash(self) -> None:
@@ -76,7 +75,7 @@ class World:
         return self.do("task.new", objective=objective, **arguments).target
 
     async def beat(self) -> object:
-        return await self.engine().beat(self.clock.now())
+        return self.engine().beat(self.clock.now())
 
     def status(self, task_id: str) -> str:
         """The status from evidence, as a fresh reader sees it."""

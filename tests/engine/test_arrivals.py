@@ -67,9 +67,7 @@ def by_the_real_clock(tmp_path, settings=""):
     layout = Layout(tmp_path / "state")
     layout.create()
     layout.config.write_text(f"[heartbeat]\nevery_minutes = 60\n{settings}")
-    engine = Engine(layout.root)
-    engine.open()
-    return engine
+    return Engine.open(layout.root)
 
 
 async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):

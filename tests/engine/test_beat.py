@@ -90,10 +90,9 @@ async def test_a_signal_is_read_by_the_loop_once_and_a_receipt_proves_it(world):
 
 
 async def test_an_engine_for_one_task_gives_the_main_agent_no_turn(world):
-    engine = Engine(world.root, world.clock, loops=False)
-    engine.open()
+    engine = Engine.open(world.root, world.clock, loops=False)
     world.do("signal.send", message="the port moved")
-    report = await engine.beat(world.clock.now())
+    report = engine.beat(world.clock.now())
     assert (report.loop, report.skipped) == (0, "this engine drives tasks alone")
     assert not world.layout.packets.exists()
     engine.close("done")
@@ -103,7 +102,7 @@ async def test_an_engine_for_one_task_gives_the_main_agent_no_turn(world):
 async def test_a_second_engine_is_refused(world):
     world.engine()
     with pytest.raises(EngineBusy):
-        Engine(world.root, world.clock).open()
+        Engine.open(world.root, world.clock)
 
 
 async def test_each_takeover_has_a_higher_epoch_and_beats_go_on_counting(world):
@@ -258,7 +257,7 @@ async def test_commands_are_carried_out_once_across_restarts(world):
     await world.beat()
     world.crash()
     await world.beat()
-    assert world.engine().commands.paused() is None
+    assert world.engine().pauses.paused() is None
     assert len(list(world.store.command_receipts.lines())) == 2
 
 
@@ -300,7 +299,7 @@ async def test_a_replaced_state_folder_stops_the_engine_before_it_writes(world):
     world.root.rename(world.root.with_name("moved"))
     world.root.mkdir(mode=0o700)
     with pytest.raises(StateGone):
-        world.engine().poll()
+        world.engine().poll(world.engine().clock.now())
     assert list(world.root.iterdir()) == []
 
 

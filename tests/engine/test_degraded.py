@@ -29,14 +29,14 @@ async def test_a_beat_that_fails_is_told_in_the_heartbeat_until_one_succeeds(wor
     elsewhere.touch()
     world.layout.archival.symlink_to(elsewhere)
     runner = Runner(engine, RunOptions(signals=False))
-    report = await runner._beat("timer")
+    report = runner._beat("timer")
     engine.sleep(world.clock.now(), world.clock.now() + 60)
     beat = json.loads(world.layout.heartbeat.read_bytes())
     assert report.skipped.startswith("degraded: ") and "symbolic link" in report.skipped
     assert beat["phase"] == "degraded" and "archival.jsonl is a symbolic link" in beat["note"]
 
     world.layout.archival.unlink()
-    assert not (await runner._beat("timer")).skipped.startswith("degraded")
+    assert not (runner._beat("timer")).skipped.startswith("degraded")
     engine.sleep(world.clock.now(), world.clock.now() + 60)
     assert json.loads(world.layout.heartbeat.read_bytes())["phase"] == "asleep"
     assert told(world) == []
@@ -55,7 +55,7 @@ async def test_an_odd_file_in_one_task_holds_up_no_other(world, name):
     (world.layout.task(odd) / name).symlink_to("/etc/passwd")
     world.do("task.cancel", task_id=other)
     engine = world.engine()
-    await engine.beat(world.clock.now())
+    engine.beat(world.clock.now())
     assert world.status(other) == "cancelled"
     SnapshotReader(world.root).snapshot(world.clock.now())
 

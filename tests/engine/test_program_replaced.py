@@ -47,8 +47,7 @@ def test_a_file_that_is_new_or_gone_means_another_program(mark):
 
 
 async def test_the_engine_ends_and_leaves_what_waits_to_the_next(world, mark):
-    engine = Engine(world.root)
-    engine.open()
+    engine = Engine.open(world.root)
     slept = asyncio.Event()
     runner = Runner(engine, RunOptions(signals=False, listeners=[lambda _: slept.set()]))
     running = asyncio.create_task(runner.run())
@@ -64,12 +63,11 @@ async def test_the_engine_ends_and_leaves_what_waits_to_the_next(world, mark):
 
 @pytest.mark.parametrize("error", [ModuleNotFoundError("No module named 'lumen_tui.x'"), FileNotFoundError("roles")])
 async def test_what_cannot_be_loaded_any_more_ends_it_with_the_reason(world, mark, monkeypatch, error):
-    async def beat(*_: object) -> None:
+    def beat(*_: object) -> None:
         mark.unlink()
         raise error
 
-    engine = Engine(world.root)
-    engine.open()
+    engine = Engine.open(world.root)
     monkeypatch.setattr(engine, "beat", beat)
     runner = Runner(engine, RunOptions(signals=False))
     assert await runner.run() == 1
@@ -77,11 +75,10 @@ async def test_what_cannot_be_loaded_any_more_ends_it_with_the_reason(world, mar
 
 
 async def test_the_same_error_with_the_program_in_place_is_not_hidden(world, mark, monkeypatch):
-    async def beat(*_: object) -> None:
+    def beat(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'lumen_tui.x'")
 
-    engine = Engine(world.root)
-    engine.open()
+    engine = Engine.open(world.root)
     monkeypatch.setattr(engine, "beat", beat)
     with pytest.raises(ModuleNotFoundError):
         await Runner(engine, RunOptions(signals=False)).run()

@@ -104,12 +104,11 @@ async def test_the_engine_learns_from_its_own_sessions(mind: Mind) -> None:
     SessionFile(mind.layout.transcripts / "t1.jsonl", cwd=str(loop)).runs(
         "pytest", "(exit code 4)\nno tests ran", ok=False
     ).runs("pytest tests", "3 passed").agent("We decided to rest on Sundays.")
-    engine = Engine(mind.layout.root)
-    engine.open()
+    engine = Engine.open(mind.layout.root)
     try:
-        await engine.beat(NOW)
+        engine.beat(NOW)
         await engine.learning.settled()
-        await engine.beat(NOW + 60)
+        engine.beat(NOW + 60)
     finally:
         engine.close("test")
     assert "`pytest` failed (no tests ran); `pytest tests` worked" in mind.texts()
@@ -125,11 +124,10 @@ async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mi
     mind.do("constitution.approve")
     mind.layout.constitution.write_text("# Mine\n", encoding="utf-8")
     SessionFile(mind.layout.transcripts / "t1.jsonl").runs("node --version", "v22.1.0")
-    engine = Engine(mind.layout.root)
-    engine.open()
+    engine = Engine.open(mind.layout.root)
     try:
         for number in range(3):
-            await engine.beat(NOW + number)
+            engine.beat(NOW + number)
             await engine.learning.settled()
         told = [event.text for event in recent_events(mind.store, 50) if event.kind == "constitution"]
         assert len(told) == 1
@@ -139,7 +137,7 @@ async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mi
         ]
         assert "changed since it was approved; nothing is learnt (+1 −" in need.text
         mind.do("constitution.approve")
-        await engine.beat(NOW + 9)
+        engine.beat(NOW + 9)
         await engine.learning.settled()
     finally:
         engine.close("test")

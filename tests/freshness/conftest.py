@@ -52,14 +52,13 @@ class World:
 
     def engine(self) -> Engine:
         if self._engine is None:
-            self._engine = Engine(self.root, self.clock)
-            self._engine.open()
+            self._engine = Engine.open(self.root, self.clock)
         return self._engine
 
     async def beat(self) -> None:
         """A beat five minutes after the last, with its probes through."""
         self.clock.wall += 300
-        await self.engine().beat(self.clock.wall)
+        self.engine().beat(self.clock.wall)
         self.engine().freshness.finish(self.clock.wall)
 
     def attention(self) -> list[str]:

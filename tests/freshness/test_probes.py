@@ -83,7 +83,7 @@ async def test_hanging_probes_hold_no_beat_and_keep_to_their_time(world) -> None
     engine = world.engine()
     world.clock.wall += 300
     began = time.monotonic()
-    await engine.beat(world.clock.wall)
+    engine.beat(world.clock.wall)
     beat = time.monotonic() - began
     assert engine.freshness.busy
     engine.freshness.finish(world.clock.wall)

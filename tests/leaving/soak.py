@@ -152,8 +152,7 @@ def news(store: Store, number: int, now: float) -> None:
 async def beats(root: Path, times: int) -> None:
     """In a process of its own: say a line at each sample, and go on once one is read."""
     clock, store = MovedClock(), Store(root)
-    engine = Engine(root, clock)
-    engine.open()
+    engine = Engine.open(root, clock)
     try:
         for count in range(times + 1):
             place = count % (DENSE if count < times // FIRST else NEWS)
@@ -161,7 +160,7 @@ async def beats(root: Path, times: int) -> None:
                 news(store, count, clock.now())
             if place == 2:
                 perform(store, named("engine.resume", {}), by="soak", now=clock.now())
-            await engine.beat(clock.now())
+            engine.beat(clock.now())
             if place < 4:
                 await at_rest(engine)  # workers live in real time: by the moved clock they would be late, and fail
             clock.pass_time(_BETWEEN)
@@ -178,7 +177,7 @@ async def at_rest(engine: Engine) -> None:
     """Let workers, probes and learning come to their end."""
     while engine.supervisor.index.running() or engine.freshness.busy:
         await asyncio.sleep(0.01)
-        engine.poll()
+        engine.poll(engine.clock.now())
     await engine.learning.settled()
 
 

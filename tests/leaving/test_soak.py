@@ -69,18 +69,17 @@ async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: r
         for beat in range(4):
             if beat == 2:
                 perform(engine.store, named("engine.resume", {}), by="soak", now=clock.now())
-            await engine.beat(clock.now())
+            engine.beat(clock.now())
             await soak.at_rest(engine)
             clock.pass_time(900)
-    engine.poll()  # takes in what the last probes saw
+    engine.poll(engine.clock.now())  # takes in what the last probes saw
 
 
 async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypatch):
     monkeypatch.setattr(command_inbox, "_REMEMBERED", 4)
     (tmp_path / "state").mkdir(mode=0o700)
     clock = MovedClock()
-    engine = Engine(tmp_path / "state", clock)
-    engine.open()
+    engine = Engine.open(tmp_path / "state", clock)
     try:
         await rounds(soak, engine, clock, range(2))
         before, files = held_by(engine), len(os.listdir("/proc/self/fd"))

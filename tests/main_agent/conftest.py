@@ -63,8 +63,7 @@ class Office:
     @property
     def engine(self) -> Engine:
         if self._engine is None:
-            self._engine = Engine(self.root, self.clock)
-            self._engine.open()
+            self._engine = Engine.open(self.root, self.clock)
             self._zygote.lend(self._engine)
         return self._engine
 
@@ -79,7 +78,7 @@ class Office:
         return perform(self.store, named(verb, arguments), by="tester", now=self.clock.now())
 
     async def beat(self, reason: str = "timer") -> BeatReport:
-        return await self.engine.beat(self.clock.now(), reason)
+        return self.engine.beat(self.clock.now(), reason)
 
     async def until(self, check: Callable[[], Any], seconds: float = 30.0) -> None:
         """Look as the runner does until it is so, for at most so long in real time."""
@@ -87,7 +86,7 @@ class Office:
         while not check():
             assert time.monotonic() < ends, f"it did not happen; events: {self.told()}"
             await asyncio.sleep(0.02)
-            self.engine.poll()
+            self.engine.poll(self.engine.clock.now())
 
     async def loop_over(self, number: int) -> Packet:
         """Wait for the packet of that loop."""

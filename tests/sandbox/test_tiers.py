@@ -151,17 +151,15 @@ def test_the_engine_tests_at_the_start_after_a_change_and_once_an_hour(tmp_path,
     layout = Layout(tmp_path / "state")
     layout.create()
     monkeypatch.setenv("PATH", fake_bwrap(tmp_path / "bin", "exit 1"))
-    told: list[str] = []
-    engine = SandboxMonitor(layout, lambda tier, text: told.append(tier))
+    engine = SandboxMonitor(layout)
     assert engine.tier == ""
     only = SandboxConfig(tier="bubblewrap")
-    engine.refresh(only, 100.0)
-    assert (engine.tier, told) == (REFUSED, [REFUSED])
-    engine.refresh(only, 200.0)
-    engine.refresh(SandboxConfig(tier="ask"), 300.0)
-    assert (engine.tier, told) == ("ask", [REFUSED, "ask"])
+    news = [engine.refresh(only, 100.0), engine.refresh(only, 200.0)]
+    assert (engine.tier, news) == (REFUSED, [engine.choice, None])
+    news = [engine.refresh(SandboxConfig(tier="ask"), 300.0)]
+    assert (engine.tier, news) == ("ask", [engine.choice])
     first = (layout.index / tiers.RESULTS).stat().st_ino
-    engine.refresh(SandboxConfig(tier="ask"), 5000.0)
+    assert engine.refresh(SandboxConfig(tier="ask"), 5000.0) is None
     assert (layout.index / tiers.RESULTS).stat().st_ino == first, "nothing new is not written again"
 
 

@@ -138,7 +138,7 @@ def brief(inputs: BriefingInputs) -> Briefing:
 
 
 def _now(inputs: BriefingInputs) -> list[str]:
-    news = inputs.news
+    news, config = inputs.news, inputs.snapshot.config
     arrivals = [
         f"{len(news.ended)} tasks ended",
         f"{len(inputs.signals)} signals",
@@ -148,7 +148,7 @@ def _now(inputs: BriefingInputs) -> list[str]:
     counted = ", ".join(f"{name} ({count})" for name, count in senders)
     return [
         f"- loop {inputs.loop}, {times.iso(inputs.now)}",
-        f"- you are {one_line(inputs.snapshot.config.agent.name, 60)}, woken because: {', '.join(arrivals)}",
+        f"- you are {one_line(config.agent.name, 60)}, woken because: {', '.join(arrivals)}",
         *([f"- the signals are from {counted}"] if counted else []),
         f"- left to spend: {inputs.budget}",
         f"- the state folder is {inputs.layout.root}",

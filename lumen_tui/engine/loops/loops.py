@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from lumen_tui.engine.beats import LoopTurn
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.loops.commit import Today, settle
 from lumen_tui.engine.loops.news import News, gather, story
@@ -35,14 +35,6 @@ from lumen_tui.store.tasks.task_records import read_json
 
 _TAIL = 256 * 1024  # bytes that are sure to hold the last packet
 Stamp = tuple[int, int, int]
-
-
-@dataclass
-class LoopTurn:
-    """What became of the main agent's turn in one beat."""
-
-    loop: int = 0  # the loop that ran or began
-    skipped: str = ""  # why there was none
 
 
 class MainLoop:
@@ -108,10 +100,10 @@ class MainLoop:
             self._session.close()
         return packet
 
-    def turn(self, config: Config, now: float, *, asked: bool, begins: Callable[[], float]) -> LoopTurn:
+    def turn(self, config: Config, now: float, *, asked: bool, begins: Callable[[], None]) -> LoopTurn:
         """Run or begin a loop if there is something for it. `asked`: a person wants one, whatever holds it off.
 
-        `begins` is called right before the work of one; it returns the time.
+        `begins` is called right before the work of one.
         """
         if self.at_work:
             return LoopTurn(skipped=f"loop {self.at_work} is at work")
@@ -121,7 +113,8 @@ class MainLoop:
             return LoopTurn(skipped="nothing new")
         if not self._has_model(config):
             self._session.capsules.wake(self._next(), config, now)
-            return LoopTurn(self._commit(self._story(news, now, begins()), config, now).loop)
+            begins()
+            return LoopTurn(self._commit(story(self._store, news, self._next(), now), config, now).loop)
         if reason := self._resting_reason(news, config, now) or self._waiting_reason(news) if not asked else "":
             return LoopTurn(skipped=reason)
         if reason := self._supervisor.dispatcher.held_back(agent.ROLE):
@@ -134,9 +127,6 @@ class MainLoop:
 
     def _next(self) -> int:
         return max(self.state.loop if self.state else 0, getattr(self._last_packet(), "loop", 0)) + 1
-
-    def _story(self, news: News, now: float, finished: float) -> Packet:
-        return story(self._store, news, self._next(), now, finished)
 
     def _resting_reason(self, news: News, config: Config, now: float) -> str:
         """Return why the agent rests now, or the empty string. After a failure not even urgent news wakes it."""
@@ -169,7 +159,7 @@ class MainLoop:
 
     def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
         """Write packet, wake-state, receipts and loop-state, in that order."""
-        packet = msgspec.structs.replace(packet, in_force=self._session.capsules.constraints.in_force(config, now))
+        packet = msgspec.structs.replace(packet, in_force=self._session.in_force(config, now))
         self._store.packets.append(packet)
         self._settle(packet, config)
         counts = f"{len(packet.done)} done, {len(packet.made)} made"

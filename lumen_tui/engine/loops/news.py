@@ -105,7 +105,7 @@ _IDS = 200  # signals, and as many tasks, that a packet names by id
 SHOWN = 12  # entries of one kind that a packet names; the rest are counted
 
 
-def story(store: Store, news: News, loop: int, now: float, finished: float) -> Packet:
+def story(store: Store, news: News, loop: int, now: float) -> Packet:
     """Return the packet of loop number `loop` on what came in."""
     done, bad = by_end(news.ended)
     offset, newest = news.signals[-1] if news.signals else (-1, Signal("", "", ""))
@@ -113,7 +113,7 @@ def story(store: Store, news: News, loop: int, now: float, finished: float) -> P
         id=ids.new_id("pkt"),
         loop=loop,
         started_at=times.iso(now),
-        completed_at=times.iso(finished),
+        completed_at=times.iso(now),
         came_in=shown([signal_words(signal) for _, signal in news.signals], "signals"),
         came_ids=came_ids([signal for _, signal in news.signals], news.ended),
         done=shown([one_line(event.text, 120) for event in done], "tasks"),
@@ -130,7 +130,6 @@ def story(store: Store, news: News, loop: int, now: float, finished: float) -> P
         },
         cursor=news.cursor,
         usage=usage_of(news.ended),
-        seconds=round(max(0.0, finished - now), 3),
         read_upto=newest.id,
         read_offset=offset,
     )

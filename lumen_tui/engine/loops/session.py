@@ -98,6 +98,10 @@ class LoopSession:
             usd=spent.usd,
         )
 
+    def in_force(self, config: Config, now: float) -> tuple[str, ...]:
+        """Return the constraints that bind the next loop."""
+        return self.capsules.constraints.in_force(config, now)
+
     def has_task(self) -> bool:
         """Return whether the session has a task yet. One that was killed before that leaves nothing."""
         return self.open is not None and self._folder(self.open) is not None

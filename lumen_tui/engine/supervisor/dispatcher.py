@@ -51,7 +51,16 @@ def death_words(code: int) -> str:
 class Dispatcher:
     """Starts queued tasks up to the limits, and keeps the processes it started."""
 
-    def __init__(self, store: Store, log: EventLog, index: TaskIndex, *, epoch: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        log: EventLog,
+        index: TaskIndex,
+        *,
+        epoch: int,
+        refusal: Callable[[str], str],
+    ) -> None:
+        """Start no task of a role for which `refusal` gives a reason."""
         self._store = store
         self._log = log
         self._index = index
@@ -65,7 +74,16 @@ class Dispatcher:
         self.wakeups = Wakeups(store.layout)
         self.provider = "offline"
         self.models = ModelsConfig()
-        self.held_back: Callable[[str], str] = lambda _: ""  # why no task of a role may start now
+        self.held_back = refusal
+
+    def configure(self, models: ModelsConfig, provider: str) -> None:
+        """Have tasks that start from now on use these models; `provider` serves those that name none."""
+        self.models = models
+        self.provider = provider
+
+    def pause_roles(self, names: Collection[str]) -> None:
+        """Start no task of these roles."""
+        self.paused_roles = names
 
     def warm_up(self, config: Config) -> None:
         """Have a zygote at hand: one, and after it has ended another only once there was work again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.storage import backwards, directories, files, process
-from lumen_tui.storage.clock import Clock, SystemClock
+from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.repair import sweep
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit.dismissals import Dismissals
@@ -65,15 +66,16 @@ class SupervisionResult:
 class TaskSupervisor:
     """Owns the workers of one engine."""
 
-    def __init__(self, store: Store, log: EventLog, *, epoch: int, clock: Clock | None = None) -> None:
+    def __init__(self, store: Store, log: EventLog, *, epoch: int, refusal: Callable[[str], str], clock: Clock) -> None:
+        """Start no task of a role for which `refusal` gives a reason."""
         self._store = store
         self._log = log
-        self._clock = clock or SystemClock()
+        self._clock = clock
         self._restart_limiter = RestartLimiter(store.layout, log)
         self._remembers = -1  # the revision of the index whose tasks alone are remembered
         self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
-        self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch)
+        self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch, refusal=refusal)
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._dismissed = Dismissals(store.layout)
         self._reported: set[Attempt] | None = (
@@ -91,6 +93,11 @@ class TaskSupervisor:
         for view in adopted:
             self._log.add("adopted", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=view.pid)
         return len(adopted)
+
+    def configure(self, config: Config, provider: str) -> None:
+        """Go by this configuration from now on; `provider` is what tasks that name none run on."""
+        self.config = config
+        self.dispatcher.configure(config.models, provider)
 
     def notice(self, now: float) -> None:
         """Take in tasks that were made a moment ago."""
