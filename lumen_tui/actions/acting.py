@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from lumen_tui.model.records import Action
 from lumen_tui.storage import process
-from lumen_tui.store.signals.retention import Watch, unwatched
+from lumen_tui.storage.rewriting import Watch, unwatched
 
 CLI = "cli"  # all command lines of one operator, but those of an agent in a session, which are that session's
 ENGINE = "engine"  # what the engine does in an agent's name, or in its own
 LEARNING = "evolution"  # in whose name the engine learns by itself
+AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 _ROOM = "room-"
 
 

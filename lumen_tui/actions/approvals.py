@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import checks, edits
+from lumen_tui.actions import checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
@@ -147,7 +147,7 @@ def resolve(layout: Layout, text: str) -> str:
         raise ambiguous(text, matches)
     if not matches:
         open_ids = [approval.id for approval in approvals.undecided(layout)]
-        raise checks.no_such(f"there is no approval {text!r}", name, known, open_ids)
+        raise refusal.no_such(f"there is no approval {text!r}", name, known, open_ids)
     return matches[0]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.actions.refusal import ambiguous, nearest, no_such
 from lumen_tui.model import ids, lanes
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -17,36 +16,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work import views
 
-_NEAR = 0.6  # likeness, of 1, from which a word may be meant by another
-_SHOWN = 4  # names of what there is, where nothing is near
 _ALIKE = 80  # percent of likeness from which an id may be meant by another
-
-
-def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """Return known words that `word` may stand for: those it abbreviates, then those spelled nearly the same.
-
-    A long option stands for long options, a short one for itself alone.
-    """
-    bare = word.lstrip("-").lower()
-    alike = {name.lstrip("-").lower(): name for name in known if _dashes(name) == _dashes(word)}
-    if _dashes(word) == 1:
-        return (alike[bare],) if bare in alike else ()
-    begun = [name for name in alike if len(bare) > 1 and name.startswith(bare)]
-    near = dict.fromkeys([*begun, *difflib.get_close_matches(bare, alike, count, _NEAR)])
-    return tuple([alike[name] for name in near][:count])
-
-
-def _dashes(word: str) -> int:
-    """Return 0 for a word, 1 for a short option, 2 for a long one, even where a dash is missing."""
-    return 0 if word[:1] != "-" else 1 if len(word) == 2 else 2
-
-
-def no_such(problem: str, word: str, known: Sequence[str], shown_first: Sequence[str] | None = None) -> ActionError:
-    """Return the error for an unknown name, with near matches, else with some of `shown_first` (all known)."""
-    near = nearest(word, known)
-    shown = (known if shown_first is None else shown_first)[:_SHOWN]
-    text = f"{problem}; there is {', '.join(shown)}" if shown and not near else problem
-    return ActionError(text, candidates=near, missing=True)
 
 
 def as_ids(selection: str | Iterable[str]) -> list[str]:

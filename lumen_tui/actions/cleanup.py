@@ -6,7 +6,7 @@ import math
 from contextlib import closing
 from typing import NamedTuple
 
-from lumen_tui.actions import acting, checks, edits
+from lumen_tui.actions import acting, edits, refusal
 from lumen_tui.actions import decay as decay_rules
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.edits import Side
@@ -20,6 +20,7 @@ from lumen_tui.model.requests.sessions import EndSession
 from lumen_tui.model.requests.signals import CleanUpSignals
 from lumen_tui.model.summary import Retention, is_pending_decision
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory.node_bulk import newest_nodes
@@ -27,7 +28,7 @@ from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.memory.nodes import Ambiguous, Raw
 from lumen_tui.store.signals import cleanups, compaction, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder
-from lumen_tui.store.signals.retention import CleanupCounts, Watch, unwatched
+from lumen_tui.store.signals.retention import CleanupCounts
 from lumen_tui.store.work import sessions, work_units
 
 SIGNALS_KIND = "signal cleanup"  # of a change
@@ -119,7 +120,7 @@ def known_session(store: Store, text: str) -> str:
         pass
     known = {str(node["session_id"]) for node in newest_nodes(store.layout, '"session_id"') if node.get("session_id")}
     if text not in known:
-        near = checks.nearest(text, known)
+        near = refusal.nearest(text, known)
         if not near:
             check_name(text, "session id")
         raise ActionError(f"there is no session {text!r}", candidates=near, missing=True)

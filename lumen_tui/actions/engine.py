@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.actions import acting, checks, edits
+from lumen_tui.actions import acting, checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
@@ -155,7 +155,7 @@ def _scope(store: Store, target: str) -> tuple[str, str]:
 
 def _when(after: str, usual: str) -> str:
     if after not in ("", "step", "task", "now"):
-        raise ActionError(f"{after!r} is no moment: one of step, task, now", candidates=checks.nearest(after, _WHEN))
+        raise ActionError(f"{after!r} is no moment: one of step, task, now", candidates=refusal.nearest(after, _WHEN))
     return after or usual
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, fact_records, fields, places
+from lumen_tui.actions import acting, checks, edits, fact_records, fields, places
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.fact_records import edge as edge
 from lumen_tui.actions.fact_records import node as node
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from lumen_tui.tools.probes.batch import ProbeJob
 
 KIND = "confirmation"  # of a change
-AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 _PATIENCE = 10.0  # seconds that a person waits for probes
 _NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution", "agent", "assistant", "model")
 _OF_AGENTS = ("tsk-", "loop-", "ses-", "agent-")  # how ids and names of what is no person begin
@@ -50,7 +49,7 @@ def is_agent(layout: Layout, by: str) -> bool:
 
 def must_be_person(store: Store, by: str, only: str) -> None:
     """Refuse a caller who is no person; `only` says who may."""
-    if by == AGENT_PROGRAM:
+    if by == acting.AGENT_PROGRAM:
         raise ActionError(f"an agent's own program asks (CLAUDECODE is set): {only}")
     if is_agent(store.layout, by):
         raise ActionError(f"{by!r} is a name of the agent, its roles or tasks: {only}")

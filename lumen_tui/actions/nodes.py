@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
-from lumen_tui.actions import checks, decay, edits, fields, places, relations
+from lumen_tui.actions import checks, decay, edits, fields, places, refusal, relations
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.fields import archived as archived
 from lumen_tui.actions.outcome import ActionError, Done
@@ -159,7 +159,7 @@ def check_tag(tag: str) -> str:
     """Return the tag. ActionError where it is not one of TAGS."""
     if tag not in TAGS:
         problem = f"tag {tag!r} is unknown: one of {', '.join(TAGS)}"
-        raise ActionError(problem, candidates=checks.nearest(tag, TAGS))
+        raise ActionError(problem, candidates=refusal.nearest(tag, TAGS))
     return tag
 
 
@@ -179,7 +179,7 @@ def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -
         and not nodes.get_field(node, "metadata.summarized_into")
     ]
     if not summaries:
-        near = checks.nearest(name, [unit_id for unit_id in checks.unit_names(store.layout) if unit_id != name])
+        near = refusal.nearest(name, [unit_id for unit_id in checks.unit_names(store.layout) if unit_id != name])
         hint = f"make one with `summarize --wu {name}`"
         raise ActionError(f"{name} has no summary: {hint}", missing=True, candidates=near)
     return summaries

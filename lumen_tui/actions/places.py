@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from lumen_tui.actions import refusal
 from lumen_tui.actions.refusal import ActionError, ambiguous
 from lumen_tui.model import ids
 from lumen_tui.model.views import Plain, SessionView
@@ -54,7 +55,7 @@ def work_at(root: StrPath, text: str) -> str:
         if trail.knows(name):
             return name
     hint = f"there is no work unit {name}: `start --wu {name}` begins it, `wu new TITLE --id {name}` describes it"
-    raise ActionError(hint, candidates=checks.nearest(name, checks.unit_names(layout)), missing=True)
+    raise ActionError(hint, candidates=refusal.nearest(name, checks.unit_names(layout)), missing=True)
 
 
 def work_to_be(root: StrPath, text: str) -> str:
@@ -113,10 +114,8 @@ def session_at(root: StrPath, text: str) -> SessionView:
     except LookupError:
         session = None
     if session is None:
-        from lumen_tui.actions import checks
-
         known = [open_session.session_id for open_session in open_sessions.live(root)]
-        raise checks.no_such(f"there is no session {text!r}", text, known)
+        raise refusal.no_such(f"there is no session {text!r}", text, known)
     return session
 
 

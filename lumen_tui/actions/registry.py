@@ -2,240 +2,150 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import (
-    acting,
-    agentfile,
-    approvals,
-    archive,
-    attention,
-    blocks,
-    budget,
-    checkpoints,
-    checks,
-    cleanup,
-    constitution,
-    decay,
-    engine,
-    evolution,
-    facts,
-    finishing,
-    handoff,
-    imports,
-    killing,
-    knowledge,
-    lanes,
-    nodes,
-    relations,
-    relay,
-    roles,
-    sessions,
-    settings,
-    signals,
-    summaries,
-    tasks,
-    triage,
-    undo,
-    work,
-)
+from lumen_tui.actions import acting, refusal
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids
-from lumen_tui.model.requests.attention import (
-    AllowAlways,
-    AllowCalls,
-    DenyCalls,
-    DismissItems,
-    ForgetRule,
-    RestoreItems,
-    SnoozeItems,
-)
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.requests.blocks import (
-    AdjustBlock,
-    AppendToBlock,
-    DropTexts,
-    LockBlock,
-    NewBlock,
-    PatchBlock,
-    ReleaseTexts,
-    ReplaceInBlock,
-    RestoreBlock,
-    RethinkBlock,
-    SubmitToRelay,
-    UnlockBlock,
-)
-from lumen_tui.model.requests.discoveries import (
-    ArchiveDiscoveries,
-    MergeDiscoveries,
-    PostponeDiscoveries,
-    PromoteDiscoveries,
-)
-from lumen_tui.model.requests.engine import (
-    ChangeSettings,
-    KillAgent,
-    PauseAgent,
-    RaiseBudget,
-    Redo,
-    RequestBeat,
-    ResumeAgent,
-    StopEngine,
-    Undo,
-    UnkillAgent,
-)
-from lumen_tui.model.requests.evolution import (
-    AcceptLearnings,
-    ApproveConstitution,
-    EditLearnings,
-    RejectLearnings,
-    RestoreVersion,
-)
-from lumen_tui.model.requests.facts import AddFact, AddProbe, CheckFacts, ConfirmFacts, RetireFacts
-from lumen_tui.model.requests.memory import (
-    ApplyDecay,
-    ArchiveNodes,
-    CleanUpNodes,
-    CreateNode,
-    DeleteNodes,
-    IndexProject,
-    InsertPassage,
-    PinNodes,
-    PromoteNodes,
-    Summarize,
-    TouchNodes,
-    UnarchiveNodes,
-    WithdrawPassage,
-)
-from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
-from lumen_tui.model.requests.sessions import (
-    AnswerDecision,
-    EndSession,
-    GiveHandoff,
-    NoteDecision,
-    SaveCheckpoint,
-    StartSession,
-    TakeHandoff,
-)
-from lumen_tui.model.requests.signals import CleanUpSignals, ReadAllSignals, ReadSignals, SendSignal
-from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
-from lumen_tui.model.requests.work import (
-    AddRelation,
-    BlockWorkUnit,
-    ClaimWorkUnit,
-    FinishWorkUnit,
-    ImportBeads,
-    ImportLumenFlow,
-    NewWorkUnit,
-    ReleaseWorkUnit,
-    RemoveRelation,
-    UnblockWorkUnit,
-)
 from lumen_tui.storage.redaction import clean_value
+from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
-from lumen_tui.store.signals.retention import Watch, unwatched
 
-Handler = Callable[..., Done]
+Handler = Callable[..., Done]  # store, request, by, now
 
-HANDLERS: dict[type[Request], Handler] = {
-    NewTask: tasks.new,
-    CancelTask: tasks.cancel,
-    RetryTask: tasks.retry,
-    EditTask: tasks.edit,
-    SendSignal: signals.send,
-    ReadSignals: signals.read,
-    ReadAllSignals: signals.read_all,
-    CreateNode: nodes.create,
-    ArchiveNodes: nodes.archive,
-    UnarchiveNodes: nodes.unarchive,
-    PromoteDiscoveries: triage.promote,
-    ArchiveDiscoveries: triage.archive,
-    PostponeDiscoveries: triage.keep,
-    MergeDiscoveries: triage.merge,
-    PinNodes: decay.pin,
-    TouchNodes: decay.touch,
-    ApplyDecay: decay.apply,
-    ChangeSettings: settings.change,
-    Summarize: summaries.make,
-    CleanUpNodes: cleanup.nodes,
-    CleanUpSignals: cleanup.signals,
-    PromoteNodes: nodes.promote,
-    DeleteNodes: nodes.delete,
-    IndexProject: knowledge.index,
-    InsertPassage: archive.insert,
-    WithdrawPassage: archive.withdraw,
-    AddFact: facts.add,
-    CheckFacts: facts.check,
-    ConfirmFacts: facts.confirm,
-    AddProbe: facts.add_probe,
-    RetireFacts: facts.retire,
-    HireRole: roles.hire,
-    AdjustRole: roles.adjust,
-    FireRole: roles.fire,
-    RehireRole: roles.rehire,
-    NewWorkUnit: work.new,
-    ClaimWorkUnit: lanes.claim,
-    BlockWorkUnit: lanes.block,
-    UnblockWorkUnit: lanes.unblock,
-    ReleaseWorkUnit: lanes.release,
-    FinishWorkUnit: finishing.done,
-    ImportLumenFlow: imports.lumenflow,
-    ImportBeads: imports.issues,
-    AddRelation: relations.add,
-    RemoveRelation: relations.remove,
-    StartSession: sessions.start,
-    EndSession: sessions.end,
-    NoteDecision: sessions.decide,
-    AnswerDecision: sessions.answer,
-    SaveCheckpoint: checkpoints.save,
-    GiveHandoff: handoff.give,
-    TakeHandoff: handoff.accept,
-    RaiseBudget: budget.raise_cap,
-    KillAgent: killing.kill,
-    UnkillAgent: killing.unkill,
-    RequestBeat: engine.beat,
-    PauseAgent: engine.pause,
-    ResumeAgent: engine.resume,
-    StopEngine: engine.stop,
-    DismissItems: attention.dismiss,
-    SnoozeItems: attention.snooze,
-    RestoreItems: attention.back,
-    AllowCalls: approvals.allow,
-    DenyCalls: approvals.deny,
-    AllowAlways: approvals.allow_always,
-    ForgetRule: approvals.forget,
-    AcceptLearnings: evolution.accept,
-    RejectLearnings: evolution.reject,
-    EditLearnings: evolution.edit,
-    RestoreVersion: evolution.restore,
-    ApproveConstitution: constitution.approve,
-    agentfile.ImportAgentFile: agentfile.take_in,
-    NewBlock: blocks.new,
-    AppendToBlock: blocks.append,
-    ReplaceInBlock: blocks.replace,
-    PatchBlock: blocks.patch,
-    RethinkBlock: blocks.rethink,
-    AdjustBlock: blocks.adjust,
-    LockBlock: blocks.lock,
-    UnlockBlock: blocks.unlock,
-    RestoreBlock: blocks.restore,
-    SubmitToRelay: relay.submit,
-    ReleaseTexts: relay.release,
-    DropTexts: relay.drop,
-    Undo: undo.undo,
-    Redo: undo.redo,
+# The function in this package that carries out each verb; its module is imported when the verb is used.
+HANDLERS: dict[str, str] = {
+    "task.new": "tasks.new",
+    "task.cancel": "tasks.cancel",
+    "task.retry": "tasks.retry",
+    "task.edit": "tasks.edit",
+    "signal.send": "signals.send",
+    "signal.read": "signals.read",
+    "signal.read_all": "signals.read_all",
+    "node.create": "nodes.create",
+    "node.archive": "nodes.archive",
+    "node.unarchive": "nodes.unarchive",
+    "triage.promote": "triage.promote",
+    "triage.archive": "triage.archive",
+    "triage.keep": "triage.keep",
+    "triage.merge": "triage.merge",
+    "decay.pin": "decay.pin",
+    "decay.touch": "decay.touch",
+    "decay.apply": "decay.apply",
+    "setting.change": "settings.change",
+    "summary.make": "summaries.make",
+    "cleanup.nodes": "cleanup.nodes",
+    "cleanup.signals": "cleanup.signals",
+    "node.promote": "nodes.promote",
+    "node.delete": "nodes.delete",
+    "memory.index": "knowledge.index",
+    "archive.insert": "archive.insert",
+    "archive.withdraw": "archive.withdraw",
+    "fact.add": "facts.add",
+    "fact.check": "facts.check",
+    "fact.confirm": "facts.confirm",
+    "fact.probe": "facts.add_probe",
+    "fact.retire": "facts.retire",
+    "role.hire": "roles.hire",
+    "role.adjust": "roles.adjust",
+    "role.fire": "roles.fire",
+    "role.rehire": "roles.rehire",
+    "wu.new": "work.new",
+    "wu.claim": "lanes.claim",
+    "wu.block": "lanes.block",
+    "wu.unblock": "lanes.unblock",
+    "wu.release": "lanes.release",
+    "wu.done": "finishing.done",
+    "import.lumenflow": "imports.lumenflow",
+    "import.beads": "imports.issues",
+    "relation.add": "relations.add",
+    "relation.remove": "relations.remove",
+    "session.start": "sessions.start",
+    "session.end": "sessions.end",
+    "decision.note": "sessions.decide",
+    "decision.answer": "sessions.answer",
+    "checkpoint.save": "checkpoints.save",
+    "handoff.give": "handoff.give",
+    "handoff.take": "handoff.accept",
+    "budget.raise": "budget.raise_cap",
+    "kill": "killing.kill",
+    "unkill": "killing.unkill",
+    "engine.beat": "engine.beat",
+    "engine.pause": "engine.pause",
+    "engine.resume": "engine.resume",
+    "engine.stop": "engine.stop",
+    "attention.dismiss": "attention.dismiss",
+    "attention.snooze": "attention.snooze",
+    "attention.back": "attention.back",
+    "approval.allow": "approvals.allow",
+    "approval.deny": "approvals.deny",
+    "approval.allow_always": "approvals.allow_always",
+    "approval.forget": "approvals.forget",
+    "evolution.accept": "evolution.accept",
+    "evolution.reject": "evolution.reject",
+    "evolution.edit": "evolution.edit",
+    "evolution.restore": "evolution.restore",
+    "constitution.approve": "constitution.approve",
+    "af.import": "agentfile.take_in",
+    "block.new": "blocks.new",
+    "block.append": "blocks.append",
+    "block.replace": "blocks.replace",
+    "block.patch": "blocks.patch",
+    "block.rethink": "blocks.rethink",
+    "block.adjust": "blocks.adjust",
+    "block.lock": "blocks.lock",
+    "block.unlock": "blocks.unlock",
+    "block.restore": "blocks.restore",
+    "relay.submit": "relay.submit",
+    "relay.release": "relay.release",
+    "relay.drop": "relay.drop",
+    "undo": "undo.undo",
+    "redo": "undo.redo",
 }
 
-REQUESTS: dict[str, type[Request]] = {str(kind.__struct_config__.tag): kind for kind in HANDLERS}
+_AREAS = (
+    "attention",
+    "blocks",
+    "discoveries",
+    "engine",
+    "evolution",
+    "facts",
+    "memory",
+    "roles",
+    "sessions",
+    "signals",
+    "tasks",
+    "work",
+)
+
+
+def handler(verb: str) -> Handler:
+    """Return the function that carries out a verb."""
+    module, _, function = HANDLERS[verb].partition(".")
+    carry_out: Handler = getattr(importlib.import_module(f"lumen_tui.actions.{module}"), function)
+    return carry_out
+
+
+@functools.cache
+def request_types() -> dict[str, type[Request]]:
+    """Return the type of each verb's request, by the verb's name. Imports all of them."""
+    for area in _AREAS:
+        importlib.import_module(f"lumen_tui.model.requests.{area}")
+    importlib.import_module("lumen_tui.actions.agentfile")  # its request holds a plan that is made there
+    return {str(kind.__struct_config__.tag): kind for kind in Request.__subclasses__()}
 
 
 def named(verb: str, arguments: Mapping[str, Any]) -> Request:
     """Return the request for a verb that is named in words, with its arguments. ActionError where they do not fit."""
-    kind = REQUESTS.get(verb)
+    kind = request_types().get(verb)
     if kind is None:
-        raise ActionError(f"there is no verb {verb!r}", candidates=checks.nearest(verb, REQUESTS))
+        raise ActionError(f"there is no verb {verb!r}", candidates=refusal.nearest(verb, HANDLERS))
     try:
         return msgspec.convert(dict(arguments), kind)
     except msgspec.ValidationError as error:
@@ -256,6 +166,6 @@ def perform(store: Store, request: Request, *, by: str, now: float, client: str 
         ids.check_label(by, "operator")
         clean_request = msgspec.structs.replace(request, **clean_value(msgspec.structs.asdict(request)))
         with acting.acting_for(by, client, now, watch):
-            return HANDLERS[type(request)](store, clean_request, by=by, now=now)
+            return handler(request.verb)(store, clean_request, by=by, now=now)
     except (ids.BadId, ValueError, msgspec.ValidationError) as error:
         raise ActionError(str(error)) from error

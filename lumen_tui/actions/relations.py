@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lumen_tui.actions import checks, edits
+from lumen_tui.actions import checks, edits, refusal
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.ready import BLOCKS
 from lumen_tui.actions.ready import blockers as blockers
@@ -91,7 +91,7 @@ def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
     if type not in RELATION_TYPES:
         raise ActionError(
             f"relation {type!r} is unknown: one of {', '.join(RELATION_TYPES)}",
-            candidates=checks.nearest(type, RELATION_TYPES),
+            candidates=refusal.nearest(type, RELATION_TYPES),
         )
     start, finish = _resolve(store, from_id), _resolve(store, to_id)
     if start == finish:

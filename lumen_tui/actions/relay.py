@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from lumen_tui.actions import checks, edits, fields
+from lumen_tui.actions import checks, edits, fields, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import must_be_person
 from lumen_tui.actions.outcome import ActionError, Done
@@ -59,7 +59,7 @@ def submit(store: Store, request: SubmitToRelay, *, by: str, now: float) -> Subm
 def _must_be_known(store: Store, name: str, base: int) -> None:
     if base and not os.path.exists(kept.path_of(store.layout, name)):
         problem = f"there is no relay {name!r}: one begins with a text on base 0"
-        raise checks.no_such(problem, name, kept.names(store.layout))
+        raise refusal.no_such(problem, name, kept.names(store.layout))
 
 
 def _action(verb: str, name: str, changed: Changed, summary: str, *, by: str, now: float, reason: str = "") -> Action:

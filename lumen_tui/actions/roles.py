@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from lumen_tui.actions import checks, edits, fields
+from lumen_tui.actions import checks, edits, fields, refusal
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
@@ -75,7 +75,7 @@ def rehire(store: Store, request: RehireRole, *, by: str, now: float) -> Done:
         retired = roles.texts(store.layout, ids.check_name(request.name, "role"))["retired"]
         if retired is None or request.name in _in_force(store):
             known = roles.list_roles(store.layout)[1]
-            near = checks.nearest(request.name, known)
+            near = refusal.nearest(request.name, known)
             raise ActionError(f"there is no retired role {request.name!r}", candidates=near, missing=True)
         text = _without_past_expiry(request.name, roles.without_mark(retired), now)
         shipped = text == roles.shipped_text(request.name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places
+from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places, refusal
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
@@ -76,7 +76,7 @@ def _session_node(name: str, unit_id: str, kind: str, context_tier: str, *, by: 
 def _check_tier(context_tier: str) -> None:
     if context_tier not in TIERS:
         problem = f"context tier {context_tier!r} is unknown: one of {', '.join(TIERS)}"
-        raise ActionError(problem, candidates=checks.nearest(context_tier, TIERS))
+        raise ActionError(problem, candidates=refusal.nearest(context_tier, TIERS))
 
 
 def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import checks, edits
+from lumen_tui.actions import edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.config import Config
@@ -46,7 +46,7 @@ def _check(config: Config, changes: Mapping[str, Any]) -> None:
     known = set(_keys(msgspec.to_builtins(Config())))
     for key, value in changes.items():
         if key not in known and not key.startswith("keys."):
-            raise ActionError(f"there is no setting {key!r}", candidates=checks.nearest(key, known))
+            raise ActionError(f"there is no setting {key!r}", candidates=refusal.nearest(key, known))
         if value is not None:
             nodes.set_fields(table, {key: value})
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.actions import checks, edits
+from lumen_tui.actions import checks, edits, refusal
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
@@ -31,7 +31,7 @@ def plan(store: Store, wu_id: str, status: str = "") -> Draft:
         node for node in newest_nodes(store.layout, f'"{subject.wu_id}"') if node.get("wu_id") == subject.wu_id
     ]
     if not unit_nodes and not subject.status:
-        near = checks.nearest(subject.wu_id, checks.unit_names(store.layout))
+        near = refusal.nearest(subject.wu_id, checks.unit_names(store.layout))
         problem = f"there is no work unit {subject.wu_id}, and no node is about it"
         raise ActionError(problem, candidates=near, missing=True)
     summary = draft(subject, unit_nodes)

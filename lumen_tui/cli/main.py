@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from lumen_tui.actions.checks import nearest
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.fast import light
 from lumen_tui.cli.lumenflow import mem
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, UsageError, build_parser

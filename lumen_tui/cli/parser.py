@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from lumen_tui.actions.checks import nearest
+from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.session import Session, print_outcome
 from lumen_tui.model import times
 from lumen_tui.model.requests.base import Arg, Request

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions.facts import AGENT_PROGRAM
+from lumen_tui.actions.acting import AGENT_PROGRAM
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.cli.fast import light
@@ -22,8 +22,8 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import layout as layouts
 from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
-from lumen_tui.store.signals.retention import Watch, unwatched
 
 if TYPE_CHECKING:
     from lumen_tui.actions.acting import Caller

@@ -13,6 +13,11 @@ _SYNC = 32 * 1024 * 1024  # bytes between syncs: one long sync at the end would 
 
 Blocks = Iterator[bytes]
 Change = Callable[[Blocks], Iterable[bytes]]
+Watch = Callable[[float], None]  # gets the share of a long job that is done, 0 to 1
+
+
+def unwatched(_: float) -> None:
+    """Ignore the progress."""
 
 
 class JournalReplaced(Exception):

@@ -20,7 +20,7 @@ import pytest
 from lumen_kills import Failed, killed_before, state_calls
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import REQUESTS
+from lumen_tui.actions.registry import HANDLERS
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.records import Action
 from lumen_tui.model.records import Stage as ActionStage
@@ -59,12 +59,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 
 def test_every_verb_has_arguments():
-    differing = set(REQUESTS) ^ {*random_acts.VERBS, *_OWN}
+    differing = set(HANDLERS) ^ {*random_acts.VERBS, *_OWN}
     assert not differing, f"tests/actions/random_acts.py has no arguments for a verb, or for one too many: {differing}"
 
 
 @pytest.mark.sweep(most=14)
-@pytest.mark.parametrize("verb", sorted(REQUESTS))
+@pytest.mark.parametrize("verb", sorted(HANDLERS))
 def test_a_killed_verb_leaves_a_folder_that_is_whole(verb: str, stage: Stage, tmp_path: Path, sampled, record_property):
     act = Act(verb, stage, tmp_path)
     outcomes = Counter(act.kill(call) for call in sampled(list(range(len(act.calls))), 3))

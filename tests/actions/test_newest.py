@@ -7,7 +7,7 @@ import pytest
 from lumen_tui.actions import acting
 from lumen_tui.actions.approvals import put_rule
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import REQUESTS, named, perform
+from lumen_tui.actions.registry import HANDLERS, named, perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.records import Action, Change
@@ -185,7 +185,7 @@ def test_every_verb_that_writes_leaves_an_entry(desk):
         "signal.read_all": {}, "engine.pause": {}, "node.create": {"content": "c"}, "task.new": {"objective": "o"},
         "session.start": {"wu_id": "WU-001"}, "checkpoint.save": {"note": "n", "wu_id": "WU-001"},
     }  # fmt: skip
-    assert plain.keys() <= REQUESTS.keys()
+    assert plain.keys() <= HANDLERS.keys()
     for verb, arguments in plain.items():
         done = desk.do(verb, **arguments)
         newest = next(journal.in_effect(desk.store.layout, lambda action: action.by == "ana"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lumen_tui.actions.checks import nearest
+from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.main import main
 from lumen_tui.cli.parser import COMMANDS, build_parser
 

@@ -19,11 +19,11 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.model import times
+from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals import inbox
-from lumen_tui.store.signals.retention import Watch, unwatched
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lumen_tui import tui
-from lumen_tui.actions.registry import HANDLERS, REQUESTS
+from lumen_tui.actions.registry import HANDLERS, request_types
 from lumen_tui.tui.commands import COMMANDS
 
 NOW = 1_800_000_000.0
@@ -50,11 +50,11 @@ WITHOUT = {"engine", "edit"}
 
 def test_every_command_that_writes_is_in_the_table():
     assert {command.action for command in COMMANDS if command.writes} == KEYS.keys() | WITHOUT
-    assert {verb for _, _, verb in KEYS.values()} <= REQUESTS.keys()
+    assert {verb for _, _, verb in KEYS.values()} <= HANDLERS.keys()
 
 
 def test_the_room_and_its_screens_write_by_requests_of_the_registry() -> None:
-    kinds = {kind.__name__ for kind in HANDLERS}
+    kinds = {kind.__name__ for kind in request_types().values()}
     text = "".join(path.read_text() for path in Path(tui.__path__[0]).rglob("*.py"))
     assert len({name for name in re.findall(r"\b([A-Z]\w+)\(", text) if name in kinds}) > 30
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import checks
+from lumen_tui.actions import refusal
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.relay import Submitted
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
@@ -75,7 +75,7 @@ def _box(session: Session, name: str) -> relay.Box:
     box = kept.read(session.layout, name)
     if box is None:
         known = kept.names(session.layout)
-        raise ActionError(f"there is no relay {name!r}", candidates=checks.nearest(name, known), missing=True)
+        raise ActionError(f"there is no relay {name!r}", candidates=refusal.nearest(name, known), missing=True)
     return box
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import checks
+from lumen_tui.actions import checks, refusal
 from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named
@@ -119,7 +119,7 @@ def _spec_fields(name: str, known: list[str]) -> dict[str, object]:
     for field in _SET_BY_US:
         spec.pop(field, None)
     if unknown := [field for field in spec if field not in known]:
-        raise ActionError(f"{name}: a spec has no field {unknown[0]!r}", candidates=checks.nearest(unknown[0], known))
+        raise ActionError(f"{name}: a spec has no field {unknown[0]!r}", candidates=refusal.nearest(unknown[0], known))
     return spec
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import checks, lanes
+from lumen_tui.actions import checks, lanes, refusal
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.work import TYPES
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
@@ -104,7 +104,7 @@ def run_list(session: Session, args: Namespace) -> int:
     lane_key = names.key(args.lane)
     lanes = {unit.lane for unit in units}
     if lane_key and lane_key not in map(names.key, lanes):
-        near = checks.nearest(args.lane, lanes)
+        near = refusal.nearest(args.lane, lanes)
         raise ActionError(f"there is no lane {args.lane!r}", candidates=near, missing=not near)
     chosen = [unit for unit in units if lane_key in ("", names.key(unit.lane)) and args.status in ("", unit.status)]
     for problem in problems:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumen_tui.actions import checks
+from lumen_tui.actions import refusal
 from lumen_tui.cli.lumenflow.rows import NOTHING, ROWS
 from lumen_tui.cli.lumenflow.spelling import ours, parser
 from lumen_tui.cli.session import Session
@@ -31,7 +31,9 @@ def spelled(words: list[str]) -> str:
     if name.startswith(tuple(f"{family}:" for family in _FAMILIES)):
         from lumen_tui.cli.parser import UsageError
 
-        raise UsageError(f"there is no command {words[0]!r}; the documented ones are known", checks.nearest(name, ROWS))
+        raise UsageError(
+            f"there is no command {words[0]!r}; the documented ones are known", refusal.nearest(name, ROWS)
+        )
     return ""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import checks
+from lumen_tui.actions import checks, refusal
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands import knowledge
 from lumen_tui.cli.lumenflow.spelling import Spelling, run_own, text
@@ -114,7 +114,7 @@ def _log_issue(session: Session, options: Namespace) -> int:
     if not title:
         raise ActionError("--title is needed: say in a few words what went wrong")
     if severity not in _SEVERITIES:
-        near = checks.nearest(severity, _SEVERITIES)
+        near = refusal.nearest(severity, _SEVERITIES)
         raise ActionError(f"--severity {severity!r} is unknown: one of {', '.join(_SEVERITIES)}", candidates=near)
     parts = {
         "": options.description,
@@ -136,7 +136,7 @@ def _integrate(session: Session, options: Namespace) -> int:
     """Run `hooks install`, for the one client whose hooks are known."""
     client = options.client or _CLIENTS[0]
     if client not in _CLIENTS:
-        near = checks.nearest(client, _CLIENTS)
+        near = refusal.nearest(client, _CLIENTS)
         raise ActionError(f"--client {client!r} is unknown: {' or '.join(_CLIENTS)}", candidates=near)
     folder = options.base_dir or ""
     return run_own(session, Spelling(("hooks", "install"), "--project"), Namespace(project=folder or None))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.actions import kinds, registry, turning
+from lumen_tui.actions import kinds, turning
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor.finding import NOTE, PROBLEM, Finding
 from lumen_tui.model.decoding import UNDECODABLE
@@ -35,7 +35,6 @@ from lumen_tui.store.work.work_units import list_units
 
 _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode
-_VERBS = registry.HANDLERS  # what undo needs of a verb is registered beside it, and is known once all of them are
 
 
 def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
     depends_on: Annotated[Sequence[str], Arg("a task that must be done first", metavar="ID")] = ()
     id: Annotated[str, Arg("an id of your own, such as task-001")] = ""
     key: Annotated[str, Arg("the same key gives the same task, however often it is asked for")] = ""
-    budget: Mapping[str, int | float] | None = None
+    budget: Mapping[str, object] | None = None
 
 
 class CancelTask(Request, tag="task.cancel", frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class RetryTask(Request, tag="task.retry", frozen=True, kw_only=True):
     """Queue a new task with the spec of one that ended; `budget` replaces caps of the old one."""
 
     task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
-    budget: Mapping[str, int | float] | None = None
+    budget: Mapping[str, object] | None = None
 
 
 class EditTask(Request, tag="task.edit", frozen=True, kw_only=True):

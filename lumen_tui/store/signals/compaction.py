@@ -23,6 +23,7 @@ from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.journal import Follower, encode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
+from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.store.signals import receipts, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder
 from lumen_tui.store.signals.receipts import decode_receipt
@@ -32,9 +33,7 @@ from lumen_tui.store.signals.retention import (
     CleanupCounts,
     RetentionResult,
     RetentionRule,
-    Watch,
     read_signal,
-    unwatched,
 )
 
 _BATCH = 512 * 1024  # bytes of one append to the archive: a kill does not tear it

@@ -6,7 +6,7 @@ Read is what was read by its addressee, or by everybody who reads here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -20,6 +20,7 @@ from lumen_tui.storage import raw_json
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import LineMap, whole_blocks
+from lumen_tui.storage.rewriting import Watch
 from lumen_tui.store.signals.receipts import decode_receipt, locate
 from lumen_tui.store.work import open_sessions, work_units
 from lumen_tui.store.work.work_units import list_units
@@ -32,7 +33,6 @@ REASONS = {
     OLD_UNREAD: "unread, but old and not about active work",
     OVER: "read by its addressee, beyond the number kept",
 }
-Watch = Callable[[float], None]  # gets the share that is done, 0 to 1
 
 
 class RetainedSignal(msgspec.Struct, gc=False):
@@ -157,10 +157,6 @@ class ReadState:
 
     def _has_read(self, reader: str, signal: RetainedSignal, ordinal: int) -> bool:
         return ordinal <= self._reach.get(reader, -1) or signal.id in self._single.get(reader, ())
-
-
-def unwatched(_: float) -> None:
-    """Ignore the progress."""
 
 
 class RetentionRule(msgspec.Struct, frozen=True):
