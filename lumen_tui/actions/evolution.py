@@ -25,7 +25,7 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions, writing
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 
 KIND = "observation"  # of a change
 FILES_KIND = "evolved"

@@ -17,8 +17,8 @@ from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
-from lumen_tui.tools.policy.rules import BadRules, TaskRules
-from lumen_tui.tools.policy.task_rules import derive
+from lumen_tui.tools.base import BadRules, TaskRules
+from lumen_tui.tools.policy.rules import derive
 
 Line = tuple[str, str]  # what it is about, and what will be
 _WITHOUT_MAIN = (

@@ -15,10 +15,9 @@ from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.store.settings.roles import list_roles
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.sandbox import tiers
-from lumen_tui.tools.sandbox.selftest import TierTest
-from lumen_tui.tools.sandbox.tiers import TierChoice
+from lumen_tui.tools.sandbox.tiers import TierChoice, TierTest
 
 EVENT = "settings"  # the kind of the engine's event
 _REPAIRED = "all settings, roles and tools are in force again"

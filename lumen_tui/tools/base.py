@@ -10,10 +10,36 @@ from typing import Any
 
 from msgspec import Struct
 
-from lumen_tui.model.roles import Role
+from lumen_tui.model.approvals import AllowRule
+from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.policy.rules import TaskRules
+
+
+class BadRules(Exception):
+    """Rules that contradict each other; the task cannot begin."""
+
+
+class TaskRules(Struct, frozen=True):
+    """The permissions in force. The default allows nothing."""
+
+    tools: frozenset[str] = frozenset()
+    shell: str = "none"  # none | read | any
+    write: bool = False
+    network: bool = False
+    max_steps: int = 40
+    max_rows: int = 0  # of any table or numbered list in the result; 0: no limit
+    roots: tuple[str, ...] = ()  # file tools stay below these; empty: anywhere
+    hosts: tuple[str, ...] = ()  # where web_fetch may go; empty: nowhere
+    private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
+    hidden: tuple[str, ...] = ()  # real paths that no tool reads
+    role: str = ""
+    custom: frozenset[str] = frozenset()  # of the tools, those that are programs of the operator's own
+    tool_rules: tuple[ToolRule, ...] = ()
+    asks: tuple[str, ...] = ()  # groups of calls that need a person's word
+    allows: tuple[AllowRule, ...] = ()  # of those, the calls that do not any more
+    enforced: tuple[str, ...] = ()  # constraints that became a rule
+    advice: tuple[str, ...] = ()  # constraints that only the prompt carries
 
 
 class Stopped(BaseException):

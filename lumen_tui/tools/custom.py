@@ -15,8 +15,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import roles
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
-from lumen_tui.tools.policy.rules import BadRules
+from lumen_tui.tools.base import BadRules, Context, Tool, ToolError, ToolResult
 from lumen_tui.tools.schema import bad_schema
 from lumen_tui.tools.shell import process
 from lumen_tui.tools.shell.tool import command_output, home

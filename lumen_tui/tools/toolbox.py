@@ -19,23 +19,40 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools import custom
-from lumen_tui.tools.agent.blocks import BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK
+from lumen_tui.tools.agent.blocks import BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK, RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
-from lumen_tui.tools.agent.relay import RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import tools_of
-from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, Tool, ToolError, ToolResult, size_text
-from lumen_tui.tools.files.disk_usage import DISK_USAGE
+from lumen_tui.tools.base import (
+    ApprovalReply,
+    ApprovalRequest,
+    Context,
+    TaskRules,
+    Tool,
+    ToolError,
+    ToolResult,
+    size_text,
+)
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
-from lumen_tui.tools.files.read import LIST_DIR, READ_FILE
+from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import FIND, GREP
 from lumen_tui.tools.net.web_fetch import WEB_FETCH
-from lumen_tui.tools.policy import calls, fence
-from lumen_tui.tools.policy.calls import RequestedCall
-from lumen_tui.tools.policy.redaction import UNSEEN, hides
-from lumen_tui.tools.policy.rules import TaskRules, check
-from lumen_tui.tools.policy.task_rules import derive
-from lumen_tui.tools.policy.verdict import GRACE_STEPS, CallHistory, allowing, ended_by, unmet, verdict
+from lumen_tui.tools.policy import fence
+from lumen_tui.tools.policy.fence import UNSEEN, hides
+from lumen_tui.tools.policy.rules import check, derive
+from lumen_tui.tools.policy.verdict import (
+    GRACE_STEPS,
+    CallHistory,
+    RequestedCall,
+    allowing,
+    check_foreign,
+    convert,
+    ended_by,
+    judge,
+    narrow_rule,
+    understand,
+    unmet,
+)
 from lumen_tui.tools.sandbox import admission, secrets
 from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.schema import schema_of
@@ -193,7 +210,7 @@ class Toolbox:
         if tool is None:
             return one_line(name, 60)
         try:
-            return one_line(tool.describe(calls.convert(tool, arguments)), 200)
+            return one_line(tool.describe(convert(tool, arguments)), 200)
         except ToolError:
             return one_line(name, 60)
 
@@ -221,7 +238,7 @@ class Toolbox:
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
             requested, _ = self._admit(name, arguments)
-            calls.check_foreign(self._context, requested)
+            check_foreign(self._context, requested)
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0
@@ -250,8 +267,8 @@ class Toolbox:
         if tool is None or name not in self.rules.tools:
             allowed = ", ".join(tool for tool in self._tools if tool in self.rules.tools) or "none"
             raise ToolError(f"the tool {one_line(name, 60)!r} is not among those of this task: {allowed}")
-        requested = calls.understand(self._context, tool, arguments)
-        judged = verdict(self.rules, requested.call, self._past)
+        requested = understand(self._context, tool, arguments)
+        judged = judge(self.rules, requested.call, self._past)
         if judged.decision == "deny":
             raise ToolError(judged.reason)
         ask = self._asker(requested)
@@ -309,7 +326,7 @@ class Toolbox:
             folder=requested.call.folder,
             risk=risk,
             unsandboxed=unsandboxed,
-            rule=calls.narrow_rule(requested.call, unsandboxed=unsandboxed),
+            rule=narrow_rule(requested.call, unsandboxed=unsandboxed),
         )
 
     def _carry_out(self, requested: RequestedCall, ask: Callable[[ApprovalRequest], ApprovalReply]) -> ToolResult:

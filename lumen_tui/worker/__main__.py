@@ -29,7 +29,7 @@ from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, integrity, locks  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
-from lumen_tui.tools.policy.redaction import redactor  # noqa: E402
+from lumen_tui.tools.policy.fence import redactor  # noqa: E402
 from lumen_tui.tools.sandbox import limits  # noqa: E402
 from lumen_tui.worker.task import CannotBegin, Task  # noqa: E402
 from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lumen_tui.model import agent
 from lumen_tui.model.roles import Role, in_words
+from lumen_tui.tools.base import TaskRules
 from lumen_tui.tools.policy.fence import explained
-from lumen_tui.tools.policy.rules import TaskRules
 
 _SHELL = {
     "none": "You have no shell.",

@@ -41,8 +41,7 @@ from lumen_tui.providers.choose import choose_provider, targets
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.pauses import read_kill
-from lumen_tui.tools.policy.fence import fence, new_mark
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import fence, new_mark, redactor
 from lumen_tui.worker.spending import CallAccount
 
 NAME = "evolution"  # in the ledger, as a role

@@ -12,11 +12,10 @@ from lumen_tui.providers.claude_code.program import end, not_started
 from lumen_tui.storage import directories
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.files.below import is_below
+from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.sandbox import admission, limits, protected_paths, sandboxed_command
-from lumen_tui.tools.sandbox.paths import ready_workspace, settings
-from lumen_tui.tools.sandbox.policy import Policy, policy
-from lumen_tui.tools.sandbox.quarantine import report
+from lumen_tui.tools.sandbox.policy import Policy, policy, ready_workspace, sandbox_settings
+from lumen_tui.tools.sandbox.protected_paths import report
 from lumen_tui.tools.sandbox.tiers import REFUSED
 
 # It brings its own runtime, which sets large pieces of address space aside, and works as long as the task does.
@@ -93,7 +92,7 @@ def _start(
 
 def _program_policy(context: Context, cwd: str, program: str, own: str) -> Policy:
     """Return the task's policy, widened so that the program reaches its model and its own folder."""
-    base = policy(context, settings(context), cwd)
+    base = policy(context, sandbox_settings(context), cwd)
     caps = msgspec.structs.replace(base.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)
     return msgspec.structs.replace(
         base,

@@ -39,12 +39,11 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_records
-from lumen_tui.tools.agent import deposit
-from lumen_tui.tools.agent.idempotency import acts_so_far
+from lumen_tui.tools.agent import report
+from lumen_tui.tools.agent.notes import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
-from lumen_tui.tools.base import Context, ToolError, ToolResult
+from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
 from lumen_tui.tools.policy.fence import fence
-from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import ApprovalClient
@@ -195,7 +194,7 @@ class Task:
             reply = None
             if isinstance(step, ToolCall):
                 reply = self._call(step)
-                if reply.ok and step.name == deposit.NAME:
+                if reply.ok and step.name == report.NAME:
                     return ConversationOutcome(ok=True)
             elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
@@ -230,7 +229,7 @@ class Task:
         more = {"cut": result.truncated} if result.truncated else {}
         more |= {"refused": True} if result.refused else {}
         self._events.event("result", text, tool=name, ok=result.ok, **more)
-        self._written = self._written or (call.name in ("write_result", deposit.NAME) and result.ok)
+        self._written = self._written or (call.name in ("write_result", report.NAME) and result.ok)
         return self._toolbox.fenced(call.name, call.arguments, result)
 
     def _permit(self, step: PermissionRequest) -> ToolResult:
@@ -267,7 +266,7 @@ class Task:
     def _keep(self, text: str) -> None:
         """Keep the final answer as the result, or as the deposit of a loop that ended without one."""
         if self._role.name == agent.ROLE:
-            deposit.deposit_last_words(self._context, text)
+            report.deposit_last_words(self._context, text)
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 

@@ -18,7 +18,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import Stopper, World

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.model.runners import ALL, OPTIONS, runs_files
-from lumen_tui.tools.policy.calls import narrow_rule
-from lumen_tui.tools.policy.verdict import PolicyCall
+from lumen_tui.tools.policy.verdict import PolicyCall, narrow_rule
 
 
 def lines(name: str) -> list[str]:

@@ -4,8 +4,7 @@ import pytest
 
 from lumen_tui.model.approvals import AllowRule, allows
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.policy.calls import narrow_rule
-from lumen_tui.tools.policy.verdict import PolicyCall
+from lumen_tui.tools.policy.verdict import PolicyCall, narrow_rule
 from lumen_tui.tools.shell.tool import SHELL, ShellArguments
 
 OTHERS = {

@@ -9,8 +9,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.model.approvals import AllowRule, allows, preview_rule
 from lumen_tui.model.runners import runs_files
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tools.policy.calls import narrow_rule
-from lumen_tui.tools.policy.verdict import PolicyCall
+from lumen_tui.tools.policy.verdict import PolicyCall, narrow_rule
 
 RUN_FILES = {
     "make test": "make", "npm run build": "npm", "python x.py": "python", "pytest -q": "pytest", "./build": "./build",

@@ -18,7 +18,7 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.storage import files
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
 Box = Callable[..., Toolbox]

@@ -13,7 +13,7 @@ from evolution_good_words import GOOD
 
 from lumen_tui.model import constitution, evolvedfiles, gate
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Source, Status, Trust
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 
 RULES = gate.Rules(constitution.never_learn(constitution.DEFAULT), redactor(os.environ))
 KINDS = {

@@ -12,7 +12,7 @@ ALLOWED = {
     "lumen_tui/tools/sandbox/groups.py": "the kernel's control groups, which only look like files",
     "lumen_tui/tools/sandbox/launcher.py": "its own place in the order in which the kernel ends processes",
     "lumen_tui/tools/sandbox/chmod_broker.py": "makes a command's chmod in its place, below what it may write",
-    "lumen_tui/tools/sandbox/quarantine.py": "renames what a command made where programs would obey it",
+    "lumen_tui/tools/sandbox/protected_paths.py": "renames what a command made where programs would obey it",
     "lumen_tui/storage/files.py": "the module that does it for all others",
     "lumen_tui/storage/directories.py": "folders and names, for all others",
     "lumen_tui/storage/locks.py": "lock files, which keep their inode",

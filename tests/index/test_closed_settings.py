@@ -20,8 +20,8 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.store.settings.fail_closed import Effect, closing_sections, effect_of
 from lumen_tui.store.settings.layering import Fault, layered
-from lumen_tui.tools.policy.task_rules import derive
-from lumen_tui.tools.sandbox import selftest
+from lumen_tui.tools.policy.rules import derive
+from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
 ENV = {"ANTHROPIC_API_KEY": "k"}
@@ -38,13 +38,13 @@ def settings(root: Path, text: str) -> tuple[Config, list[str]]:
 def test_a_misspelt_floor_lets_no_command_run(tmp_path: Path, line: str) -> None:
     config, said = settings(tmp_path, f"[sandbox]\n{line}\n[sandbox.x]\n")
     assert any("no command of a worker is run until it is fixed" in text for text in said)
-    choice = choose(config.sandbox, SelfTestResults("", (selftest.TierTest("bubblewrap", True),)))
+    choice = choose(config.sandbox, SelfTestResults("", (tiers.TierTest("bubblewrap", True),)))
     assert (choice.tier, "cannot be read" in choice.reason) == (REFUSED, True)
 
 
 def closed(config: Config) -> set[str]:
     """The sections of policy that hold everything back, by what they come to and not by what is said."""
-    held = SelfTestResults("", (selftest.TierTest("bubblewrap", True),))
+    held = SelfTestResults("", (tiers.TierTest("bubblewrap", True),))
     day = budget.day_cap(Book(), config.budget, "2026-11-21")
     role = Role("x", "", tools=("web_fetch", "write_result"), network=True, hosts=("example.org",))
     return {

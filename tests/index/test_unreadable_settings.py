@@ -15,7 +15,7 @@ from lumen_tui.model.spendbook import Amount, Book
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
-from lumen_tui.tools.sandbox import selftest
+from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
 MINE = """
@@ -128,14 +128,14 @@ def test_a_misspelled_sandbox_runs_no_command(layout: Layout) -> None:
     config, problems = load_and_keep(layout)
     assert problems[0].what == "sanbox.require: there is no section [sanbox]; did you mean sandbox.require?"
     assert problems[0].hint == "no command of a worker is run until it is fixed"
-    assert choose(config.sandbox, SelfTestResults("", (selftest.TierTest("bubblewrap", True),))).tier == REFUSED
+    assert choose(config.sandbox, SelfTestResults("", (tiers.TierTest("bubblewrap", True),))).tier == REFUSED
 
 
 def test_where_nothing_is_known_the_strictest_holds(layout: Layout) -> None:
     _break(layout.config)
     layout.operator.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')
     config, problems = load_config(layout)
-    held = SelfTestResults("", (selftest.TierTest("bubblewrap", True),))
+    held = SelfTestResults("", (tiers.TierTest("bubblewrap", True),))
     assert choose(config.sandbox, held).tier == REFUSED
     cap = budget.day_cap(Book(), config.budget, "2026-11-21")
     assert budget.short_of(cap, Amount(tokens=500))
@@ -155,7 +155,7 @@ def test_a_misspelt_floor_in_the_copy_stays_closed(layout: Layout) -> None:
     layout.config.write_text('[sandbox]\nrequire = "landlok"\n')
     load_and_keep(layout)
     _break(layout.config)
-    held = SelfTestResults("", (selftest.TierTest("bubblewrap", True),))
+    held = SelfTestResults("", (tiers.TierTest("bubblewrap", True),))
     assert choose(load_config(layout)[0].sandbox, held).tier == REFUSED
 
 

@@ -215,7 +215,7 @@ def test_the_contributor_is_told_on_its_own_command_line(desk, tmp_path: Path, m
 def test_a_worker_reads_and_submits_and_a_second_attempt_repeats_nothing(desk, tmp_path: Path) -> None:
     from lumen_tui.model.roles import Role
     from lumen_tui.model.tasks import Spec
-    from lumen_tui.tools.agent import relay as tools
+    from lumen_tui.tools.agent import blocks
     from lumen_tui.tools.base import Context, ToolError
 
     context = Context(
@@ -223,12 +223,12 @@ def test_a_worker_reads_and_submits_and_a_second_attempt_repeats_nothing(desk, t
         now=lambda: desk.now, monotonic=lambda: 0.0,
     )  # fmt: skip
     desk.submit("first", 0)
-    assert tools.relay_read(context, tools.RelayReadArguments("outbox")).data == {"position": 1}
-    late = tools.relay_submit(context, tools.RelaySubmitArguments("outbox", "a finding", 0))
+    assert blocks.relay_read(context, blocks.RelayReadArguments("outbox")).data == {"position": 1}
+    late = blocks.relay_submit(context, blocks.RelaySubmitArguments("outbox", "a finding", 0))
     assert not late.ok
     assert "since position 0:" in late.text
-    assert tools.relay_submit(context, tools.RelaySubmitArguments("outbox", "a finding", 0)).data["repeated"]
+    assert blocks.relay_submit(context, blocks.RelaySubmitArguments("outbox", "a finding", 0)).data["repeated"]
     for call in (("nowhere", 0), ("outbox", 9)):
         with pytest.raises(ToolError):
-            tools.relay_submit(context, tools.RelaySubmitArguments(call[0], "more of it", call[1] or 3))
+            blocks.relay_submit(context, blocks.RelaySubmitArguments(call[0], "more of it", call[1] or 3))
     assert Layout(desk.layout.root).exists()

@@ -14,8 +14,8 @@ from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import list_roles, load_role, parse_role
-from lumen_tui.tools.policy.rules import BadRules
-from lumen_tui.tools.policy.task_rules import derive
+from lumen_tui.tools.base import BadRules
+from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.toolbox import TOOLS
 from lumen_tui.worker.briefing import system_prompt
 

@@ -25,7 +25,7 @@ from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, ToolResult
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.toolbox import Toolbox
 

@@ -9,8 +9,8 @@ import time
 import lumen_machine
 import pytest
 
+from lumen_tui.tools.files.writing import may_write
 from lumen_tui.tools.sandbox import protected_paths
-from lumen_tui.tools.sandbox.paths import may_write
 
 SECRET = "SECRET-CANARY-4711"
 

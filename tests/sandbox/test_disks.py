@@ -13,7 +13,7 @@ import lumen_machine
 import pytest
 
 from lumen_tui.tools.base import ApprovalReply
-from lumen_tui.tools.sandbox import disks, newfiles, usage
+from lumen_tui.tools.sandbox import disks, usage
 
 MOST = 1000
 MANY = (
@@ -133,7 +133,7 @@ def test_what_is_taken_away_again_does_not_count(machine):
 def test_what_comes_after_a_count_is_counted_as_soon_as_it_may_be_too_much(tmp_path, monkeypatch):
     """Others make files as well: while the disk takes no more fewer than they explain, nothing is counted again."""
     ticks = itertools.count()
-    monkeypatch.setattr(newfiles.time, "monotonic", lambda: next(ticks) / 1000)
+    monkeypatch.setattr(disks.time, "monotonic", lambda: next(ticks) / 1000)
     left = [100_000]
     monkeypatch.setattr(disks, "_space", lambda path: disks.DiskSpace(1 << 40, left[0]))
     watched, used = disks.Disks([str(tmp_path)], (), 1 << 30, 100), usage.ResourceUsage()
@@ -153,7 +153,7 @@ def test_what_comes_after_a_count_is_counted_as_soon_as_it_may_be_too_much(tmp_p
 
 
 def test_it_counts_on_by_a_clock_that_was_put_back(tmp_path, monkeypatch):
-    new = newfiles.NewFiles([str(tmp_path)], ())
+    new = disks.NewFiles([str(tmp_path)], ())
     for number in range(40):
         (tmp_path / str(number)).touch()
     hour = time.time() + 3600
@@ -163,7 +163,7 @@ def test_it_counts_on_by_a_clock_that_was_put_back(tmp_path, monkeypatch):
 
 def test_neither_the_folders_below_others_nor_those_of_the_engine_count_twice(tmp_path):
     (tmp_path / "state" / "files").mkdir(parents=True)
-    new = newfiles.NewFiles([str(tmp_path), str(tmp_path / "state" / "files")], [str(tmp_path / "state")])
+    new = disks.NewFiles([str(tmp_path), str(tmp_path / "state" / "files")], [str(tmp_path / "state")])
     for path in (tmp_path / "state" / "events", tmp_path / "state" / "files" / "mine", tmp_path / "mine"):
         path.touch()
     (tmp_path / "sub").mkdir()

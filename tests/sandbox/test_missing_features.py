@@ -20,7 +20,7 @@ SECCOMP, CHMOD, TIMES = (317, (90, 91, 268, 452), (280,)) if X86 else (277, (52,
 SCRIPT = """
 import ctypes, os, struct, sys
 from pathlib import Path
-from lumen_tui.tools.sandbox import selftest
+from lumen_tui.tools.sandbox import tiers
 
 numbers = [int(word) for word in sys.argv[2:]]
 lines = [struct.pack("<HBBI", 0x20, 0, 0, 0)]
@@ -32,7 +32,7 @@ libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)
 set_to = libc.syscall(@seccomp@, 1, 0 if numbers else 8, head)
 assert set_to >= 0, "no filter"
-found = selftest.test("landlock", Path(sys.argv[1]), os.environ["PATH"])
+found = tiers.test("landlock", Path(sys.argv[1]), os.environ["PATH"])
 print(found.holds, found.reason)
 """
 

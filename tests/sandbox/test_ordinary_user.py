@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lumen_tui.tools.sandbox import descriptors, limits, newfiles, usage
+from lumen_tui.tools.sandbox import disks, limits, usage
 
 NOBODY = 65534
 _DUMPABLE = 4  # PR_SET_DUMPABLE
@@ -74,8 +74,8 @@ def _paths(pid: int) -> list[str]:
     """Asked until it says the same of an end twice: a process ends, and hides, step by step."""
     before = None
     for _ in range(100):
-        found = [one.path for one in descriptors.open_files([pid])]
-        if found == before and (not found or found == [descriptors.OUT_OF_SIGHT]):
+        found = [one.path for one in usage.open_files([pid])]
+        if found == before and (not found or found == [usage.OUT_OF_SIGHT]):
             break
         before = found
         time.sleep(0.02)
@@ -84,14 +84,14 @@ def _paths(pid: int) -> list[str]:
 
 def test_what_has_ended_and_nobody_asked_for_keeps_nothing_out_of_sight():
     assert told(_paths, _end) == "[]"
-    assert told(_paths, _hide) == repr([descriptors.OUT_OF_SIGHT])
+    assert told(_paths, _hide) == repr([usage.OUT_OF_SIGHT])
 
 
 def test_what_a_process_has_open_whose_first_thread_has_ended_is_seen():
     def of_threads(pid: int) -> bool:
         for _ in range(100):
-            if "Z" in descriptors.read_lines(f"/proc/{pid}/stat")[0].rpartition(")")[2]:
-                return descriptors.OUT_OF_SIGHT not in _paths(pid) != []
+            if "Z" in usage.read_lines(f"/proc/{pid}/stat")[0].rpartition(")")[2]:
+                return usage.OUT_OF_SIGHT not in _paths(pid) != []
             time.sleep(0.02)
         return False
 
@@ -110,7 +110,7 @@ def test_a_whole_look_finds_no_fault_with_it(live):
 def test_what_stands_in_a_folder_that_was_closed_is_guessed():
     def counted(_: int) -> tuple[list[bool], int]:
         top = tempfile.mkdtemp(dir="/tmp")
-        new = newfiles.NewFiles([top], ())
+        new = disks.NewFiles([top], ())
         found = []
         for few, name in ((True, "few"), (False, "many"), (True, "nested")):
             os.makedirs(f"{top}/{name}/sub" if name == "nested" else f"{top}/{name}")

@@ -10,8 +10,8 @@ import pytest
 
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
-from lumen_tui.tools.sandbox.paths import may_write, settings
-from lumen_tui.tools.sandbox.policy import policy, writable_roots
+from lumen_tui.tools.files.writing import may_write
+from lumen_tui.tools.sandbox.policy import policy, sandbox_settings, writable_roots
 
 
 def context_of(machine, **role):
@@ -31,7 +31,7 @@ def test_what_is_never_granted(unwalled, named, why):
     for name, value in unwalled.values.items():
         path = path.replace(f"@{name}@", str(value))
     context = context_of(unwalled, writable=(path,))
-    granted, refused = writable_roots(context, settings(context))
+    granted, refused = writable_roots(context, sandbox_settings(context))
     assert granted == (str(unwalled.top / "project"),)
     assert why in refused[0][1]
 
@@ -46,7 +46,7 @@ def test_what_is_never_granted(unwalled, named, why):
 def test_a_task_can_only_narrow_what_the_operator_granted(unwalled, roots, granted):
     wanted = tuple(root.replace("@top@", str(unwalled.top)) for root in roots)
     context = context_of(unwalled, writable=(str(unwalled.top / "outside"),), roots=wanted)
-    found, _ = writable_roots(context, settings(context))
+    found, _ = writable_roots(context, sandbox_settings(context))
     assert sorted(found) == sorted(str(unwalled.top / name) for name in granted)
 
 
@@ -95,13 +95,13 @@ def test_a_folder_that_is_not_granted_after_all_is_named_where_it_stands(unwalle
 def test_a_link_into_a_granted_folder_is_its_target(unwalled):
     (unwalled.top / "link").symlink_to(unwalled.top / "home" / ".ssh")
     context = context_of(unwalled, writable=(str(unwalled.top / "link"),))
-    found = policy(context, settings(context), str(unwalled.top))
+    found = policy(context, sandbox_settings(context), str(unwalled.top))
     assert str(unwalled.top / "home" / ".ssh") in found.hidden, "hidden goes before writable"
 
 
 def test_a_role_that_does_not_write_has_no_folder(unwalled):
     context = context_of(unwalled, write=False)
-    found = policy(context, settings(context), str(unwalled.top))
+    found = policy(context, sandbox_settings(context), str(unwalled.top))
     assert (found.writable, found.scratch) == ((), "")
     assert "may not change files" in may_write(context, "x")
 
@@ -153,7 +153,7 @@ def test_the_state_folder_stays_closed_below_a_granted_folder(unwalled):
     context = context_of(unwalled)
     context = type(context)(**{**vars(context), "environ": {**context.environ, "HOME": "/nonexistent"}})
     object.__setattr__(context, "role", msgspec.structs.replace(context.role, writable=(str(unwalled.top),)))
-    assert str(unwalled.top) in writable_roots(context, settings(context))[0]
+    assert str(unwalled.top) in writable_roots(context, sandbox_settings(context))[0]
     assert may_write(context, str(unwalled.top / "outside" / "new")) == ""
     assert "lumen itself" in may_write(context, str(unwalled.store.root / "lumen.toml"))
     assert may_write(context, str(unwalled.files / "x")) == ""

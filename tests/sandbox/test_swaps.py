@@ -12,7 +12,7 @@ import pytest
 from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.files import opening, paths, read, search
 from lumen_tui.tools.files.edit import EditArguments, plan_edit
-from lumen_tui.tools.sandbox import admission, mounted
+from lumen_tui.tools.sandbox import admission, bubblewrap
 
 SECRET = "SECRET-CANARY-4711"
 
@@ -104,14 +104,14 @@ def test_a_command_does_not_begin_in_walls_that_are_not_as_meant(machine, monkey
         pytest.skip("bubblewrap goes by names, several times over")
     git = machine.top / "project" / ".git"
     other = machine.top / "project" / "src"
-    real = mounted.with_barrier
+    real = bubblewrap.with_barrier
 
     def ready(words, held):
         """As if a command had put a link in the way at the right moments."""
         at = next(at for at, word in enumerate(words) if word == "--ro-bind" and words[at + 1] == str(git / "hooks"))
         return real(WRONG[name](words, at, other), held)
 
-    monkeypatch.setattr(mounted, "with_barrier", ready)
+    monkeypatch.setattr(bubblewrap, "with_barrier", ready)
     before = machine.kept()
     result = machine.run("echo RAN; echo evil > @project@/.git/hooks/pre-commit")
     assert not result.ok

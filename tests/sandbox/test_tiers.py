@@ -15,19 +15,19 @@ from lumen_tui.engine.settings import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage import files
 from lumen_tui.tools.base import ApprovalReply
-from lumen_tui.tools.sandbox import bubblewrap, seccomp, selftest, tiers
+from lumen_tui.tools.sandbox import bubblewrap, seccomp, tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
-BOTH = SelfTestResults("here", (selftest.TierTest("bubblewrap", holds=True), selftest.TierTest("landlock", holds=True)))
+BOTH = SelfTestResults("here", (tiers.TierTest("bubblewrap", holds=True), tiers.TierTest("landlock", holds=True)))
 WEAK = SelfTestResults(
     "here",
-    (selftest.TierTest("bubblewrap", holds=False, reason="not installed"), selftest.TierTest("landlock", holds=True)),
+    (tiers.TierTest("bubblewrap", holds=False, reason="not installed"), tiers.TierTest("landlock", holds=True)),
 )
 NONE = SelfTestResults(
     "here",
     (
-        selftest.TierTest("bubblewrap", holds=False, reason="a"),
-        selftest.TierTest("landlock", holds=False, reason="b"),
+        tiers.TierTest("bubblewrap", holds=False, reason="a"),
+        tiers.TierTest("landlock", holds=False, reason="b"),
     ),
 )
 
@@ -82,7 +82,7 @@ exec "$@"
     ],
 )  # fmt: skip
 def test_a_bubblewrap_that_does_not_hold_is_found_out(tmp_path, script, why):
-    found = selftest.test("bubblewrap", tmp_path / "index", fake_bwrap(tmp_path / "bin", script))
+    found = tiers.test("bubblewrap", tmp_path / "index", fake_bwrap(tmp_path / "bin", script))
     assert not found.holds
     assert why in found.reason
     if script == NO_WALLS:
@@ -99,7 +99,7 @@ def test_what_the_test_tries(results):
 
 
 def test_no_bubblewrap_names_the_package(tmp_path):
-    assert "package `bubblewrap`" in selftest.test("bubblewrap", tmp_path, str(tmp_path)).reason
+    assert "package `bubblewrap`" in tiers.test("bubblewrap", tmp_path, str(tmp_path)).reason
 
 
 def test_one_that_stops_working_later_runs_nothing(machine):

@@ -15,7 +15,7 @@ from lumen_tui.model.secrets import redaction
 from lumen_tui.model.secrets.masking import secrets
 from lumen_tui.model.secrets.redaction import redact, redact_value
 from lumen_tui.model.secrets.rules import UUID, Named, Rule, named_rules, token_rules
-from lumen_tui.tools.policy.redaction import hides
+from lumen_tui.tools.policy.fence import hides
 
 LETTERS = {
     "d": string.digits,

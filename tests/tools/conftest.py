@@ -15,7 +15,7 @@ from lumen_tui.model.roles import ALL_TOOLS, Limits, Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
 MakeBox = Callable[..., Toolbox]

@@ -85,10 +85,10 @@ def test_a_walk_stops_when_asked(make_box):
 
 
 def test_a_walk_is_bounded(make_box, tree, monkeypatch):
-    from lumen_tui.tools.files import disk_usage
+    from lumen_tui.tools.files import read
     from lumen_tui.tools.files.walk import TreeWalk
 
-    monkeypatch.setattr(disk_usage, "TreeWalk", lambda context, root: TreeWalk(context, root, max_entries=3))
+    monkeypatch.setattr(read, "TreeWalk", lambda context, root: TreeWalk(context, root, max_entries=3))
     result = make_box().call("disk_usage", {"path": str(tree)})
     assert "incomplete: stopped after 3 entries" in result.text
 

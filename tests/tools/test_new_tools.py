@@ -12,7 +12,7 @@ from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Limits
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings import roles
-from lumen_tui.tools.policy.rules import BadRules
+from lumen_tui.tools.base import BadRules
 
 AT = "2026-01-0{}T00:00:00Z"
 

@@ -13,8 +13,8 @@ from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
-from lumen_tui.tools.policy.rules import BadRules, TaskRules
-from lumen_tui.tools.policy.task_rules import derive
+from lumen_tui.tools.base import BadRules, TaskRules
+from lumen_tui.tools.policy.rules import derive
 from lumen_tui.worker.briefing import system_prompt
 
 BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Limits
-from lumen_tui.tools.policy.redaction import redactor
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.policy.rules import too_many_rows
 from lumen_tui.tools.toolbox import StepLimit
 

@@ -6,8 +6,8 @@ import pytest
 
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.roles import KINDS, ToolRule, in_words, wrong
-from lumen_tui.tools.policy.rules import TaskRules
-from lumen_tui.tools.policy.verdict import CallHistory, PolicyCall, ended_by, unmet, verdict
+from lumen_tui.tools.base import TaskRules
+from lumen_tui.tools.policy.verdict import CallHistory, PolicyCall, ended_by, judge, unmet
 
 TOOLS = frozenset({"find", "grep", "shell", "write_file", "discover", "write_result", "web_fetch"})
 FIND_FIRST = ToolRule("run_first", "find")
@@ -31,7 +31,7 @@ def said(
         succeeded=tuple((called if succeeded is None else succeeded).split()),
         steps=int(more.pop("steps", 1)),
     )
-    found = verdict(known, PolicyCall(call, target=target, **more), past)  # type: ignore[arg-type]
+    found = judge(known, PolicyCall(call, target=target, **more), past)  # type: ignore[arg-type]
     return f"{found.decision}: {found.reason}"
 
 
@@ -86,7 +86,7 @@ def test_the_table(result: str, expected: str) -> None:
 
 
 def test_everything_is_refused_where_nothing_is_given() -> None:
-    assert verdict(TaskRules(), PolicyCall("find")).decision == "deny"
+    assert judge(TaskRules(), PolicyCall("find")).decision == "deny"
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_everything_is_refused_where_nothing_is_given() -> None:
 def test_calls_that_go_round_in_circles_are_refused(seen: str, coming: str, refused: bool) -> None:
     rules = TaskRules(tools=TOOLS)
     past = CallHistory(recent=tuple((one, f"answer {one}") for one in seen))
-    assert (verdict(rules, PolicyCall("grep", hash=coming), past).decision == "deny") is refused
+    assert (judge(rules, PolicyCall("grep", hash=coming), past).decision == "deny") is refused
 
 
 def test_the_same_call_with_new_answers_is_no_circle() -> None:
     past = CallHistory(recent=tuple(("a", f"answer {number}") for number in range(20)))
-    assert verdict(TaskRules(tools=TOOLS), PolicyCall("shell", hash="a"), past).decision == "allow"
+    assert judge(TaskRules(tools=TOOLS), PolicyCall("shell", hash="a"), past).decision == "allow"
 
 
 def test_the_end_is_known() -> None:

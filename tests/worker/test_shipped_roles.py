@@ -8,7 +8,7 @@ from lumen_tui.model.roles import ALL_TOOLS
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.store.settings.roles import read_role_file
-from lumen_tui.tools.policy.task_rules import derive
+from lumen_tui.tools.policy.rules import derive
 
 NAMES = ("researcher", "builder", "reviewer", "analyst")
 

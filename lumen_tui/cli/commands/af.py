@@ -42,7 +42,7 @@ def declare(commands: CommandGroup) -> None:
 
 def _clean() -> Clean:
     """Return a function that makes a text safe to show and masks keys in it."""
-    from lumen_tui.tools.policy.redaction import redactor
+    from lumen_tui.tools.policy.fence import redactor
 
     redact = redactor(os.environ)
     return lambda text: redact(safe(text))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lumen_tui.cli.parser import CommandGroup
-    from lumen_tui.tools.sandbox.selftest import TierTest
+    from lumen_tui.tools.sandbox.tiers import TierTest
 
 
 def declare(commands: CommandGroup) -> None:

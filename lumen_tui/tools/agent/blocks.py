@@ -1,23 +1,26 @@
-"""block_append, block_replace and block_rethink: what an agent writes into the blocks that the main agent reads first.
+"""Texts that several write to: the blocks that the main agent reads first (block_*), and relays (relay_*).
 
-The main agent has them; another role where its `tools` name them. What was written after a look at the web is not
-trusted, and nothing that an agent writes makes a block more trusted than it was.
+The main agent has the tools for blocks; another role where its `tools` name them. What was written after a look at the
+web is not trusted, and nothing that an agent writes makes a block more trusted than it was.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
-from lumen_tui.model import ids
+from lumen_tui.model import ids, relay
 from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.blocks import STANDARD, BadEdit, Block, appended, replaced, shown_difference, weaker
+from lumen_tui.model.relay import Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import blocks
+from lumen_tui.store.memory import relays as kept
 from lumen_tui.store.memory.blocks import Write
-from lumen_tui.tools.agent.idempotency import agent_name, once
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.agent.notes import agent_name, once
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.edit import MOST_DIFF
 
 _Name = Annotated[str, Meta(min_length=1, max_length=64, description="the block: persona, human, or another there is")]
@@ -157,4 +160,73 @@ BLOCK_RETHINK = Tool(
     lambda a: f"block_rethink {a.block}, {len(a.text):,} characters",
     preview=preview,
     risk=_RISK,
+)
+
+_LONGEST = 20_000  # characters of one read
+_RelayName = Annotated[str, Meta(min_length=1, max_length=64, description="the relay")]
+
+
+class RelayReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    name: _RelayName
+    since: Annotated[int, Meta(ge=0, description="only what came after this position")] = 0
+
+
+class RelaySubmitArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    name: _RelayName
+    text: Annotated[str, Meta(min_length=1, max_length=8000, description="what to say; its first line is a title")]
+    base: Annotated[int, Meta(ge=0, description="the position up to which you have read, as relay_read gave it")]
+
+
+def relay_read(context: Context, arguments: RelayReadArguments) -> ToolResult:
+    try:
+        state = kept.read(context.store.layout, arguments.name)
+    except ids.BadId as error:
+        raise ToolError(str(error)) from error
+    if state is None:
+        known = ", ".join(kept.names(context.store.layout)) or "none"
+        raise ToolError(f"there is no relay {one_line(arguments.name, 60)!r}; there are: {known}")
+    entries = [entry for entry in state.entries if entry.position > arguments.since]
+    lines = [f"{entry.position}  {entry.at}  {one_line(entry.by, 60)}\n{safe(entry.text).strip()}" for entry in entries]
+    text = f"{state.name} is at position {state.position}\n\n" + "\n\n".join(lines)
+    cut = "\n… cut: read on from a later position" if len(text) > _LONGEST else ""
+    data, summary = {"position": state.position}, plural(len(entries), "entry", "entries")
+    return ToolResult(text[:_LONGEST] + cut, data=data, summary=summary)
+
+
+def relay_submit(context: Context, arguments: RelaySubmitArguments) -> ToolResult:
+    text = context.redact(safe(arguments.text)).strip()
+    key = f"{context.spec.id}:{relay.content_hash(text)}"  # another attempt at the task submits nothing twice
+    try:
+        with context.guard():
+            submission = kept.submit(
+                context.store.layout,
+                arguments.name,
+                text,
+                by=context.role.name,
+                base=arguments.base,
+                now=context.now(),
+                key=key,
+            )
+    except (relay.Refused, ids.BadId) as error:
+        raise ToolError(str(error)) from error
+    data = msgspec.to_builtins(submission)
+    words = safe("\n".join(relay.words(submission)))
+    return ToolResult(words, ok=submission.status is Status.SENT, data=data, summary=str(submission.status))
+
+
+RELAY_READ = Tool(
+    "relay_read",
+    "Read a relay, a place that several write to in turn, and its position.",
+    RelayReadArguments,
+    relay_read,
+    lambda a: f"relay_read {a.name}",
+)
+RELAY_SUBMIT = Tool(
+    "relay_submit",
+    "Say something in a relay, on the position up to which you have read it. What repeats what was "
+    "said, or was written without a look at what came since, is held for a person; the answer says what moved.",
+    RelaySubmitArguments,
+    relay_submit,
+    lambda a: f"relay_submit {a.name}: {a.text}",
+    risk="Others read and act on it.",
 )

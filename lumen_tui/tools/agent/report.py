@@ -1,14 +1,20 @@
-"""write_result, signal and discover: how a worker tells what it did and saw."""
+"""What is handed on: by a worker what it did and saw (write_result, signal, discover), by a main agent its loop.
+
+deposit ends a main agent's session with what it leaves to the next one, and sleep says for how long it rests.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.agent import DEPOSIT_FILE, SLEEP_FILE, Deposit, Nap
+from lumen_tui.model.loop import Artifact, Health, LeftOut
 from lumen_tui.model.records import Node, Signal
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.tools.agent.memory import label, source_of
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
@@ -100,4 +106,127 @@ DISCOVER = Tool(
     DiscoverArguments,
     discover,
     lambda a: f"discover {a.title}",
+)
+
+NAME = "deposit"
+MOST_WAKE = 12_000  # characters
+
+_Line = Annotated[str, Meta(min_length=1, max_length=400)]
+_Lines = Annotated[tuple[_Line, ...], Meta(max_length=20)]
+
+
+class ArtifactArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    path: Annotated[str, Meta(max_length=400, description="where it stands")] = ""
+    kind: Annotated[str, Meta(max_length=40, description="such as report, task, change, answer")] = ""
+
+
+class LeftOutArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    what: Annotated[str, Meta(min_length=1, max_length=300)]
+    why: Annotated[str, Meta(min_length=1, max_length=400)]
+
+
+_Made = Annotated[tuple[ArtifactArguments, ...], Meta(max_length=20)]
+_Left = Annotated[tuple[LeftOutArguments, ...], Meta(max_length=20)]
+
+
+class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    wake_state: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=MOST_WAKE,
+            description="Markdown: what you need to know when you wake next, without memory of this loop",
+        ),
+    ]
+    made: Annotated[_Made, Meta(description="what this loop made")] = ()
+    decided: Annotated[_Lines, Meta(description="what was decided")] = ()
+    abandoned: Annotated[_Left, Meta(description="what was begun or asked for and is given up, and why")] = ()
+    decided_against: Annotated[_Left, Meta(description="what could have been done and was not, and why")] = ()
+    next: Annotated[_Lines, Meta(description="what the next loop should do")] = ()
+    constraints: Annotated[_Lines, Meta(description="what binds the next loop: what was forbidden or promised")] = ()
+    health: Literal["ok", "degraded", "failed"] = "ok"
+    health_note: Annotated[str, Meta(max_length=400, description="what is wrong, where something is")] = ""
+
+
+class SleepArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    seconds: Annotated[float, Meta(ge=60, le=86_400)]
+    reason: Annotated[str, Meta(min_length=1, max_length=400)]
+
+
+def sleep(context: Context, arguments: SleepArguments) -> ToolResult:
+    nap = Nap(seconds=arguments.seconds, reason=context.redact(one_line(arguments.reason)))
+    with context.guard():
+        files.replace(context.folder / SLEEP_FILE, msgspec.json.encode(nap))
+    span = times.span(arguments.seconds)
+    return ToolResult(f"noted: {span}, unless something urgent or one of your tasks wakes you", summary=span)
+
+
+def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
+    def clean(text: str) -> str:
+        return context.redact(one_line(text))
+
+    def left_out(entries: tuple[LeftOutArguments, ...]) -> tuple[LeftOut, ...]:
+        return tuple(LeftOut(clean(entry.what), clean(entry.why)) for entry in entries)
+
+    record = Deposit(
+        made=tuple(Artifact(clean(entry.kind), clean(entry.path), clean(entry.title)) for entry in arguments.made),
+        decided=tuple(map(clean, arguments.decided)),
+        abandoned=left_out(arguments.abandoned),
+        decided_against=left_out(arguments.decided_against),
+        next=tuple(map(clean, arguments.next)),
+        constraints=tuple(map(clean, arguments.constraints)),
+        health=Health(arguments.health, clean(arguments.health_note)),
+        wake_state=context.redact(safe(arguments.wake_state)).strip(),
+    )
+    _write(context, record)
+    return ToolResult("deposited: this loop is over", summary="the loop is over")
+
+
+def deposit_last_words(context: Context, text: str) -> None:
+    """Make the last words of a session that ended without a deposit into one."""
+    health = Health("degraded", "the session ended without a deposit; its last words were kept")
+    _write(context, Deposit(wake_state=context.redact(safe(text[:MOST_WAKE])).strip(), health=health))
+
+
+def _write(context: Context, record: Deposit) -> None:
+    with context.guard():
+        files.replace(context.folder / RESULT, as_text(record).encode())
+        files.replace(context.folder / DEPOSIT_FILE, msgspec.json.format(msgspec.json.encode(record), indent=2))
+
+
+def as_text(record: Deposit) -> str:
+    """The deposit as a person reads it, in result.md of the session."""
+    artifacts = [f"{entry.title}: `{entry.path}`" if entry.path else entry.title for entry in record.made]
+    abandoned = [f"{entry.what}: {entry.why}" for entry in record.abandoned]
+    rejected = [f"{entry.what}: {entry.why}" for entry in record.decided_against]
+    parts = [record.wake_state]
+    for title, lines in (
+        ("Made", artifacts),
+        ("Decided", record.decided),
+        ("Abandoned", abandoned),
+        ("Decided against", rejected),
+        ("Constraints", record.constraints),
+        ("Next", record.next),
+    ):
+        if lines:
+            parts.append(f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+SLEEP = Tool(
+    "sleep",
+    "Ask to be left alone for a while: news that can wait is held back so long. P0 signals, signals to you by name and "
+    "tasks that end wake you before.",
+    SleepArguments,
+    sleep,
+    lambda a: f"sleep {times.span(a.seconds)}: {a.reason}",
+)
+DEPOSIT = Tool(
+    NAME,
+    "End this loop: what was made and decided, what was left out and why, and what you need to know next "
+    "time. Your last call; nothing after it counts.",
+    DepositArguments,
+    deposit,
+    lambda a: f"deposit, {len(a.wake_state):,} characters",
 )

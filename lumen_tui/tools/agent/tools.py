@@ -16,9 +16,8 @@ from lumen_tui.store.settings.roles import list_roles, load_role
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work import views
 from lumen_tui.store.work.work_units import read_unit
-from lumen_tui.tools.agent.deposit import DEPOSIT, SLEEP
-from lumen_tui.tools.agent.idempotency import once
-from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL
+from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL, once
+from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 
 _MOST_WAITING = 60  # tasks that are not archived, beyond which no more are made

@@ -11,9 +11,8 @@ from msgspec import Meta, Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files import patching, writing
-from lumen_tui.tools.files.writing import FileChange
-from lumen_tui.tools.policy.redaction import UNSEEN, hides
-from lumen_tui.tools.sandbox.paths import may_write
+from lumen_tui.tools.files.writing import FileChange, may_write
+from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.sandbox.policy import workspace
 
 MOST_DIFF = 200_000  # characters of a change that a person is asked about

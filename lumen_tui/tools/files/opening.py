@@ -1,4 +1,4 @@
-"""Opens what stands at a real path, and nothing else: no link on the way is followed, whoever puts one there meanwhile.
+"""Opens what is at a real path, following no link on the way. Standard library alone: the launcher imports it.
 
 The path of a tool call is checked first and used later, and a command of the same task may swap folders and links in
 between. It gets an error then, and never what a link leads to.
@@ -7,7 +7,7 @@ between. It gets an error then, and never what a link leads to.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _FOLDER_MODE = 0o755
@@ -68,3 +68,13 @@ def _enter(above: int, name: str, flags: int, *, make: bool) -> int:
             raise
     os.mkdir(name, _FOLDER_MODE, dir_fd=above)
     return os.open(name, flags, dir_fd=above)
+
+
+def is_below(path: str, root: str) -> bool:
+    """Return whether the real path `path` is `root` or below it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def is_below_any(path: str, roots: Iterable[str]) -> bool:
+    """Return whether the real path `path` is one of `roots` or below one."""
+    return any(is_below(path, root) for root in roots)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.files.below import is_below, is_below_any
+from lumen_tui.tools.files.opening import is_below, is_below_any
 from lumen_tui.tools.sandbox.secrets import is_env_file
 
 _CONTROL = (

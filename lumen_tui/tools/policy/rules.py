@@ -5,36 +5,12 @@ from __future__ import annotations
 import re
 
 import msgspec
-from msgspec import Struct
 
-from lumen_tui.model.approvals import AllowRule
-from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, ToolRule
-
-
-class BadRules(Exception):
-    """Rules that contradict each other; the task cannot begin."""
-
-
-class TaskRules(Struct, frozen=True):
-    """The permissions in force. The default allows nothing."""
-
-    tools: frozenset[str] = frozenset()
-    shell: str = "none"  # none | read | any
-    write: bool = False
-    network: bool = False
-    max_steps: int = 40
-    max_rows: int = 0  # of any table or numbered list in the result; 0: no limit
-    roots: tuple[str, ...] = ()  # file tools stay below these; empty: anywhere
-    hosts: tuple[str, ...] = ()  # where web_fetch may go; empty: nowhere
-    private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
-    hidden: tuple[str, ...] = ()  # real paths that no tool reads
-    role: str = ""
-    custom: frozenset[str] = frozenset()  # of the tools, those that are programs of the operator's own
-    tool_rules: tuple[ToolRule, ...] = ()
-    asks: tuple[str, ...] = ()  # groups of calls that need a person's word
-    allows: tuple[AllowRule, ...] = ()  # of those, the calls that do not any more
-    enforced: tuple[str, ...] = ()  # constraints that became a rule
-    advice: tuple[str, ...] = ()  # constraints that only the prompt carries
+from lumen_tui.model import agent
+from lumen_tui.model.config import Config
+from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.tools.base import BadRules, TaskRules
 
 
 def check(rules: TaskRules) -> TaskRules:
@@ -79,3 +55,33 @@ def too_many_rows(text: str, limit: int) -> int:
             numbered = 0
         longest = max(longest, numbered, table - 2)  # a table has a head and a rule
     return longest if 0 < limit < longest else 0
+
+
+def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
+    """Return the rules of one task. BadRules where they contradict each other."""
+    settings = config or Config()
+    hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
+    rules = TaskRules(
+        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))),
+        shell=role.shell,
+        write=role.write,
+        network=role.network,
+        max_steps=max(1, role.limits.max_steps),
+        role=role.name,
+        custom=frozenset(role.custom_tools),
+        hosts=hosts,
+        private=settings.web.private,
+        tool_rules=role.rules,
+        asks=settings.approvals.ask,
+        allows=settings.allow,
+    )
+    if spec.constraints:
+        from lumen_tui.tools.policy import constraints  # its patterns take 10 ms, which few tasks need
+
+        rules = constraints.narrow(rules, spec.constraints)
+    return check(settle(rules))
+
+
+def _ends(role: Role) -> tuple[str, ...]:
+    """Return the tool with which every task of the role ends, whatever its `tools` list."""
+    return () if role.name == agent.ROLE else ("write_result",)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.probes import place
+from lumen_tui.tools.probes import look
 from lumen_tui.tools.probes.batch import ProbeEvent, ProbeOrder
 from lumen_tui.tools.probes.look import run_probe
 
@@ -17,7 +17,7 @@ from lumen_tui.tools.probes.look import run_probe
 def main() -> int:
     """One after the other, as long as there is time for a whole one."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeOrder)
-    context = place.context(Store(Path(order.root)))
+    context = look.context(Store(Path(order.root)))
     _say(ProbeEvent())
     deadline = time.monotonic() + order.seconds
     for number, job in enumerate(order.jobs):

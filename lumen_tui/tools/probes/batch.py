@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Probe, Reading
-from lumen_tui.tools.probes.commands import failed
-from lumen_tui.tools.probes.place import PASSED_ON
+from lumen_tui.tools.probes.kinds import failed
+from lumen_tui.tools.probes.look import PASSED_ON
 from lumen_tui.tools.sandbox import limits
 
 _START = 20.0  # seconds in which the child has to be ready; probes have not begun then

@@ -1,17 +1,27 @@
-"""Runs one probe with a time limit: an alarm interrupts whatever does not return by itself."""
+"""Runs one probe with a time limit: an alarm interrupts whatever does not return by itself.
+
+A probe reads and changes nothing, whoever wrote it.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from lumen_tui.model.config import Config
 from lumen_tui.model.facts import Outcome, Probe, Reading
-from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.probes import commands, files
-from lumen_tui.tools.probes.commands import failed
-from lumen_tui.tools.probes.files import Gone
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.storage.store import Store
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.tools.base import Context, TaskRules, ToolError
+from lumen_tui.tools.probes import kinds
+from lumen_tui.tools.probes.kinds import Gone, failed
+from lumen_tui.tools.sandbox import secrets
 
 _SLACK = 0.25  # seconds after its own limit in which a command may be ended properly
 
@@ -52,11 +62,11 @@ def _look(context: Context, probe: Probe, seconds: float) -> Reading:
 
 
 _PLAIN = {
-    "file": files.look_file, "hash": files.look_hash, "text": files.look_text, "json": files.look_json,
-    "port": commands.look_port,
+    "file": kinds.look_file, "hash": kinds.look_hash, "text": kinds.look_text, "json": kinds.look_json,
+    "port": kinds.look_port,
 }  # fmt: skip
 _TIMED = {
-    "output": commands.look_output, "exit": commands.look_exit, "git": commands.look_git, "http": commands.look_http,
+    "output": kinds.look_output, "exit": kinds.look_exit, "git": kinds.look_git, "http": kinds.look_http,
 }  # fmt: skip
 
 
@@ -72,3 +82,32 @@ def _alarm(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+NAME = "probe"
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH")
+
+
+def context(store: Store) -> Context:
+    """The place in which every probe of a state folder works."""
+    config = load_config(store.layout)[0]
+    environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return Context(
+        role=Role(name=NAME, purpose="confirms facts"),
+        spec=Spec(id=NAME, objective="confirm facts"),
+        store=store,
+        folder=store.root,
+        now=time.time,
+        monotonic=time.monotonic,
+        environ=environ,
+        rules=_rules(config, environ.get("HOME", "")),
+    )
+
+
+def _rules(config: Config, home: str) -> TaskRules:
+    return TaskRules(
+        hosts=config.web.hosts,
+        private=config.web.private,
+        role=NAME,
+        hidden=tuple(secrets.existing(home, config.sandbox.hidden)),
+    )

@@ -9,8 +9,7 @@ from msgspec import Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import ApprovalRequest, Context, ToolError
 from lumen_tui.tools.sandbox import protected_paths, sandboxed_command, tiers
-from lumen_tui.tools.sandbox.paths import ready_workspace, settings
-from lumen_tui.tools.sandbox.policy import Policy, policy
+from lumen_tui.tools.sandbox.policy import Policy, policy, ready_workspace, sandbox_settings
 
 UNSANDBOXED_RISK = (
     "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
@@ -26,7 +25,7 @@ class Admission(Struct, frozen=True):
 
 def choose_tier(context: Context) -> tiers.TierChoice:
     """Return the tier in force for this task's commands."""
-    sandbox = settings(context)
+    sandbox = sandbox_settings(context)
     path = context.environ.get("PATH", os.defpath)
     return tiers.choose(sandbox, tiers.current_results(context.store.layout.index, path, sandbox))
 
@@ -36,7 +35,7 @@ def tier_in_force(context: Context, shell: str) -> str:
 
     ToolError where the task needs commands of all kinds and none is run.
     """
-    sandbox = settings(context)
+    sandbox = sandbox_settings(context)
     path = context.environ.get("PATH", os.defpath)
     if shell == "any":
         choice = choose_tier(context)
@@ -61,7 +60,7 @@ def admit(context: Context, command: str, cwd: str, *, reading: bool = False, tr
         ready_workspace(context)
     if choice.tier == sandboxed_command.ASK and not trusted:
         _ask_person(context, command, cwd, choice.reason)
-    sandbox_policy = policy(context, settings(context), os.path.realpath(cwd), reading=reading)
+    sandbox_policy = policy(context, sandbox_settings(context), os.path.realpath(cwd), reading=reading)
     if choice.tier != sandboxed_command.ASK and not reading:
         protected_paths.command_begins(context)
     return Admission(choice.tier, sandbox_policy)

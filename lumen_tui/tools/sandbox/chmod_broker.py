@@ -16,7 +16,7 @@ import signal
 import stat
 import struct
 
-from lumen_tui.tools.files.below import is_below, is_below_any
+from lumen_tui.tools.files.opening import is_below, is_below_any
 
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _PIDFD_GETFD = 438

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from lumen_tui.tools.files.below import is_below_any
+from lumen_tui.tools.files.opening import is_below_any
 from lumen_tui.tools.sandbox import chmod_broker, launcher, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
 

@@ -14,11 +14,10 @@ from msgspec import Struct
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.files.below import is_below
-from lumen_tui.tools.sandbox import descriptors
-from lumen_tui.tools.sandbox.descriptors import OpenDescriptor
+from lumen_tui.tools.files.opening import is_below
+from lumen_tui.tools.sandbox import usage
 from lumen_tui.tools.sandbox.disks import MIB, Disks
-from lumen_tui.tools.sandbox.usage import ResourceUsage
+from lumen_tui.tools.sandbox.usage import OpenDescriptor, ResourceUsage
 
 _LEAST_FREE = 96 * MIB  # of free memory on the machine; below it a command that uses much is ended
 _MOST_PROCESSES = 4096  # of one command that are looked at
@@ -115,9 +114,9 @@ class ResourceWatch:
         processes = descendants(pids, most=min(_MOST_PROCESSES, 4 * self._caps.processes))
         if len(processes) > self._caps.processes:
             return f"it had more than {self._caps.processes} processes"
-        files = list(itertools.islice(descriptors.open_files(processes), descriptors.MOST + 1))
-        if len(files) > descriptors.MOST:
-            return f"it had more than {descriptors.MOST:,} open files"
+        files = list(itertools.islice(usage.open_files(processes), usage.MOST + 1))
+        if len(files) > usage.MOST:
+            return f"it had more than {usage.MOST:,} open files"
         self._usage.sample(processes)
         if reason := self._memory(processes, files):
             return reason
@@ -126,10 +125,10 @@ class ResourceWatch:
         return self._disks.exceeded(self._usage, files) or self._harms_others(processes, files)
 
     def _memory(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
-        files = descriptors.memory_files(open_files)
+        files = usage.memory_files(open_files)
         used = self._usage.memory + sum(files.values())
         if files and used > self._caps.memory:  # files that are both open and mapped were counted twice
-            mapped = descriptors.mapped_memory_files(pids)
+            mapped = usage.mapped_memory_files(pids)
             used -= sum(size for inode, size in mapped.items() if inode in files)
         over, self._over = self._over, used > self._caps.memory or self._hides_memory(pids, open_files, files)
         if over and self._over:  # in two checks: one reads process by process while pages move
@@ -147,19 +146,19 @@ class ResourceWatch:
         more = _of_the_machine("Shmem") - self._shared - sum(files.values())
         if more <= self._caps.memory:
             return False
-        return bool(descriptors.in_transit(open_files) or descriptors.mapped_memory_files(pids).keys() - files.keys())
+        return bool(usage.in_transit(open_files) or usage.mapped_memory_files(pids).keys() - files.keys())
 
     def _harms_others(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
         """Return why other programs would suffer from what the command holds, or empty."""
-        unseen = {file.holder for file in open_files if file.path == descriptors.OUT_OF_SIGHT}
+        unseen = {file.holder for file in open_files if file.path == usage.OUT_OF_SIGHT}
         hidden_twice, self._out_of_sight = unseen & self._out_of_sight, unseen
         if hidden_twice:
             return "it keeps out of sight what it has open"
         self._looks += 1
         if not self._looks % _EXPENSIVE_EVERY:
-            if descriptors.in_transit(open_files) > descriptors.MOST_IN_TRANSIT:
-                return f"it had more than {descriptors.MOST_IN_TRANSIT} open files on the way between its processes"
-            if reason := descriptors.too_many_watches(open_files) or self._disks.exceeded_in_memory(pids):
+            if usage.in_transit(open_files) > usage.MOST_IN_TRANSIT:
+                return f"it had more than {usage.MOST_IN_TRANSIT} open files on the way between its processes"
+            if reason := usage.too_many_watches(open_files) or self._disks.exceeded_in_memory(pids):
                 return reason
         return _foreign_lock(pids, open_files, self._state, self._own) if self._state else ""
 
@@ -227,7 +226,7 @@ def children(pid: int) -> list[int]:
 
 def _of_the_machine(name: str, unknown: int = 0) -> int:
     """Return one row of /proc/meminfo in bytes."""
-    for line in descriptors.read_lines("/proc/meminfo"):
+    for line in usage.read_lines("/proc/meminfo"):
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     return unknown
@@ -243,7 +242,7 @@ def _foreign_lock(pids: list[int], open_files: list[OpenDescriptor], folder: str
     """
     for file in open_files:
         if _is_foreign(file.path, folder, own) and any(
-            line.startswith("lock:") for line in descriptors.read_lines(file.facts)
+            line.startswith("lock:") for line in usage.read_lines(file.facts)
         ):
             return _lock_words(file.path)
     return _lock_on_mapped_file(pids, folder, own)
@@ -253,7 +252,7 @@ def _lock_on_mapped_file(pids: list[int], folder: str, own: str) -> str:
     """Return the same for mapped files, which stay open, and locked, after their descriptor is closed."""
     locked = _locked_inodes(set(map(str, pids)))
     for pid in pids if locked else []:
-        for line in descriptors.proc_lines(pid, "maps"):
+        for line in usage.proc_lines(pid, "maps"):
             words = line.rstrip("\n").split(maxsplit=5)  # address, rights, offset, device, inode, name
             if len(words) == 6 and words[4] in locked and _is_foreign(words[5], folder, own):
                 return _lock_words(words[5])
@@ -263,7 +262,7 @@ def _lock_on_mapped_file(pids: list[int], folder: str, own: str) -> str:
 def _locked_inodes(holders: set[str]) -> set[str]:
     """Return the inode numbers of the files that these processes locked."""
     inodes = set()
-    for line in descriptors.read_lines("/proc/locks"):
+    for line in usage.read_lines("/proc/locks"):
         words = line.split()
         if len(words) > 5 and words[4] in holders:
             inodes.add(words[5].rpartition(":")[2])

@@ -12,11 +12,12 @@ from msgspec import Struct
 import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.store.settings.config import grant
-from lumen_tui.tools.files.below import is_below, is_below_any
+from lumen_tui.storage import directories
+from lumen_tui.store.settings.config import grant, load_config
+from lumen_tui.tools.files.opening import is_below, is_below_any
 from lumen_tui.tools.sandbox import protected_paths, secrets
 from lumen_tui.tools.sandbox.limits import Caps, caps
-from lumen_tui.tools.sandbox.quarantine import link_target
+from lumen_tui.tools.sandbox.protected_paths import link_target
 
 if TYPE_CHECKING:
     from lumen_tui.tools.base import Context
@@ -62,6 +63,17 @@ class Policy(Struct, frozen=True):
 def workspace(context: Context) -> str:
     """Return the folder in which a task may always write."""
     return os.path.join(os.path.realpath(context.folder), FILES)
+
+
+def sandbox_settings(context: Context) -> SandboxConfig:
+    """Return the settings of [sandbox] in force."""
+    return load_config(context.store.layout)[0].sandbox
+
+
+def ready_workspace(context: Context) -> str:
+    """Return the folder of the task in which it may always write, made if missing."""
+    directories.make_folder(workspace(context))
+    return workspace(context)
 
 
 def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool = False) -> Policy:

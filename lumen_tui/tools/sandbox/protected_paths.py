@@ -1,8 +1,9 @@
-"""Finds repositories, .env files and editors' settings below the folders that a task may change.
+"""Finds and keeps repositories, .env files and editors' settings below the folders that a task may change.
 
-A task scans them completely once, and again where that is quick; its other commands rely on that scan and look at the
-top levels only. Editors' settings that are new after a command are quarantined. What any task found is remembered in
-`index/`, out of a worker's reach: one task could bury something under so many folders that the next misses it.
+A task scans the folders completely once, and again where that is quick; its other commands rely on that scan and look
+at the top levels only. What any task found is remembered in `index/`, out of a worker's reach: one task could bury
+something under so many folders that the next misses it. Files that a command makes where other programs would run or
+obey them are quarantined: renamed, at once or after the command.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Iterable
+from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -18,12 +21,70 @@ from msgspec import Struct
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
-from lumen_tui.tools.files.below import is_below_any
-from lumen_tui.tools.sandbox import quarantine, secrets
+from lumen_tui.tools.files import opening
+from lumen_tui.tools.files.opening import is_below_any
+from lumen_tui.tools.sandbox import secrets
 from lumen_tui.tools.sandbox.secrets import FolderWalk
 
 if TYPE_CHECKING:
     from lumen_tui.tools.base import Context, TaskMemo
+
+
+class Quarantine:
+    """Watches paths that must stay absent and links that must keep their target. `moved` holds the new paths."""
+
+    def __init__(self, absent: tuple[str, ...] = (), links: tuple[tuple[str, str], ...] = ()) -> None:
+        self._absent = absent
+        self._links = links
+        self._seen: set[str] = set()
+        self.moved: list[str] = []
+
+    def check(self) -> str:
+        """Move away what appeared; return why the command must end where it made the same path again."""
+        appeared = [path for path in self._absent if os.path.lexists(path)]
+        appeared += [path for path, target in self._links if link_target(path) != target]
+        if not appeared:
+            return ""
+        repeated = [path for path in appeared if path in self._seen]
+        self._seen.update(appeared)
+        for path in appeared:
+            self.moved += move_away(path, dict(self._links).get(path, ""))
+        return f"it made again what other programs would run or obey: {one_line(repeated[0], 200)}" if repeated else ""
+
+
+def link_target(path: str) -> str:
+    """Return the target of a link as it is written; empty where the path is no link."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def move_away(path: str, link: str) -> list[str]:
+    """Rename what is at `path` and return the new path, if any; where `link` is given, put a link to it in its place.
+
+    Nothing is lost, and nothing runs it under the new name.
+    """
+    above, name = os.path.split(path)
+    new_name = f"{name}.aside-{token_hex(3)}"
+    moved = []
+    try:
+        with opening.folder(above) as fd:
+            if os.path.lexists(path):
+                os.rename(name, new_name, src_dir_fd=fd, dst_dir_fd=fd)
+                moved.append(os.path.join(above, new_name))
+            if link:
+                os.symlink(link, name, dir_fd=fd)
+    except OSError:
+        pass  # it is gone, or the folder is closed to us as well
+    return moved
+
+
+def report(context: Context, moved: Iterable[str]) -> None:
+    """Report each moved file as progress of the task."""
+    for path in moved:
+        context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")
+
 
 REMEMBERED = "guarded.json"  # below index/
 _MOST_SEEN = 5000  # names that are remembered
@@ -158,7 +219,7 @@ def _judge_settings(context: Context, path: str, *, granted: bool) -> None:
     if not granted:
         left_alone.add((status.st_dev, status.st_ino))
     elif (status.st_dev, status.st_ino) in left_alone or any(a <= changed <= b for a, b in context.memo.times):
-        quarantine.report(context, quarantine.move_away(path, ""))
+        report(context, move_away(path, ""))
     else:
         context.memo.obeyed.add(path)
 

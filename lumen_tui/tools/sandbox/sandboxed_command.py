@@ -10,10 +10,10 @@ import signal
 import subprocess
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounted, seccomp
+from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, seccomp
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
-from lumen_tui.tools.sandbox.quarantine import Quarantine
+from lumen_tui.tools.sandbox.protected_paths import Quarantine
 
 BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
 TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
@@ -170,7 +170,7 @@ def _start_sandboxed(
             fds.append(_memory_file(seccomp.program(seccomp.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
             arguments = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
-            outer = [tool, *mounted.with_barrier(arguments, block_fd), "--"]
+            outer = [tool, *bubblewrap.with_barrier(arguments, block_fd), "--"]
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
         own_count = is_bubblewrap and _counts_by_namespace()
@@ -201,7 +201,7 @@ def _release(child: subprocess.Popen[bytes], report: int, arguments: list[str], 
             if report not in select.select([report, end_fd], [], [])[0]:
                 return reported  # it failed earlier and gives the reason itself
             reported += os.read(report, 65_536)
-        reason = mounted.check(arguments, int(inside[1]), end_fd)
+        reason = bubblewrap.check(arguments, int(inside[1]), end_fd)
     finally:
         os.close(end_fd)
     if reason:

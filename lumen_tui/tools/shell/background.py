@@ -17,7 +17,7 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
-from lumen_tui.tools.sandbox.quarantine import report
+from lumen_tui.tools.sandbox.protected_paths import report
 from lumen_tui.tools.shell import process
 from lumen_tui.tools.shell.process import RunningCommand
 from lumen_tui.tools.shell.tool import BLANKS, home, lines_shown, paths_of_kernel

@@ -18,7 +18,7 @@ from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
 from lumen_tui.tools.sandbox import limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.admission import Admission, admit
 from lumen_tui.tools.sandbox.limits import Caps
-from lumen_tui.tools.sandbox.quarantine import report
+from lumen_tui.tools.sandbox.protected_paths import report
 
 _POLL = 0.1  # seconds between two looks at the stop flag and at the limits
 _TERM_SECONDS = 2.0

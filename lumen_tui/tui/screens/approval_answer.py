@@ -20,7 +20,7 @@ from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCall
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import safe
-from lumen_tui.tools.files.below import is_below
+from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.confirm import ConfirmKey
 from lumen_tui.tui.kit.fields import Line
