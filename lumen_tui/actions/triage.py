@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import msgspec
-
 from lumen_tui.actions import checks, edits, relations
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.nodes import archived
@@ -14,7 +12,7 @@ from lumen_tui.actions.work import made_change, unit_side
 from lumen_tui.model import ids, times
 from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.merging import merged
-from lumen_tui.model.records import PRIORITIES, Action, Change
+from lumen_tui.model.records import PRIORITIES, Action, Change, node_of
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
     MergeDiscoveries,
@@ -29,7 +27,6 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import edges, node_bulk, nodes
 from lumen_tui.store.memory.edges import Edge
-from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.work import work_units
 
@@ -209,7 +206,7 @@ def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Do
 
 def _gains(target: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Fields, tuple[str, ...]]:
     """Return the changed fields of the target, and the further work units that it is linked to."""
-    node, *other_nodes = (decode_node(msgspec.json.encode(raw)) for raw in (target, *closed))
+    node, *other_nodes = (node_of(raw) for raw in (target, *closed))
     after = merged(node, other_nodes)
     earlier = nodes.get_field(target, "metadata.merged_from") or []
     fields: Fields = {"metadata.merged_from": [*earlier, *others], "tags": list(after.tags)}

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.line_access import split_lines
@@ -30,7 +29,7 @@ def recent_events(store: Store, limit: int) -> list[EngineEvent]:
     events = []
     for _, line in split_lines(backwards.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
         try:
-            events.append(EngineEvent(**safe_all(msgspec.structs.asdict(_event.decode(line)))))
+            events.append(decode_safe(line, EngineEvent))
         except UNDECODABLE:
             continue
     return events[-limit:]

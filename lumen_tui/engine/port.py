@@ -16,7 +16,7 @@ from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.records import Alike, AuditEntry, Node, NodeRow
+from lumen_tui.model.records import Alike, AuditEntry, Node, NodeRow, node_of
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
@@ -30,7 +30,6 @@ from lumen_tui.storage.store import Store
 from lumen_tui.storage.watch import wait_for_changes
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.tasks.task_records import tail_events
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class RemotePort:
         match = nodes.find(self._store.layout.memory, [node_id]).get(node_id)
         if match is None:
             raise ActionError(f"there is no node {ids.short(node_id)}", missing=True)
-        return decode_node(msgspec.json.encode(match[1]))
+        return node_of(match[1])
 
     def provenance(self, node_id: str) -> tuple[str, ...]:
         try:

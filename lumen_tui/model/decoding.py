@@ -1,30 +1,56 @@
-"""Decoding of damaged records, and the errors that a decoder raises for them."""
+"""Decoding of records: every text made safe, a damaged field given its default; and what a decoder may raise."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from lumen_tui.model.text import safe_all
+
 # msgspec has errors of its own for wrong JSON and wrong types, but not for wrong bytes and endless brackets
 UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
-
+T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def readable(line: bytes, kind: type[S], **defaults: Any) -> S:
-    """Decode what can be read of a record: a field that is missing or of a wrong type gets its default.
+def decode_safe(data: bytes, kind: type[T]) -> T:
+    """Decode one JSON record with every text in it made safe. Raises UNDECODABLE where it is none.
 
-    `defaults` has those of the fields that have none of their own.
+    Plain ASCII without an escape cannot hold anything hostile: such a record is decoded directly.
     """
-    record, values = decoded(line), dict(defaults)
+    if data.isascii() and b"\\" not in data and b"\x7f" not in data:
+        return msgspec.json.decode(data, type=kind)
+    return msgspec.convert(safe_all(msgspec.json.decode(data)), kind)
+
+
+def decode_readable(line: bytes, kind: type[S], **defaults: object) -> S:
+    """Decode what can be read of a record, every text made safe; nothing is an error.
+
+    A field that is missing or of a wrong type gets its default; `defaults` has those of the fields without one.
+    """
+    try:
+        return decode_safe(line, kind)
+    except UNDECODABLE:
+        return convert_readable(decoded(line), kind, **defaults)
+
+
+def convert_readable(record: Mapping[str, object], kind: type[S], **defaults: object) -> S:
+    """Make a record of what can be read in a decoded object, as `decode_readable` does."""
+    values = dict(defaults)
     for field in msgspec.structs.fields(kind):
         if field.encode_name in record:
             with contextlib.suppress(msgspec.ValidationError):
-                values[field.name] = msgspec.convert(record[field.encode_name], field.type)
+                values[field.name] = msgspec.convert(safe_all(record[field.encode_name]), field.type)
     return kind(**values)
+
+
+def safe_record(record: S) -> S:
+    """Return the record with every text in it made safe to show."""
+    return msgspec.convert(safe_all(msgspec.to_builtins(record)), type(record))
 
 
 def decoded(line: bytes) -> dict[str, Any]:

@@ -5,11 +5,14 @@ Field names follow the documented LumenFlow formats where there is one, so that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE, convert_readable, decode_readable
 from lumen_tui.model.kinds import DISCOVERY_ALIASES as DISCOVERY_ALIASES
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE as LIFECYCLE_BY_TYPE
 from lumen_tui.model.kinds import LIFECYCLES as LIFECYCLES
@@ -17,6 +20,7 @@ from lumen_tui.model.kinds import NODE_TYPES as NODE_TYPES
 from lumen_tui.model.kinds import PRIORITIES as PRIORITIES
 from lumen_tui.model.kinds import RELATION_TYPES as RELATION_TYPES
 from lumen_tui.model.kinds import priority_rank as priority_rank
+from lumen_tui.model.text import safe_all
 
 EVERYONE = "*"  # the reader of a legacy receipt, which names none
 
@@ -93,6 +97,44 @@ class Node(Struct, frozen=True, omit_defaults=True):
     def created(self) -> float:
         """Creation in seconds since 1970; 0 where the date cannot be read."""
         return times.epoch(self.created_at)
+
+
+_NO_SIGNAL: Mapping[str, object] = {"id": "", "message": "(not readable)", "created_at": "", "sender": "unknown"}
+_NO_NODE: Mapping[str, object] = {"id": "", "type": "note", "content": "", "created_at": ""}
+_receipt = msgspec.json.Decoder(Receipt).decode
+
+
+def decode_signal(line: bytes) -> Signal:
+    """Return the signal in a line, every text safe. A field of a wrong type falls back to plain words."""
+    return decode_readable(line, Signal, **_NO_SIGNAL)
+
+
+def decode_node(line: bytes) -> Node:
+    """Return the node in a line, every text safe. A field of a wrong type has its default, an id is empty."""
+    return _frozen(decode_readable(line, Node, **_NO_NODE))
+
+
+def decode_receipt(line: bytes) -> Receipt | None:
+    """Return the receipt in a line; None where there is none."""
+    try:
+        return _receipt(line)
+    except UNDECODABLE:
+        return None
+
+
+def signal_of(record: Mapping[str, object]) -> Signal:
+    """Return the signal in a decoded line, as `decode_signal` does."""
+    return convert_readable(record, Signal, **_NO_SIGNAL)
+
+
+def node_of(record: Mapping[str, object]) -> Node:
+    """Return the node in a decoded line, as `decode_node` does."""
+    return _frozen(convert_readable(record, Node, **_NO_NODE))
+
+
+def _frozen(node: Node) -> Node:
+    """Return the node with the lists in its metadata as tuples, whichever way it was decoded."""
+    return msgspec.structs.replace(node, metadata=safe_all(node.metadata)) if node.metadata else node
 
 
 class Relationship(Struct, frozen=True, omit_defaults=True):

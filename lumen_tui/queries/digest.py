@@ -15,21 +15,18 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import agent, digest, ids, times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.digest import Digest, Entry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.packets import outcome
-from lumen_tui.model.records import Stage
+from lumen_tui.model.records import Stage, decode_node, decode_signal
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store import approvals
 from lumen_tui.store.memory.loop_records import packet_in
-from lumen_tui.store.memory.node_rows import decode_node
-from lumen_tui.store.signals.signal_index import decode_signal
-from lumen_tui.store.tasks.task_records import decode_safe
 
 _MOST = 64 * 1024  # bytes of a record
 T = TypeVar("T")

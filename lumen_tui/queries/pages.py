@@ -8,6 +8,7 @@ from msgspec import Struct
 from lumen_tui.model import times
 from lumen_tui.model.blocks import Block, Step, shown_difference
 from lumen_tui.model.constitution import ConstitutionState, difference
+from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, Rejection, Status, Version
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
@@ -83,9 +84,9 @@ def read_evolution_page(layout: Layout) -> EvolutionPage:
         safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at
     )
     rejections = evolved.rejections(layout)
-    newest_rejections = tuple(evolved.clean_rejection(item) for item in rejections[: -_MOST - 1 : -1])
+    newest_rejections = tuple(safe_record(item) for item in rejections[: -_MOST - 1 : -1])
     return EvolutionPage(
-        tuple(evolved.clean(item) for item in observations),
+        tuple(safe_record(item) for item in observations),
         tuple(shown_versions),
         shown,
         len(rejections),

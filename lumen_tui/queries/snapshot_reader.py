@@ -7,15 +7,14 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import msgspec
-
 from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.loop import Heartbeat, LoopState
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.model.text import safe, safe_all
+from lumen_tui.model.text import safe
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.queries import pages
 from lumen_tui.queries.queue_conditions import queue_conditions
@@ -280,7 +279,7 @@ class SnapshotReader:
         )
 
     def _units(self) -> tuple[WorkUnit, ...]:
-        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(unit)), WorkUnit) for unit in self._work.value[0])
+        return tuple(safe_record(unit) for unit in self._work.value[0])
 
     def _spend(self, now: float, live: list[TaskView]) -> SpendView:
         alive = [view.id for view in live if view.status.alive]
@@ -325,7 +324,7 @@ class SnapshotReader:
         problems += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
         problems += self._approvals.problems + self.facts.damage.problems()
         problems += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
-        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(problem)), Problem) for problem in problems)
+        return tuple(safe_record(problem) for problem in problems)
 
     def _revisions(self) -> Revisions:
         return Revisions(

@@ -15,7 +15,7 @@ import msgspec
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision, Overdue
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TaskView
@@ -24,7 +24,6 @@ from lumen_tui.storage import backwards, directories, files, locks
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
-from lumen_tui.store.tasks.task_records import decode_safe
 
 _LOCK = "approvals"
 _MOST_BYTES = 4 * 1024 * 1024  # of one request
@@ -35,7 +34,6 @@ _HINT = "nobody is asked for it: the worker waits until its time is over. Look a
 _MARK = b'"approval_expired"'
 _EARLIER = 8 * 1024 * 1024  # bytes of the events before the present file
 _MOST = 100  # the newest ones
-_event = msgspec.json.Decoder(EngineEvent).decode
 
 
 class Answered(Exception):
@@ -326,7 +324,7 @@ class ExpiredIndex:
 
 def _overdue(line: bytes) -> Overdue | None:
     try:
-        event = _event(line)
+        event = decode_safe(line, EngineEvent)
     except UNDECODABLE:
         return None
     name = event.data.get("approval")

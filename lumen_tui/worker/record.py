@@ -15,14 +15,13 @@ import msgspec
 
 from lumen_tui import __version__
 from lumen_tui.model import transcript as shape
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.tasks import TaskEvent, Usage
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Job
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
-from lumen_tui.store.tasks.task_records import decode_safe
 from lumen_tui.tools.base import ToolResult
 
 _MAX_TEXT = 4000  # characters of one event; full results are in result.md

@@ -9,11 +9,10 @@ import pytest
 from lumen_tui.__main__ import main
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.engine.events import EventLog
+from lumen_tui.model.records import decode_node, decode_signal
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.store import Store
-from lumen_tui.store.memory.node_rows import decode_node
-from lumen_tui.store.signals.signal_index import decode_signal
 
 NOW = 1_800_000_000.0
 DAMAGE = (

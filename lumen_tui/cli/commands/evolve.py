@@ -13,6 +13,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evolution import Observation, Status
 from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
 
@@ -194,7 +195,7 @@ def _report(done: EvolutionOutcome, judging: CandidateGate, args: Namespace, jud
     from lumen_tui.store.evolution import evolved
 
     if args.json:
-        facts = {observation.id: evolved.facts(observation) for observation in judging.seen}
+        facts = {observation.id: evolved.json_fields(observation) for observation in judging.seen}
         document(
             {
                 "summary": done.summary,
@@ -307,7 +308,7 @@ def _list(session: Session, args: Namespace) -> int:
         if args.list in ("all", observation.status)
     ]
     if args.json:
-        document([evolved.facts(observation) for observation in listed])
+        document([evolved.json_fields(observation) for observation in listed])
         return 0
     table(
         [
@@ -340,7 +341,7 @@ def _observation(session: Session, name: str) -> Observation:
     if len(matches) != 1:
         text = f"several observations begin with {name!r}" if matches else f"there is no observation {name!r}"
         raise ActionError(text, candidates=tuple(observation.id for observation in matches[:5]), missing=not matches)
-    return evolved.clean(matches[0])
+    return safe_record(matches[0])
 
 
 def _show(session: Session, args: Namespace) -> int:
@@ -373,7 +374,7 @@ def _rejections(session: Session, args: Namespace) -> int:
 
     rejected = evolved.rejections(session.layout)
     if args.json:
-        document([{**evolved.rejection_facts(rejection), "by": rejection.whose} for rejection in rejected])
+        document([{**evolved.json_fields(rejection), "by": rejection.whose} for rejection in rejected])
         return 0
     table(
         [

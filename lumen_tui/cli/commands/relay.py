@@ -12,6 +12,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.relay import Submitted
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import relay
+from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay
 from lumen_tui.store.memory import relays as kept
@@ -95,7 +96,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 def described(submission: Submission) -> dict[str, object]:
     """Return a submission as JSON with every text made safe."""
-    shown: dict[str, object] = msgspec.to_builtins(kept.clean(submission))
+    shown: dict[str, object] = msgspec.to_builtins(safe_record(submission))
     return shown
 
 

@@ -15,9 +15,8 @@ from lumen_tui.cli.session import Session, document, print_outcome, say, table, 
 from lumen_tui.engine.likeness import Titles
 from lumen_tui.model import analytics, ids, times
 from lumen_tui.model.analytics import Sample, Stats
-from lumen_tui.model.jsontext import dumps
 from lumen_tui.model.kinds import discovery_kind
-from lumen_tui.model.records import Node
+from lumen_tui.model.records import Node, node_of
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
     MergeDiscoveries,
@@ -30,7 +29,6 @@ from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import NodeIndex
-from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
@@ -128,9 +126,7 @@ def discoveries(session: Session) -> Sequence[DiscoveryRow]:
 def report_alike(session: Session, texts: Sequence[str]) -> None:
     """Report other open discoveries that are like those about to be promoted."""
     node_ids = checks.node_ids(session.store, texts)
-    promoted = [
-        decode_node(dumps(record).encode()) for _, record in nodes.find(session.layout.memory, node_ids).values()
-    ]
+    promoted = [node_of(record) for _, record in nodes.find(session.layout.memory, node_ids).values()]
     new = [DiscoveryRow(node=node, created=times.epoch(node.created_at)) for node in promoted]
     rows = [*new, *(row for row in discoveries(session) if row.node.id not in node_ids)]
     titles = Titles()

@@ -17,7 +17,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation, Place, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
-from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch
+from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch, decode_receipt
 from lumen_tui.model.relay import Submission
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import Entry
@@ -31,7 +31,6 @@ from lumen_tui.storage.repair import Damaged, Judge
 from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
-from lumen_tui.store.signals.receipts import decode_receipt
 from lumen_tui.store.signals.retention import read_signal
 from lumen_tui.store.tasks.task_records import has_worker
 from lumen_tui.tools.files.paths import OWN_FILES

@@ -10,21 +10,15 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
-
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, LeftOut, Packet
-from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.records import Signal, decode_node, decode_signal
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import journal
 from lumen_tui.storage.store import Store
-from lumen_tui.store.signals.signal_index import decode_signal
 from lumen_tui.store.tasks.task_files import folder_of
-
-_node = msgspec.json.Decoder(Node).decode
 
 
 @dataclass
@@ -57,7 +51,7 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     signal_lines, signals_at = journal.lines_after(store.layout.signals, before.get("signals", {}))
     node_lines, nodes_at = journal.lines_after(store.layout.memory, before.get("memory", {}))
     own = (name, agent.ROLE)
-    signals = [(offset, signal) for offset, line in signal_lines if (signal := _signal(line))]
+    signals = [(offset, decode_signal(line)) for offset, line in signal_lines]
     return News(
         ended=[event for event in events if event.kind == "task_ended" and not agent.loop_of(event.task_id)],
         signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
@@ -65,13 +59,6 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
         by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
         cursor={"events": log.seq, "signals": signals_at, "memory": nodes_at},
     )
-
-
-def _signal(line: bytes) -> Signal | None:
-    try:
-        return decode_signal(line)
-    except (*UNDECODABLE, AttributeError):
-        return None
 
 
 def _concerns(signal: Signal, own: tuple[str, ...]) -> bool:
@@ -82,21 +69,16 @@ def _is_new_discovery(line: bytes, own: tuple[str, ...]) -> bool:
     """Whether a line of memory.jsonl is the first of an open discovery: later lines carry `updated_at`."""
     if b'"discovery"' not in line or b'"updated_at"' in line or b'"archived"' in line:
         return False
-    try:
-        return _node(line).created_by not in own
-    except UNDECODABLE:
-        return False
+    node = decode_node(line)
+    return bool(node.id) and node.created_by not in own
 
 
 def _of_a_worker(line: bytes) -> str:
     """What a line of memory.jsonl adds in the name of a worker's task; empty for others' and for a change."""
     if b'"task_id"' not in line or b'"updated_at"' in line or b'"archived"' in line:
         return ""
-    try:
-        node = _node(line)
-    except UNDECODABLE:
-        return ""
-    if not isinstance(node.metadata.get("task_id"), str):
+    node = decode_node(line)
+    if not node.id or not isinstance(node.metadata.get("task_id"), str):
         return ""
     return "discoveries_added" if node.type == "discovery" else "memory_added"
 

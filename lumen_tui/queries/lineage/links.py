@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from lumen_tui.model import agent, ids
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Packet
-from lumen_tui.model.records import Signal
+from lumen_tui.model.records import decode_signal
 from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
@@ -28,7 +28,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.role_stats import RoleIndex
-from lumen_tui.store.tasks.task_records import DamagedTask, decode_safe, read_json, read_spec
+from lumen_tui.store.tasks.task_records import DamagedTask, read_json, read_spec
 
 # tools whose result names an id
 CREATING_TOOLS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose", "relay_submit")
@@ -119,8 +119,8 @@ class LineageLinks:
         for line in Journal(self.layout.signals).lines():
             if b'"task_id"' not in line and b'"reply_to"' not in line:
                 continue
-            signal = _decoded(line, Signal)
-            if signal is None:
+            signal = decode_signal(line)
+            if not signal.id:
                 continue
             if signal.task_id:
                 pairs.add(Link(signal.id, signal.task_id, "sent by", "sent"))

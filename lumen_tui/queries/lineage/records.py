@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.archive import WITHDRAWN, Passage
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe, safe_record
 from lumen_tui.model.evolution import Observation
 from lumen_tui.model.lineage import Hop
 from lumen_tui.model.relay import Status, Submission
@@ -25,7 +25,6 @@ from lumen_tui.store.evolution import evolved
 from lumen_tui.store.memory import archive, nodes, relays
 from lumen_tui.store.memory.nodes import Ambiguous
 from lumen_tui.store.sessions.transcripts import task_in
-from lumen_tui.store.tasks.task_records import decode_safe
 
 TEXTS = ("arc-", "rly-")
 ROLE = "role:"  # before the name of a role, which may be that of a task as well
@@ -166,7 +165,7 @@ def observation_hop(layout: Layout, name: str) -> Hop | None:
         session = one_line(name.removeprefix(SESSION), 80)
         return Hop(session, "session", "of no task that is known here: a person's, or a program's")
     observation = evolved.observations(layout).get(name)
-    return _learnt(evolved.clean(observation)) if observation else None
+    return _learnt(safe_record(observation)) if observation else None
 
 
 def _learnt(observation: Observation) -> Hop:

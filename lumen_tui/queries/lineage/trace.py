@@ -7,7 +7,7 @@ import msgspec
 from lumen_tui.model import agent, ids
 from lumen_tui.model.ids import Ambiguous, BadId
 from lumen_tui.model.lineage import Hop, Trace
-from lumen_tui.model.records import Signal
+from lumen_tui.model.records import signal_of
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.queries.lineage import records
 from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
@@ -229,7 +229,7 @@ class _HopReader:
         matches = nodes.find(self._layout.signals, [name])
         if not matches:
             return None
-        signal = msgspec.convert(safe_all(matches[name][1]), Signal)
+        signal = signal_of(matches[name][1])
         sender = one_line(signal.sender, 60)
         return Hop(name, "signal", one_line(signal.message, _TITLE), signal.priority, signal.created_at, sender)
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from lumen_tui.model.constitution import Approval, ConstitutionState, digest, standing
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, safe_record
 from lumen_tui.model.evolution import TARGETS, Observation, Place, Rejection, Status
-from lumen_tui.model.text import safe, safe_all
 from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -31,11 +29,6 @@ def observations(layout: Layout) -> dict[str, Observation]:
     return by_id
 
 
-def clean(observation: Observation) -> Observation:
-    """Return the same with every text made safe to show."""
-    return msgspec.convert(safe_all(msgspec.to_builtins(observation)), Observation)
-
-
 def add(layout: Layout, changed: Iterable[Observation]) -> None:
     """Append records durably."""
     Journal(layout.observations).append_all(changed)
@@ -49,11 +42,6 @@ def reject(layout: Layout, rejected: Iterable[Rejection]) -> None:
 def rejections(layout: Layout) -> list[Rejection]:
     """Return all rejections, oldest first."""
     return list(Journal(layout.rejections).records(Rejection))
-
-
-def clean_rejection(rejection: Rejection) -> Rejection:
-    """Return the same with every text made safe to show."""
-    return msgspec.convert(safe_all(msgspec.to_builtins(rejection)), Rejection)
 
 
 def places(layout: Layout) -> dict[str, Place]:
@@ -92,21 +80,10 @@ def waiting(observations_by_id: dict[str, Observation]) -> list[Observation]:
     return [observation for observation in observations_by_id.values() if observation.status is Status.PROPOSED]
 
 
-def facts(observation: Observation) -> dict[str, Any]:
+def json_fields(record: Observation | Rejection) -> dict[str, object]:
     """Return the record as JSON fields, every text safe."""
-    fields: dict[str, Any] = msgspec.to_builtins(clean(observation))
+    fields: dict[str, object] = msgspec.to_builtins(safe_record(record))
     return fields
-
-
-def rejection_facts(rejection: Rejection) -> dict[str, Any]:
-    """Return the record as JSON fields, every text safe."""
-    fields: dict[str, Any] = msgspec.to_builtins(clean_rejection(rejection))
-    return fields
-
-
-def shown(text: str) -> str:
-    """Return a text of evolved/ for the screen."""
-    return safe(text)
 
 
 def read_constitution(layout: Layout) -> ConstitutionState:

@@ -15,6 +15,7 @@ from lumen_tui.model import evolvedfiles, freshness, gate, times
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import MODEL_PLACE, Metrics, Observation, Status, Version
 from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
+from lumen_tui.model.text import safe
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.evolution import evolved, versions
@@ -161,8 +162,8 @@ def claude_md_section(layout: Layout, config: EvolutionConfig, now: float) -> As
     Lines that rely on a fact that is not fresh are marked.
     """
     by_id, by_claim = _marks(layout, now)
-    texts = {target: _marked(evolved.shown(text), by_id, by_claim) for target, text in evolved.texts(layout).items()}
-    approved = evolved.shown(read_constitution(layout).approved)
+    texts = {target: _marked(safe(text), by_id, by_claim) for target, text in evolved.texts(layout).items()}
+    approved = safe(read_constitution(layout).approved)
     return assemble(approved, texts, config.claude_md_kb * 1024, _worth(layout, by_id))
 
 

@@ -13,13 +13,13 @@ from lumen_tui.model import freshness, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
 from lumen_tui.model.freshness import FactState, FactsView
+from lumen_tui.model.records import decode_node
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, encode
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.storage.line_access import split_lines
-from lumen_tui.store.memory.node_rows import decode_node
 from lumen_tui.store.settings.config import load_config
 
 _MARK = b'"fact"'

@@ -8,12 +8,11 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.capsule import Capsule
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Packet
 from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean_line
-from lumen_tui.store.tasks.task_records import decode_safe
 
 
 def capsule_path(layout: Layout, loop: int) -> Path:

@@ -13,8 +13,8 @@ import msgspec
 
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import BINS, PROTECTIONS, Aging, DecayForecast, DecayRule, DecayView
-from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, NodeRow, Touch, priority_rank
+from lumen_tui.model.decoding import UNDECODABLE, decoded
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, NodeRow, Touch, decode_node, priority_rank
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
@@ -28,7 +28,6 @@ from lumen_tui.store.memory.node_rows import (
     OpenDiscoveries,
     Row,
     RowTable,
-    decode_node,
 )
 from lumen_tui.store.memory.nodes import Raw
 
@@ -296,13 +295,6 @@ def _row(offset: int, slim: _IndexedNode) -> Row:
     )
 
 
-class _Named(msgspec.Struct):
-    id: str
-
-
-_id = msgspec.json.Decoder(_Named)
-
-
 class AgeIndex(NodeIndex):
     """Active, unprotected nodes by their last touch."""
 
@@ -320,7 +312,7 @@ class AgeIndex(NodeIndex):
 
     def _name(self, number: int) -> str:
         assert self._file is not None  # noqa: S101 - there are rows only with a file
-        return _id.decode(self._file.line(self._rows[number].offset)).id
+        return _read(self._file.line(self._rows[number].offset)).id
 
     def records(self, rows: list[Aging]) -> Iterator[tuple[Aging, Raw]]:
         """Yield each row with its newest record from the journal; records that cannot be decoded are skipped."""
@@ -328,11 +320,7 @@ class AgeIndex(NodeIndex):
             number = self._number.get(row.node_id)
             if self._file is None or number is None:
                 return
-            try:
-                record = msgspec.json.decode(self._file.line(self._rows[number].offset))
-            except UNDECODABLE:
-                continue
-            if isinstance(record, dict):
+            if record := decoded(self._file.line(self._rows[number].offset)):
                 yield row, record
 
     def protects(self, node_id: str) -> bool:

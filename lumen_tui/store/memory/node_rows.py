@@ -14,10 +14,8 @@ import msgspec
 from lumen_tui.model import decay
 from lumen_tui.model.attention import Untriaged
 from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
-from lumen_tui.model.decoding import UNDECODABLE, readable
-from lumen_tui.model.records import PRIORITIES, Node, NodeRow
+from lumen_tui.model.records import PRIORITIES, Node, NodeRow, decode_node
 from lumen_tui.model.snapshot import DiscoveryRow
-from lumen_tui.model.text import safe, safe_all
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import OpenFile, SortedRows
 
@@ -25,7 +23,6 @@ _SLOTS = 1024  # at the beginning; a power of two
 _PLACES = {"discovery": (2, 1), "pinned": (6, 1), "kept": (7, 7)}  # in the bits: from where, how much
 _RANK = 1e11  # seconds: a discovery's priority outweighs every date
 R = TypeVar("R")
-_node = msgspec.json.Decoder(Node)
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -238,27 +235,6 @@ class OpenDiscoveries:
 
 def _place(rank: int, created: float) -> float:
     return rank * _RANK + created
-
-
-def decode_node(line: bytes) -> Node:
-    """Return a node with every text made safe. A field of a wrong type has its default, an id is empty."""
-    try:
-        node = _node.decode(line)
-    except UNDECODABLE:
-        node = readable(line, Node, id="", type="note", content="", created_at="")
-    return Node(
-        id=safe(node.id),
-        type=safe(node.type),
-        content=safe(node.content),
-        created_at=safe(node.created_at),
-        lifecycle=safe(node.lifecycle),
-        updated_at=safe(node.updated_at),
-        wu_id=safe(node.wu_id),
-        session_id=safe(node.session_id),
-        tags=tuple(safe(tag) for tag in node.tags),
-        metadata=safe_all(node.metadata),
-        created_by=safe(node.created_by),
-    )
 
 
 class _IndexedRows(LazyRows[R]):

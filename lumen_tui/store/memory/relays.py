@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids, relay, times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.relay import Answer, Box, Status, Submission
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.model.text import safe_all
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, Journal, encode, whole_lines
@@ -55,11 +54,6 @@ def read(layout: Layout, name: str) -> Box | None:
     """Return the current content of a relay; None where there is none."""
     path = path_of(layout, name)
     return _box(name, Journal(path).lines()) if path.exists() else None
-
-
-def clean(submission: Submission) -> Submission:
-    """Return a submission with every text made safe to show."""
-    return msgspec.convert(safe_all(msgspec.to_builtins(submission)), Submission)
 
 
 def _no_actions(_: list[tuple[Submission | None, Submission]]) -> bytes:
@@ -192,7 +186,7 @@ class RelayIndex:
                 return
             for at, line in split_lines(data, offset):
                 try:
-                    self._boxes[name].take(clean(_decode(line)))
+                    self._boxes[name].take(decode_safe(line, Submission))
                 except (*UNDECODABLE, ids.BadId) as error:
                     damage.add(at, line, str(error))
 

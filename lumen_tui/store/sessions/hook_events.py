@@ -12,6 +12,7 @@ from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.progress import HookView, Missing, Stretch, UnitState, missing
+from lumen_tui.model.records import decode_signal
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkUnit
@@ -50,14 +51,7 @@ class _HookLine(msgspec.Struct, gc=False):
     answers: tuple[str, ...] = ()
 
 
-class _Signal(msgspec.Struct, gc=False):
-    created_at: str
-    wu_id: str = ""
-    type: str = ""
-
-
 _line = msgspec.json.Decoder(_HookLine)
-_signal = msgspec.json.Decoder(_Signal)
 
 
 class _Activity:
@@ -228,10 +222,7 @@ class SignalTimes:
         self._end = (signals_stat.st_ino, last)
 
     def _take(self, line: bytes) -> None:
-        try:
-            signal = _signal.decode(line)
-        except UNDECODABLE:
-            return
+        signal = decode_signal(line)
         if signal.wu_id and signal.type != COMPLETION:
             at = times.epoch(signal.created_at)
             self.newest[signal.wu_id] = max(at, self.newest.get(signal.wu_id, 0.0))

@@ -15,10 +15,9 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.records import Receipt
+from lumen_tui.model.records import Receipt, decode_receipt
 from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.signals.receipts import decode_receipt
 from lumen_tui.store.signals.retention import NO_SIGNAL, CleanupCounts, RetentionResult, read_signal
 
 MOST = 5  # cleanups that are kept

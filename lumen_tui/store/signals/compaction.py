@@ -18,7 +18,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.records import Receipt
+from lumen_tui.model.records import Receipt, decode_receipt
 from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.journal import Follower, encode
 from lumen_tui.storage.layout import Layout
@@ -26,7 +26,6 @@ from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.store.signals import receipts, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder
-from lumen_tui.store.signals.receipts import decode_receipt
 from lumen_tui.store.signals.retention import (
     NO_SIGNAL,
     REASONS,

@@ -8,26 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from lumen_tui.model.decoding import UNDECODABLE, decoded
-from lumen_tui.model.records import Receipt
+from lumen_tui.model.decoding import decoded
+from lumen_tui.model.records import Receipt, decode_receipt
 from lumen_tui.storage import backwards, files, rewriting
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import holds
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.work import open_sessions
-
-_receipt = msgspec.json.Decoder(Receipt).decode
-
-
-def decode_receipt(line: bytes) -> Receipt | None:
-    """Return the receipt in `line`; None where there is none."""
-    try:
-        return _receipt(line)
-    except UNDECODABLE:
-        return None
 
 
 def locate(fd: int, receipts: Iterable[Receipt]) -> dict[str, int]:

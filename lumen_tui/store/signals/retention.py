@@ -15,7 +15,7 @@ import msgspec
 from lumen_tui.model import lanes as names
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.records import EVERYONE, Receipt
+from lumen_tui.model.records import EVERYONE, Receipt, decode_receipt
 from lumen_tui.storage import raw_json
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE, readable
-from lumen_tui.model.records import EVERYONE, Receipt, Signal
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.records import EVERYONE, Receipt, Signal, decode_receipt, decode_signal
 from lumen_tui.model.snapshot import SignalRow
-from lumen_tui.model.text import safe
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.layout import Layout
@@ -38,30 +37,6 @@ class _IndexedSignal(msgspec.Struct, gc=False):
 
 
 _slim = msgspec.json.Decoder(_IndexedSignal)
-_receipt = msgspec.json.Decoder(Receipt)
-_signal = msgspec.json.Decoder(Signal)
-
-
-def decode_signal(line: bytes) -> Signal:
-    """Return a signal with every text made safe. A field of a wrong type falls back to plain words."""
-    try:
-        signal = _signal.decode(line)
-    except UNDECODABLE:
-        signal = readable(line, Signal, id="", message="(not readable)", created_at="", sender="unknown")
-    return Signal(
-        id=safe(signal.id),
-        message=safe(signal.message),
-        created_at=safe(signal.created_at),
-        type=safe(signal.type),
-        sender=safe(signal.sender),
-        target_agent=safe(signal.target_agent),
-        wu_id=safe(signal.wu_id),
-        lane=safe(signal.lane),
-        priority=safe(signal.priority),
-        reply_to=safe(signal.reply_to),
-        read=signal.read,
-        task_id=safe(signal.task_id),
-    )
 
 
 class SignalList(LazyRows[SignalRow]):
@@ -213,11 +188,8 @@ class SignalIndex:
     def _decode_receipts(self, offset: int, data: bytes) -> list[Receipt]:
         receipts = []
         for _, line in split_lines(data, offset):
-            try:
-                receipt = _receipt.decode(line)
-            except UNDECODABLE:
-                continue  # a wrong receipt hides nothing; `doctor` names it
-            if receipt.reader in (self._reader, EVERYONE):
+            receipt = decode_receipt(line)  # a wrong one hides nothing; `doctor` names it
+            if receipt and receipt.reader in (self._reader, EVERYONE):
                 receipts.append(receipt)
         return receipts
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 
 from lumen_tui.model import jsontext, times
-from lumen_tui.model.records import Receipt
+from lumen_tui.model.records import Receipt, decode_receipt
 from lumen_tui.storage import files, locks, rewriting
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.signals.receipts import decode_receipt, locate
+from lumen_tui.store.signals.receipts import locate
 
 _MARKS = ("archived_at", "archive_reason")
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, StopRequest, TaskEvent, TaskView, Usage
-from lumen_tui.model.text import safe, safe_all
+from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, files, locks
 from lumen_tui.storage.line_access import split_lines
@@ -32,22 +32,11 @@ _MAX_SPEC = 1024 * 1024
 _YOUNG = 2.0  # seconds within which two changes may give a folder the same stamp
 _ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
-_event = msgspec.json.Decoder(TaskEvent)
 _BEGUN = "begun.json"
 
 
 class DamagedTask(Exception):
     """A task folder has a spec that cannot be used."""
-
-
-def decode_safe(data: bytes, kind: type[_T]) -> _T:
-    """Decode one JSON record with every text in it made safe. MsgspecError where it is none.
-
-    Plain ASCII without an escape cannot hold anything hostile: such a record is decoded directly.
-    """
-    if data.isascii() and b"\\" not in data and b"\x7f" not in data:
-        return msgspec.json.decode(data, type=kind)
-    return msgspec.convert(safe_all(msgspec.json.decode(data)), kind)
 
 
 def read_json(path: Path, kind: type[_T]) -> _T | None:
@@ -91,16 +80,10 @@ def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES)
     events = []
     for _, line in split_lines(data, 0):
         try:
-            events.append(clean_event(_event.decode(line)))
+            events.append(decode_safe(line, TaskEvent))
         except UNDECODABLE:
             continue
     return tuple(events[-count:])
-
-
-def clean_event(event: TaskEvent) -> TaskEvent:
-    """Return the event with every text made safe."""
-    fields: dict[str, Any] = safe_all(msgspec.structs.asdict(event))
-    return TaskEvent(**fields)
 
 
 class TaskFiles:
