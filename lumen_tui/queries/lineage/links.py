@@ -21,7 +21,7 @@ from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.queries.lineage import records
-from lumen_tui.queries.lineage.provenance import Link, NodeLinks
+from lumen_tui.queries.lineage.provenance import Link, LinkIndex, NodeLinks
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -114,8 +114,8 @@ class LineageLinks:
         return NodeLinks(self.layout)
 
     @cached_property
-    def _signal_links(self) -> _LinkIndex:
-        pairs = _LinkIndex()
+    def _signal_links(self) -> LinkIndex:
+        pairs = LinkIndex()
         for line in Journal(self.layout.signals).lines():
             if b'"task_id"' not in line and b'"reply_to"' not in line:
                 continue
@@ -135,8 +135,8 @@ class LineageLinks:
         return {agent.task_id(packet.loop): packet for packet in packets if packet}
 
     @cached_property
-    def _loop_links(self) -> _LinkIndex:
-        pairs = _LinkIndex()
+    def _loop_links(self) -> LinkIndex:
+        pairs = LinkIndex()
         for name, packet in self.packets.items():
             for other in dict.fromkeys([*packet.came_ids, *packet.read, packet.read_upto]):
                 if other:
@@ -144,9 +144,9 @@ class LineageLinks:
         return pairs
 
     @cached_property
-    def _work_links(self) -> _LinkIndex:
+    def _work_links(self) -> LinkIndex:
         """Tasks that belong to a work unit; notes of the archive, texts of relays, what was learnt."""
-        pairs = _LinkIndex()
+        pairs = LinkIndex()
         for link in (*records.text_links(self.layout), *records.observation_links(self.layout)):
             pairs.add(link)
         for name in self._live:
@@ -208,18 +208,6 @@ class LineageLinks:
             task = self.task(name)
             self._calls[name] = tuple(_calls(self.layout, task)) if task else ()
         return self._calls[name]
-
-
-class _LinkIndex:
-    """Links from either end."""
-
-    def __init__(self) -> None:
-        self.up: dict[str, list[Link]] = {}
-        self.down: dict[str, list[Link]] = {}
-
-    def add(self, link: Link) -> None:
-        self.up.setdefault(link.child, []).append(link)
-        self.down.setdefault(link.parent, []).append(link)
 
 
 def _decoded(line: bytes, kind: type[_T]) -> _T | None:

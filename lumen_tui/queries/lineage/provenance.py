@@ -9,6 +9,7 @@ import msgspec
 
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.lineage import Hop, Trace
+from lumen_tui.model.records import node_of
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
@@ -22,6 +23,7 @@ from lumen_tui.store.work import work_units
 
 _MOST = 50  # steps below one step
 _DEPTH = 12
+TITLE = 120  # characters
 # a node's own field -> (how the other is called when it is the origin, how this one is when seen from there)
 _ORIGINS = {"promoted_from": ("copied from", "kept for the project as"), "discovered_from": ("noticed on", "led to")}
 _RESULTS = {
@@ -49,16 +51,26 @@ class Link(NamedTuple):
     down: str
 
 
-class NodeLinks:
-    """Every link there is now. `up` and `down` hold links by the id of the one they start at."""
+class LinkIndex:
+    """Links by the id of the one that they start at: up from the child, down from the parent."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self) -> None:
         self.up: dict[str, list[Link]] = {}
         self.down: dict[str, list[Link]] = {}
+
+    def add(self, link: Link) -> None:
+        self.up.setdefault(link.child, []).append(link)
+        self.down.setdefault(link.parent, []).append(link)
+
+
+class NodeLinks(LinkIndex):
+    """Every link there is now between nodes, work units and tasks."""
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__()
+        self._layout = layout
         for link in dict.fromkeys(_all_links(layout)):
-            self.up.setdefault(link.child, []).append(link)
-            self.down.setdefault(link.parent, []).append(link)
+            self.add(link)
 
     def tree(self, node_id: str) -> Trace:
         """Return the chain up and down from one node."""
@@ -145,41 +157,33 @@ class _StepReader:
         nothing = Hop(id=safe(identifier), kind="", title="")
         try:
             if identifier.startswith("WU-"):
-                return self._unit(identifier) or nothing
-            nodes_by_id = nodes.find(self._layout.memory, [identifier])
-            return _node_step(nodes_by_id[identifier][1]) if nodes_by_id else self._task(identifier) or nothing
+                return unit_hop(self._layout, identifier) or nothing
+            return node_hop(self._layout, identifier) or self._task(identifier) or nothing
         except (BadFile, BadId, StoreError, OSError):
             return nothing
 
-    def _unit(self, wu_id: str) -> Hop | None:
-        unit = work_units.read_unit(self._layout, wu_id)
-        if unit is None:
-            return None
-        return Hop(
-            id=wu_id,
-            kind="work",
-            title=one_line(unit.title, 120),
-            status=safe(unit.status),
-            at=safe(unit.created_at),
-            by=safe(unit.created_by),
-        )
-
     def _task(self, task_id: str) -> Hop | None:
         spec = task_files.read_spec(self._layout, task_id)
-        return Hop(id=task_id, kind="task", title=one_line(spec.objective, 120)) if spec else None
+        return Hop(id=task_id, kind="task", title=one_line(spec.objective, TITLE)) if spec else None
 
 
-def _node_step(node: Raw) -> Hop:
-    meta = node.get("metadata")
-    status = _text(meta, "status") if isinstance(meta, dict) else ""
-    return Hop(
-        id=safe(str(node["id"])),
-        kind=safe(str(node.get("type", "note"))),
-        status=safe(status) or "open",
-        title=one_line(str(node.get("content", "")).partition("\n")[0], 120),
-        at=safe(str(node.get("created_at", ""))),
-        by=safe(str(node.get("created_by") or "")),
-    )
+def unit_hop(layout: Layout, wu_id: str) -> Hop | None:
+    """Return a work unit without its links; None where it has no file."""
+    unit = work_units.read_unit(layout, wu_id)
+    if unit is None:
+        return None
+    title = one_line(unit.title, TITLE)
+    return Hop(wu_id, "work", title, safe(unit.status), safe(unit.created_at), safe(unit.created_by))
+
+
+def node_hop(layout: Layout, node_id: str) -> Hop | None:
+    """Return a node without its links; None where there is none."""
+    match = nodes.find(layout.memory, [node_id]).get(node_id)
+    if match is None:
+        return None
+    node = node_of(match[1])
+    by = one_line(node.created_by, 60)
+    return Hop(node.id, node.type, one_line(node.title, TITLE), node.status, node.created_at, by)
 
 
 def provenance(store: Store, node_id: str) -> Trace:

@@ -16,7 +16,7 @@ from lumen_tui.model.lineage import Hop
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.queries.lineage.provenance import Link
+from lumen_tui.queries.lineage.provenance import TITLE, Link
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -28,7 +28,6 @@ from lumen_tui.store.sessions.transcripts import task_in
 
 TEXTS = ("arc-", "rly-")
 ROLE = "role:"  # before the name of a role, which may be that of a task as well
-_TITLE = 120
 _BY_TASK = re.compile(r"([a-z0-9][a-z0-9-]*):[0-9a-f]{32}")  # the key of what a worker submits
 OBSERVATION = "evo-"
 SESSION = "session:"  # before the name of a session that is of no task
@@ -97,7 +96,7 @@ def role_hop(layout: Layout, name: str) -> Hop:
         return Hop(
             role,
             "change",
-            one_line(": ".join(filter(None, (change.summary or change.verb, change.reason))), _TITLE),
+            one_line(": ".join(filter(None, (change.summary or change.verb, change.reason))), TITLE),
             "",
             change.at,
             one_line(change.by, 60),
@@ -117,14 +116,14 @@ def role_links(layout: Layout, name: str) -> Iterator[Link]:
 
 def _note_hop(note: Passage) -> Hop:
     source = f" (from {note.source})" if note.source else ""
-    title = one_line(f"{note.content.partition(chr(10))[0]}{source}", _TITLE)
+    title = one_line(f"{note.content.partition(chr(10))[0]}{source}", TITLE)
     status = WITHDRAWN if note.status == WITHDRAWN else safe(note.kind)
     return Hop(safe(note.id), "archival", title, status, safe(note.created_at), one_line(note.created_by, 60))
 
 
 def _submission_hop(where: str, submission: Submission) -> Hop:
     place = f"{where} {submission.position}: " if submission.position else f"{where}: "
-    title = one_line(place + submission.title, _TITLE)
+    title = one_line(place + submission.title, TITLE)
     return Hop(
         safe(submission.id), "relay", title, str(submission.status), safe(submission.at), one_line(submission.by, 60)
     )
@@ -172,7 +171,7 @@ def _learnt(observation: Observation) -> Hop:
     return Hop(
         observation.id,
         "learnt",
-        one_line(observation.text, _TITLE),
+        one_line(observation.text, TITLE),
         str(observation.status),
         observation.at,
         one_line(observation.by, 60) or f"evolution, on the word of: {observation.trust}",

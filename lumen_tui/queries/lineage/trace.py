@@ -8,24 +8,21 @@ from lumen_tui.model import agent, ids
 from lumen_tui.model.ids import Ambiguous, BadId
 from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.records import signal_of
-from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.model.text import one_line
 from lumen_tui.queries.lineage import records
 from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
-from lumen_tui.queries.lineage.provenance import Link
+from lumen_tui.queries.lineage.provenance import TITLE, Link, node_hop, unit_hop
 from lumen_tui.queries.trail import KINDS, Trail
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks import task_files
-from lumen_tui.store.work import work_units
 
 _MOST = 30  # below one hop
 _DEPTH = 10
 _ALL = 400  # hops of one side
-_TITLE = 120
 
 
 def trace(layout: Layout, text: str, now: float) -> Trace:
@@ -192,7 +189,7 @@ class _HopReader:
         if name.startswith(records.ROLE):
             return records.role_hop(self._layout, name)
         if name.startswith("WU-"):
-            return self._unit(name)
+            return unit_hop(self._layout, name) or self._mentioned(name)
         if name.startswith("sig-"):
             return self._signal(name)
         if name.startswith("apr-"):
@@ -200,21 +197,13 @@ class _HopReader:
         if agent.loop_of(name):
             return self._loop(name)
         if name.startswith("mem-"):
-            return self._node(name)
+            return node_hop(self._layout, name)
         if name.startswith((records.OBSERVATION, records.SESSION)):
             return records.observation_hop(self._layout, name)
         if name.startswith(records.TEXTS):
             return records.text_hop(self._layout, name)
         task = self.links.task(name)
-        return _task_hop(task) if task else self._node(name)
-
-    def _unit(self, name: str) -> Hop | None:
-        unit = work_units.read_unit(self._layout, name)
-        if unit is None:
-            return self._mentioned(name)
-        return Hop(
-            name, "work", one_line(unit.title, _TITLE), safe(unit.status), safe(unit.created_at), safe(unit.created_by)
-        )
+        return _task_hop(task) if task else node_hop(self._layout, name)
 
     def _mentioned(self, name: str) -> Hop | None:
         """Describe a work unit without a file that records mention: an import brings such."""
@@ -231,7 +220,7 @@ class _HopReader:
             return None
         signal = signal_of(matches[name][1])
         sender = one_line(signal.sender, 60)
-        return Hop(name, "signal", one_line(signal.message, _TITLE), signal.priority, signal.created_at, sender)
+        return Hop(name, "signal", one_line(signal.message, TITLE), signal.priority, signal.created_at, sender)
 
     def _approval(self, name: str) -> Hop | None:
         request = approvals.read(self._layout, name)
@@ -240,7 +229,7 @@ class _HopReader:
         answer = approvals.decision(self._layout, name)
         status = "waits" if answer is None else "allowed" if answer.allowed else "denied"
         by = one_line(answer.by, 60) if answer else ""
-        return Hop(name, "approval", one_line(request.summary, _TITLE), status, request.asked_at, by)
+        return Hop(name, "approval", one_line(request.summary, TITLE), status, request.asked_at, by)
 
     def _loop(self, name: str) -> Hop | None:
         packet, task = self.links.packets.get(name), self.links.task(name)
@@ -251,17 +240,13 @@ class _HopReader:
         return Hop(
             name,
             "loop",
-            one_line(summary, _TITLE),
+            one_line(summary, TITLE),
             "failed" if packet.failed else "done",
             packet.completed_at,
             one_line(packet.brain, 60),
             tokens=spent.tokens if spent else 0,
             usd=spent.usd if spent else 0.0,
         )
-
-    def _node(self, name: str) -> Hop | None:
-        matches = nodes.find(self._layout.memory, [name])
-        return _node_hop(safe_all(matches[name][1])) if matches else None
 
 
 def _task_hop(task: TaskParts) -> Hop:
@@ -272,7 +257,7 @@ def _task_hop(task: TaskParts) -> Hop:
     return Hop(
         spec.id,
         "task",
-        one_line(spec.objective, _TITLE),
+        one_line(spec.objective, TITLE),
         status,
         spec.created_at,
         by,
@@ -287,21 +272,8 @@ def _call_hop(call: CreatingCall, task: TaskParts) -> Hop:
     return Hop(
         call.id,
         "call",
-        one_line(f"{call.tool}: {call.title}", _TITLE),
+        one_line(f"{call.tool}: {call.title}", TITLE),
         at=call.at,
         tokens=call.tokens,
         usd=usage.usd * share,
-    )
-
-
-def _node_hop(node: Raw) -> Hop:
-    meta = node.get("metadata")
-    status = meta.get("status") if isinstance(meta, dict) else ""
-    return Hop(
-        str(node["id"]),
-        str(node.get("type", "note")),
-        one_line(str(node.get("content", "")).partition("\n")[0], _TITLE),
-        status if isinstance(status, str) and status else "open",
-        str(node.get("created_at", "")),
-        one_line(str(node.get("created_by") or ""), 60),
     )
