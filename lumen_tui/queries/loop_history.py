@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lumen_tui.model.capsule import Capsule
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Packet
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import PIECE, Follower
@@ -13,7 +13,6 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import Offsets, OpenFile
 from lumen_tui.store.memory.loop_records import capsule_path, packet_in
-from lumen_tui.store.tasks.task_records import decode_safe
 
 _MOST = 1024 * 1024  # bytes of a capsule that are read
 _DAMAGED = "this line of loops/packets.jsonl cannot be read"
