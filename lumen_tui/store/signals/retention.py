@@ -21,7 +21,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import LineMap, whole_blocks
 from lumen_tui.storage.rewriting import Watch
-from lumen_tui.store.signals.receipts import decode_receipt, locate
+from lumen_tui.store.signals.receipts import locate
 from lumen_tui.store.work import open_sessions, work_units
 from lumen_tui.store.work.work_units import list_units
 
