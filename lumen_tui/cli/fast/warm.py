@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from lumen_tui.model.views import Page
 
 CHECKPOINT = {
-    "--note": "note", "-n": "note", "--wu": "wu", "--session": "session", "-s": "session", "--progress": "progress",
-    "-p": "progress", "--next-steps": "next_steps", "--trigger": "trigger", "-t": "trigger", "--git-diff-stat": "stat",
-    "--from": "by", "--key": "key",
+    "--note": "note", "-n": "note", "--wu": "wu_id", "--session": "session", "-s": "session", "--progress": "progress",
+    "-p": "progress", "--next-steps": "next_steps", "--trigger": "trigger", "-t": "trigger",
+    "--git-diff-stat": "git_diff_stat", "--key": "key",
 }  # fmt: skip
-READY = {"--wu": "wu", "--type": "type", "-t": "type", "--format": "format", "-f": "format", "--from": "by"}
+READY = {"--wu": "wu", "--type": "type", "-t": "type", "--format": "format", "-f": "format"}
 QUIET = ("-q", "--quiet")
 
 
@@ -39,7 +39,7 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
         raise ValueError(words)
     store = Folder(Path(root))
     by = _author(options)
-    session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu") or None, os.environ)
+    session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu_id") or None, os.environ)
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     texts = {
         "progress": options.get("progress", ""),
@@ -54,7 +54,7 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
         now=time.time(),
         note=words[0] if words else options.get("note", ""),
         folder=os.getcwd(),
-        git_diff_stat=options.get("stat", ""),
+        git_diff_stat=options.get("git_diff_stat", ""),
         key=options.get("key", ""),
         client=light.client(os.environ),
     )
