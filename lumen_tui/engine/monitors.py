@@ -18,7 +18,7 @@ from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
 from lumen_tui.model.requests.roles import FireRole
 from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.spendbook import NOTICE, Entry
+from lumen_tui.model.spendbook import NOTICE, LedgerEntry
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, files
@@ -130,7 +130,7 @@ class Budgets:
         self._warn(now)
         self._report_full(now)
 
-    def _report_dead(self, hold: Entry, now: float) -> None:
+    def _report_dead(self, hold: LedgerEntry, now: float) -> None:
         """Report what became of the amount that a dead worker had set aside."""
         amount = f"{hold.tokens:,} tokens, ${hold.usd:.4f}"
         if hold.unsent:
@@ -162,7 +162,7 @@ class Budgets:
             name = f"warn-{self._day}-{cap.name}"
             if name in self._ledger.book.notices:
                 continue
-            if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=cap.warning)):
+            if self._ledger.once(LedgerEntry(name, NOTICE, times.iso(now), day=self._day, text=cap.warning)):
                 self._log.add("budget_warning", cap.warning, now)
 
     def _report_full(self, now: float) -> None:

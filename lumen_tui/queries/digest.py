@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lumen_tui.model import agent, digest, ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
-from lumen_tui.model.digest import Digest, Entry
+from lumen_tui.model.digest import Digest, DigestEntry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.packets import outcome
@@ -192,7 +192,7 @@ class _DigestBuilder:
 
     def __init__(self, layout: Layout, operator: str, since: float, seen: LastVisit | None) -> None:
         self._layout, self._operator, self._since, self._seen = layout, operator, since, seen
-        self._entries: dict[str, list[Entry]] = {}
+        self._entries: dict[str, list[DigestEntry]] = {}
         self._counts: dict[str, int] = {}
         self._partly: set[str] = set()
         self._usd = 0.0
@@ -213,7 +213,7 @@ class _DigestBuilder:
         return new_lines(path, places.get(path.name), self._since)
 
     def _add(self, group: str, at: str, text: str, target: str, kind: str) -> None:
-        entry = Entry(times.epoch(at), one_line(text, _TEXT), one_line(target, 80), kind)
+        entry = DigestEntry(times.epoch(at), one_line(text, _TEXT), one_line(target, 80), kind)
         self._entries.setdefault(group, []).append(entry)
 
     def _events(self) -> None:

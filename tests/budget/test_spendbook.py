@@ -19,7 +19,7 @@ from lumen_tui.model.spendbook import (
     WAIT,
     Amount,
     Book,
-    Entry,
+    LedgerEntry,
 )
 
 AT = "2026-11-21T10:00:00Z"
@@ -27,11 +27,13 @@ DAY = "2026-11-21"
 KINDS = st.sampled_from([HOLD, SETTLE, RELEASE, LOST, SPENT])
 
 
-def entry(call: str, kind: str, tokens: int = 0, **more: object) -> Entry:
-    return Entry(**{"id": call, "kind": kind, "at": AT, "day": DAY, "task": "t", "role": "r", "tokens": tokens, **more})
+def entry(call: str, kind: str, tokens: int = 0, **more: object) -> LedgerEntry:
+    return LedgerEntry(
+        **{"id": call, "kind": kind, "at": AT, "day": DAY, "task": "t", "role": "r", "tokens": tokens, **more}
+    )
 
 
-def book_of(*entries: Entry) -> Book:
+def book_of(*entries: LedgerEntry) -> Book:
     book = Book()
     for one in entries:
         book.take(one)
@@ -92,7 +94,7 @@ def test_what_is_repeated_counts_once(steps, data):
 HISTORIES = st.sampled_from([(HOLD,), (HOLD, SETTLE), (HOLD, RELEASE), (HOLD, LOST), (HOLD, LOST, SETTLE), (SPENT,)])
 
 
-def history(call: str, kinds: tuple[str, ...], most: int) -> list[Entry]:
+def history(call: str, kinds: tuple[str, ...], most: int) -> list[LedgerEntry]:
     """The lines that a ledger has of one call: the amounts differ by line, a release has none."""
     tokens = {HOLD: most, SETTLE: most // 2, SPENT: most}
     return [entry(call, kind, tokens.get(kind, 0), usd=tokens.get(kind, 0) / 4) for kind in kinds]
@@ -143,5 +145,5 @@ def test_the_totals_stay_small_over_the_years(tasks):
     for number in range(tasks):
         day = f"20{26 + number // 2800:02d}-{1 + number // 240 % 12:02d}-{1 + number // 9 % 28:02d}"
         at = f"{day}T10:00:00Z"
-        book.take(Entry(f"c{number}", SPENT, at, day=day, task=f"t{number}", role="r", tokens=1))
+        book.take(LedgerEntry(f"c{number}", SPENT, at, day=day, task=f"t{number}", role="r", tokens=1))
     assert len(msgspec.json.encode(book)) < 300_000

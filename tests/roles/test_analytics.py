@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model.analytics import LEAST, Sample, Tally, book, quantile, recent, retirements, shares, spark, wilson
+from lumen_tui.model.analytics import (
+    LEAST,
+    Sample,
+    Tally,
+    quantile,
+    recent,
+    retirements,
+    shares,
+    spark,
+    task_statistics,
+    wilson,
+)
 from lumen_tui.model.times import DAY
 
 NOW = 1_800_000_000.0
@@ -32,7 +43,9 @@ def test_quantiles_are_numbers_that_are_there():
 
 
 def test_what_a_person_cancelled_says_nothing_of_success():
-    found = book([sample(), sample(status="failed"), sample(status="lost"), sample(status="cancelled")], NOW).roles[0]
+    found = task_statistics(
+        [sample(), sample(status="failed"), sample(status="lost"), sample(status="cancelled")], NOW
+    ).roles[0]
     assert (found.tasks, found.done, found.failed, found.cancelled) == (4, 1, 2, 1)
     assert found.rate == pytest.approx(1 / 3)
 
@@ -40,7 +53,7 @@ def test_what_a_person_cancelled_says_nothing_of_success():
 def test_durations_money_retries_and_the_last_use():
     samples = [sample(seconds=float(n), usd=n / 100, tokens=n, days=n) for n in range(1, 21)]
     samples += [sample(seconds=5.0, attempts=3, retry=True, days=30)]
-    found = book(samples, NOW).roles[0]
+    found = task_statistics(samples, NOW).roles[0]
     assert (found.median, found.p95) == (10.0, 19.0)
     assert (found.usd_median, found.usd_p95) == (pytest.approx(0.1), pytest.approx(0.19))
     assert found.usd == pytest.approx(2.1)
@@ -50,7 +63,7 @@ def test_durations_money_retries_and_the_last_use():
 
 def test_the_trend_has_a_mark_for_each_week_and_the_latest_tasks():
     samples = [sample(days=1), sample(days=2, status="failed"), sample(days=8), sample(days=500)]
-    found = book(samples, NOW).roles[0]
+    found = task_statistics(samples, NOW).roles[0]
     assert (found.weeks[-1], found.weeks[-2], found.weeks[-3]) == (Tally(1, 2), Tally(1, 1), Tally())
     assert sum(week.tried for week in found.weeks) == 3
     assert found.latest == (True, True, False, True)
@@ -59,7 +72,7 @@ def test_the_trend_has_a_mark_for_each_week_and_the_latest_tasks():
 
 
 def test_models_have_figures_of_their_own():
-    found = book([sample(model="a"), sample(model="b", status="failed"), sample("builder", model="a")], NOW)
+    found = task_statistics([sample(model="a"), sample(model="b", status="failed"), sample("builder", model="a")], NOW)
     assert [(one.name, one.tasks) for one in found.roles] == [("builder", 1), ("researcher", 2)]
     assert [(one.name, one.done, one.failed) for one in found.models] == [("a", 2, 0), ("b", 0, 1)]
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from lumen_tui.model.records import AuditEntry
-from lumen_tui.model.relay import Status, Submission
+from lumen_tui.model.relay import Submission, SubmissionStatus
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso
 from lumen_tui.queries.queue_conditions import spend_report
@@ -54,7 +54,7 @@ def test_an_action_without_a_reason_has_the_room_of_one() -> None:
 
 
 def test_the_age_of_a_submission_is_not_cut() -> None:
-    sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, Status.SENT, 1)
+    sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, SubmissionStatus.SENT, 1)
     assert text(RelayRows(theme.NO_APPEARANCE, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")
 
 

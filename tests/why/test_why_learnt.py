@@ -11,7 +11,7 @@ from lumen_stage import Stage, until
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
+from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
 from lumen_tui.model.ids import Ambiguous
 from lumen_tui.model.lineage import rows
 from lumen_tui.model.tasks import Spec
@@ -32,7 +32,15 @@ AT = "2027-01-15T07:00:00Z"
 def learnt(name: str, session: str, **more: Any) -> Observation:
     text = f"Use pnpm, says {name}"
     return Observation(
-        name, AT, Kind.RULE, text, DOMAIN, text, (Source(session, 3), Source(session, 9)), Trust.PERSON, **more
+        name,
+        AT,
+        ObservationKind.RULE,
+        text,
+        DOMAIN,
+        text,
+        (Source(session, 3), Source(session, 9)),
+        Trust.PERSON,
+        **more,
     )
 
 

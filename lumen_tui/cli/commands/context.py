@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions import context
 from lumen_tui.cli.commands.sessions import add_author
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.model.views import Block
+from lumen_tui.model.views import ContextBlock
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
@@ -55,7 +55,7 @@ def run_recover(session: Session, args: Namespace) -> int:
     return _show(context.recover(session.store, by=by, now=session.now, wu_id=args.wu, max_size=args.max_size), args)
 
 
-def _show(block: Block, args: Namespace) -> int:
+def _show(block: ContextBlock, args: Namespace) -> int:
     if args.json or args.format == "json":
         document(block)
         return 0

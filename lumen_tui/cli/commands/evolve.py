@@ -14,7 +14,7 @@ from lumen_tui.cli.session import Session, document, print_outcome, say, table, 
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolution import Observation, ObservationStatus
 from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.gate import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
-    from lumen_tui.model.evolution import Report
-    from lumen_tui.model.evolvedfiles import Cut
+    from lumen_tui.model.evolution import SessionReport
+    from lumen_tui.model.evolvedfiles import SectionCut
 
 
 _WATCH_SECONDS = 2.0
@@ -61,7 +61,7 @@ def _declare_choices(evolve: Parser) -> None:
         nargs="?",
         const="all",
         metavar="STATUS",
-        choices=("all", *Status),
+        choices=("all", *ObservationStatus),
         help="what was learnt: all, accepted, proposed, rejected …",
     )
     choice.add_argument("--show", metavar="ID", help="one observation with its sources")
@@ -183,7 +183,7 @@ def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterab
     return [*own, *foreign_sessions(config)] if args.all or args.watch else own
 
 
-def _progress(report: Report, size: int) -> None:
+def _progress(report: SessionReport, size: int) -> None:
     if size >= _LARGE:
         share = min(100, 100 * report.bytes // size)
         print(f"\r{share:3} %  {report.lines:,} lines  ", end="", file=sys.stderr, flush=True)
@@ -264,7 +264,7 @@ def run_claude_md(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _cut(cut: Cut) -> str:
+def _cut(cut: SectionCut) -> str:
     lines = "1 line" if cut.lines == 1 else f"{cut.lines} lines"
     learnt = "what is doubted, least sure and oldest of what was learnt"
     whose = learnt if not cut.own else f"all that was learnt, and the last {cut.own} written by hand"

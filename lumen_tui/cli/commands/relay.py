@@ -13,7 +13,7 @@ from lumen_tui.actions.relay import Submitted
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import relay
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.relay import Status, Submission
+from lumen_tui.model.relay import Submission, SubmissionStatus
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay
 from lumen_tui.store.memory import relays as kept
 
@@ -106,7 +106,7 @@ def run_submit(session: Session, args: Namespace) -> int:
     text = read_text(args.file) if args.file else args.text
     done = session.perform(SubmitToRelay(relay_name=args.name, text=text, base=args.base, key=args.key), by=args.by)
     answer = done.answer if isinstance(done, Submitted) else None
-    sent = answer is not None and answer.status is Status.SENT
+    sent = answer is not None and answer.status is SubmissionStatus.SENT
     if args.json:
         document({"action_id": done.action_id, **msgspec.to_builtins(answer)})
     elif sent:

@@ -14,7 +14,7 @@ from lumen_tui.cli.fast import light
 from lumen_tui.cli.session import Session, document, print_id, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.requests.sessions import AnswerDecision, EndSession, GiveHandoff, NoteDecision, StartSession
-from lumen_tui.model.views import Entry
+from lumen_tui.model.views import PageEntry
 from lumen_tui.model.work import TIERS, WorkSession
 from lumen_tui.storage import ancestry
 from lumen_tui.store.work import sessions as stored
@@ -120,7 +120,7 @@ def run_start(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _handoff_text(note: Entry) -> str:
+def _handoff_text(note: PageEntry) -> str:
     return f"hand-off from {note.by}, {times.ago(note.age_seconds)}: {note.text}"
 
 

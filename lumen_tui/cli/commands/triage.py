@@ -199,7 +199,7 @@ _JUDGED_HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %",
 
 def _show_judged(session: Session, *, as_json: bool) -> int:
     """Print how often the discoveries of each author were promoted; return 3 where nothing was judged yet."""
-    authors = analytics.book(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
+    authors = analytics.task_statistics(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
     if as_json:
         document([_judged_facts(author) for author in authors])
     elif authors:

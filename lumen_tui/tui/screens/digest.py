@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 
 from lumen_tui.model import digest as shape
-from lumen_tui.model.digest import Digest, Entry, Group
+from lumen_tui.model.digest import Digest, DigestEntry, Group
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
@@ -26,7 +26,7 @@ class DigestRow(NamedTuple):
     """One entry; the first of a group names it."""
 
     group: Group
-    entry: Entry
+    entry: DigestEntry
     place: int  # in the group
 
 
@@ -93,4 +93,4 @@ def _rows(digest: Digest) -> Iterator[DigestRow]:
             yield DigestRow(group, entry, place)
         if (hidden := group.count - len(group.entries)) > 0:
             more = f"and {words.number(hidden)} more: {shape.words(group)} in all"
-            yield DigestRow(group, Entry(0.0, more), len(group.entries))
+            yield DigestRow(group, DigestEntry(0.0, more), len(group.entries))

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import ConstitutionState
-from lumen_tui.model.evolution import Observation, Rejection, Status, Version, objected, why_rows
+from lumen_tui.model.evolution import Observation, ObservationStatus, Rejection, Version, objected, why_rows
 from lumen_tui.model.requests import evolution as requests
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
@@ -38,8 +38,8 @@ from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import Keys
 
-_CHANGE_TITLES = {Status.ACCEPTED: "in", Status.PROPOSED: "would change"}
-_WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
+_CHANGE_TITLES = {ObservationStatus.ACCEPTED: "in", ObservationStatus.PROPOSED: "would change"}
+_WORDS = {"proposed": "waits", "accepted": "learnt", "superseded": "replaced"}  # by status
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCES = 5  # that are named
 
@@ -101,7 +101,8 @@ class EvolutionRows(Rows[EvolutionRow]):
             reason = row.standing.why if row.standing else ""
             return line(width, (Cell("stopped", ink.bad, 9), Cell(reason, ink.strong if selected else ink.text)))
         observation = row.observation
-        waits, stands = observation.status is Status.PROPOSED, observation.status is Status.ACCEPTED
+        waits = observation.status is ObservationStatus.PROPOSED
+        stands = observation.status is ObservationStatus.ACCEPTED
         style = ink.strong if selected else ink.text if waits or stands else ink.muted
         return line(
             width,
@@ -242,7 +243,7 @@ def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
         lines.insert(0, f"- - {opposite.text}")
     title = _CHANGE_TITLES.get(observation.status, "not in")
     return f"{title} evolved/{observation.target}", "\n".join(
-        lines if observation.status is not Status.REJECTED else []
+        lines if observation.status is not ObservationStatus.REJECTED else []
     )
 
 

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
 from lumen_tui.model import ids, times
-from lumen_tui.model.analytics import Book
+from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
@@ -306,7 +306,7 @@ class Hiring:
         self,
         screen: DetailScreen[Any],
         snapshot: Callable[[], Snapshot],
-        book: Callable[[], Book | None],
+        book: Callable[[], TaskStatistics | None],
         submit: Callable[[Request], Coroutine[Any, Any, None]],
     ) -> None:
         self._screen, self._snapshot, self._book, self._submit = screen, snapshot, book, submit

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.lineage import Hop, Row, Trace, cost, rows, words
+from lumen_tui.model.lineage import Hop, Trace, TreeRow, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.host import appearance_of
@@ -29,7 +29,7 @@ _ENDS = {
 }  # of what kind one cannot go on from, and why
 
 
-Named = tuple[str, Row]  # a line, and what the cursor finds it by when others come
+Named = tuple[str, TreeRow]  # a line, and what the cursor finds it by when others come
 
 
 def named(trace: Trace) -> Iterator[Named]:

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.relay import Box, Status, Submission
+from lumen_tui.model.relay import Box, Submission, SubmissionStatus
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts
 from lumen_tui.model.requests.engine import Undo
@@ -39,7 +39,7 @@ class RelayRows(Rows[Row]):
 
     def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, (relay, submission) = self.look.ink, row
-        held = submission.status is Status.HELD
+        held = submission.status is SubmissionStatus.HELD
         place = "held" if held else f"#{submission.position}" if submission.position else str(submission.status)
         return line(
             width,
@@ -54,7 +54,7 @@ class RelayRows(Rows[Row]):
 
     def more(self, row: Row, width: int) -> list[Segment]:
         submission, ink = row[1], self.look.ink
-        if submission.status is Status.HELD:
+        if submission.status is SubmissionStatus.HELD:
             text = humanize("; ".join(submission.reasons))
         else:
             text = submission.note or f"id {ids.short(submission.id)}"

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from lumen_tui.actions.role_preview import firing, model_words, unended, until_words
 from lumen_tui.engine.port import Port
 from lumen_tui.model import analytics, times
-from lumen_tui.model.analytics import Book, Retirement, Stats, Tally
+from lumen_tui.model.analytics import Retirement, Stats, Tally, TaskStatistics
 from lumen_tui.model.approvals import rule_words
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
@@ -53,7 +53,7 @@ class RoleRow(NamedTuple):
     retirement: Retirement | None = None
 
 
-def role_rows(snapshot: Snapshot, book: Book | None = None) -> list[RoleRow]:
+def role_rows(snapshot: Snapshot, book: TaskStatistics | None = None) -> list[RoleRow]:
     """Those in force, then the retired."""
     stats = {stats.name: stats for stats in book.roles} if book else {}
     retirements = {retirement.role: retirement for retirement in book.retirements} if book else {}
@@ -183,10 +183,10 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self._snapshot = snapshot
         self._at = at  # the role on which the cursor begins
         self._reasons: tuple[str, ...] = ()
-        self._book: Book | None = None
+        self._book: TaskStatistics | None = None
         self._hiring = Hiring(self, lambda: self._snapshot, lambda: self._book, self._submit)
         self._drafts = self._hiring.drafts
-        self._loader: jobs.Loader[Book] = jobs.Loader(self, port.role_book, self._figures)
+        self._loader: jobs.Loader[TaskStatistics] = jobs.Loader(self, port.role_book, self._figures)
 
     def rows_view(self) -> RoleRows:
         return RoleRows(appearance_of(self.app), self._snapshot.taken)
@@ -210,7 +210,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self._snapshot = snapshot
         self._fill()
 
-    def _figures(self, book: Book) -> None:
+    def _figures(self, book: TaskStatistics) -> None:
         if book != self._book:
             self._book = book
             self._fill()

@@ -1,4 +1,7 @@
-"""What a process that reads a session with a model is given, and what it says: nothing of it is believed unseen."""
+"""Sessions read and candidates reviewed by a model: what such a process is given, and what it answers.
+
+Nothing that it says is believed unseen: it proposes, and a review can only take away.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from msgspec import Struct
 MOST_FOUND = 40  # candidates of one answer that are looked at
 
 
-class Passage(Struct, frozen=True):
+class SessionPassage(Struct, frozen=True):
     """What one line of a session says."""
 
     line: int
@@ -17,15 +20,15 @@ class Passage(Struct, frozen=True):
     text: str
 
 
-class Order(Struct, frozen=True):
+class ReadingRequest(Struct, frozen=True):
     """One stretch of one session."""
 
     root: str
     session: str
-    passages: tuple[Passage, ...]
+    passages: tuple[SessionPassage, ...]
 
 
-class Candidate(Struct, frozen=True):
+class ReadCandidate(Struct, frozen=True):
     """What a model takes for worth keeping."""
 
     line: int = 0
@@ -34,10 +37,10 @@ class Candidate(Struct, frozen=True):
     quote: str = ""
 
 
-class Answer(Struct, frozen=True):
+class ReadingResult(Struct, frozen=True):
     """`problem` says why there is nothing; `brain` which model answered."""
 
-    found: tuple[Candidate, ...] = ()
+    found: tuple[ReadCandidate, ...] = ()
     problem: str = ""
     brain: str = ""
     usd: float = 0.0
@@ -51,7 +54,7 @@ MOST_ANSWER = 20_000  # characters; a longer answer is none
 MOST_REASON = 240
 
 
-class Case(Struct, frozen=True):
+class ReviewCase(Struct, frozen=True):
     """One candidate that the rules let pass."""
 
     kind: str
@@ -61,16 +64,16 @@ class Case(Struct, frozen=True):
     file: str
 
 
-class Trial(Struct, frozen=True):
+class ReviewRequest(Struct, frozen=True):
     """What one call is about. The number of a candidate is its place in `cases`, from 1."""
 
     root: str
-    cases: tuple[Case, ...]
+    cases: tuple[ReviewCase, ...]
     standing: dict[str, str]  # file -> what was learnt before and stands there
     constitution: str
 
 
-class Word(Struct, frozen=True):
+class CaseVerdict(Struct, frozen=True):
     """What the model says of one candidate."""
 
     candidate: int
@@ -78,7 +81,7 @@ class Word(Struct, frozen=True):
     reason: str = ""
 
 
-class Judgement(Struct, frozen=True):
+class ReviewResult(Struct, frozen=True):
     """The number of each candidate that is objected to, with the reason. `problem` says why there is no answer."""
 
     against: dict[int, str] = {}
