@@ -135,9 +135,9 @@ def quantile(numbers: Sequence[float], share: float) -> float:
 
 
 def shares(tally: Tally) -> str:
-    """Format a share with its interval: `12 of 20 (39–78 %)`."""
+    """Format a share with its interval: `12 of 20 (95 % CI 39–78 %)`."""
     low, high = tally.interval
-    return f"{tally.done} of {tally.tried} ({percent(low)}–{percent(high)} %)"
+    return f"{tally.done} of {tally.tried} (95 % CI {percent(low)}–{percent(high)} %)"
 
 
 def percent(share: float) -> str:

@@ -20,7 +20,7 @@ TARGETS = {
 }  # in the order in which they stand in CLAUDE.md
 GATE = "gate"  # rejected by the rules, not by a model
 _MOST_SOURCES = 20  # of one observation; the count goes on
-OBJECTION = "the model that judges: "  # begins the reason of what a model turned away
+OBJECTION = "the model that judges: "  # begins the reason of what a model rejected
 
 
 class ObservationKind(StrEnum):

@@ -347,7 +347,7 @@ def test_what_the_model_that_reads_has_found_is_judged_as_well(
     done = modelread.read(near.store, [session.path], 1.0, is_own=lambda _: False, over=bool, judge=judge)
     assert near.texts("proposed") == ["The summary of all that was sold is in books"]
     assert near.texts("rejected") == ["The ledger is in books"]
-    assert "1 proposed, 1 turned away" in done.summary
+    assert "1 proposed, 1 rejected" in done.summary
 
 
 async def test_the_engine_tells_of_it_and_of_the_same_failure_once(near: Mind, api: ApiServer) -> None:
@@ -396,12 +396,12 @@ def test_the_command_says_who_turned_it_away_and_a_dry_run_does_not_ask(
     assert api.asked == []
     out, err = run("--session", str(session.path))
     assert "rejected  decision   We decided to keep SQLite." in out
-    assert "2 turned away" in out
+    assert "2 rejected" in out
     assert "1 objected to" in err
     out, err = run("--rejections")
     assert "  rules  " in out.splitlines()[0]
     assert f"  {BY}  {near.one('SQLite').id}  the model that judges: it goes around" in out.splitlines()[1]
-    assert "`evolve --accept ID` takes over" in err
+    assert "`evolve --accept ID` accepts" in err
     assert [one["by"] for one in json.loads(run("--rejections", "--json")[0])] == ["rules", BY]
     shown = run("--show", near.one("SQLite").id)[0]
     assert BY in shown
@@ -419,16 +419,16 @@ async def test_the_screen_says_who_turned_it_away_and_a_key_takes_it_over(
     port = RemotePort(near.layout.root, "ana")
     app = Stage(EvolutionScreen(port, port.snapshot()))
     async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: "Nothing was learnt yet" in app.shown)
+        await until(pilot, lambda: "Nothing learnt yet" in app.shown)
         await pilot.press("t")
-        await until(pilot, lambda: "Nothing was turned away yet" in app.shown)
+        await until(pilot, lambda: "Nothing was rejected yet" in app.shown)
         learn(near, session.path)
         app.sheet.load()
         await until(pilot, lambda: f"by the {BY}" in app.shown and "the model that judges:" in app.shown)
         await pilot.press("j")
         await until(pilot, lambda: "by the rules" in app.shown and "it overrides instructions" in app.shown)
         await pilot.press("a")
-        await until(pilot, lambda: "The rules turned this away" in app.shown)
+        await until(pilot, lambda: "The rules rejected this" in app.shown)
         await pilot.press("k", "a")
         await until(pilot, lambda: near.texts() == ["We decided to keep SQLite."])
         await pilot.press("u")

@@ -98,7 +98,7 @@ def test_a_worker_that_waits_for_budget_asks_nobody() -> None:
     asks = (TaskEvent(iso(NOW), "waiting", "waits for a person: make", data={"approval": "apr-1"}),)
     asking = msgspec.structs.replace(view, tail=asks)
     assert not asking.awaits_budget
-    assert outcome(asking, NOW, NO_APPEARANCE.ink)[0].startswith("asks you")
+    assert outcome(asking, NOW, NO_APPEARANCE.ink)[0].startswith("approval  ")
 
 
 class Folder:

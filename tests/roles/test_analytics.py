@@ -81,7 +81,7 @@ def test_a_role_wholly_below_the_others_is_proposed_with_its_evidence():
     (one,) = retirements({"bad": (Tally(5, 30), 3.0), "good": (Tally(95, 100), 1.0)})
     assert (one.role, one.own, one.fleet) == ("bad", Tally(5, 30), Tally(95, 100))
     assert one.text == (
-        "role bad does worse than the others: 5 of 30 (7–34 %) done, they 95 of 100 (89–98 %), "
+        "role bad does worse than the others: 5 of 30 (95 % CI 7–34 %) done, they 95 of 100 (95 % CI 89–98 %), "
         "$0.100 a task against $0.010; retire it?"
     )
     assert one.target == "retire-bad-1"
@@ -109,4 +109,4 @@ def test_put_aside_it_comes_back_with_that_much_more_evidence():
 
 
 def test_shares_are_said_with_their_interval():
-    assert shares(Tally(12, 20)) == "12 of 20 (39–78 %)"
+    assert shares(Tally(12, 20)) == "12 of 20 (95 % CI 39–78 %)"

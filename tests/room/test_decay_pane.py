@@ -73,7 +73,7 @@ async def test_the_clock_moves_by_days_and_weeks_and_comes_back(memory: Memory, 
         await room.until(lambda: "as in 3 d" in pane.text)
         await pane.press("shift+left", "left")
         assert "as in" not in pane.text
-        assert "goes no further" in room.footer
+        assert "That is the limit" in room.footer
         await pane.press("shift+right", "0")
         assert "as in" not in pane.text
         assert "1 fades within 7 days" in pane.text
@@ -101,7 +101,7 @@ async def test_another_rule_is_tried_seen_and_written(memory: Memory, open_room:
     async with open_room(port=memory.port) as room:
         pane = room.pane("decay").focus()
         await pane.press("W")
-        assert "the rule in force" in room.footer
+        assert "the current rule" in room.footer
         await pane.press(*["left_square_bracket"] * 3, "right_curly_bracket")  # 10 days, 0.15
         await room.until(lambda: "3 archived by then" in pane.text)
         assert not settings.exists()
@@ -126,7 +126,7 @@ async def test_decay_shows_the_number_first_and_is_undone(memory: Memory, open_r
         pane = room.pane("decay").focus()
         await room.until(lambda: "2 due" in pane.text)
         await pane.press("right", "D")
-        assert "0 comes back" in room.footer
+        assert "0: back to today" in room.footer
         await pane.press("0", "D")
         await room.until(lambda: "2 nodes below 0.1" in room.text)
         assert "About gone2" in room.text
@@ -179,7 +179,7 @@ async def test_what_is_protected_is_listed_with_the_reason_and_unpinned(memory: 
         await room.press("K")
         await room.until(lambda: "3 protected nodes" in room.text)
         await room.press("x")
-        await room.until(lambda: "kept as summary" in room.text)
+        await room.until(lambda: "protected as summary" in room.text)
         await room.press("G", "x")
         await room.until(lambda: "2 protected nodes" in room.text)
     assert memory.port.snapshot().decay.pinned == 0

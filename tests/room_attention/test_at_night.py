@@ -38,7 +38,7 @@ async def test_an_undo_that_is_refused_opens_the_journal_at_the_action_before(de
     async with open_room(desk, size=(80, 24)) as room:
         await room.press("u")  # of the two it made itself: what came last is not as it left it
         await room.until(lambda: isinstance(room.app.screen, JournalScreen))
-        await room.sees("not undone", "one before it")
+        await room.sees("not undone", "earlier one")
         await room.press("u")
         await room.sees("undone: ")
     deeds = desk.port.audit_entries(10)

@@ -60,7 +60,7 @@ def test_a_line_that_goes_on_is_told_from_a_line_that_begins() -> None:
 def test_the_page_stands_still_within_a_minute() -> None:
     assert drawn(question(), now=NOW + 1) == drawn(question(), now=NOW + 59)
     assert drawn(question(), now=NOW + 1) != drawn(question(), now=NOW + 61)
-    assert any("ran out" in text for text in drawn(question(), now=NOW + 9000))
+    assert any("expired" in text for text in drawn(question(), now=NOW + 9000))
     assert (times.countdown(30), times.countdown(61), times.countdown(7500)) == ("under 1 min", "1 min", "2 h 5 min")
 
 

@@ -175,7 +175,7 @@ async def test_a_digit_is_a_digit_once_something_was_typed(room):
 async def test_a_lane_is_taken_or_typed(room):
     async with room(PromoteForm(NODE, ("Core", "UI"))) as (app, pilot):
         await pilot.press("enter")
-        assert "Give a lane" in app.shown
+        assert "Choose a known lane" in app.shown
         await pilot.press("down", "down")
         assert app.screen.query_one("#lane", Line).value == "UI"
         put(app.screen, "lane", "Brand new")
@@ -266,7 +266,7 @@ async def test_a_name_must_be_typed_out(room):
     async with room(ConfirmName("Drop the state folder", "lumen")) as (app, pilot):
         put(app.screen, "name", "lumen2")
         await pilot.press("enter")
-        assert "not the same" in app.shown
+        assert "does not match" in app.shown
         put(app.screen, "name", "lumen")
         await pilot.press("enter")
         assert app.answers == [True]

@@ -100,4 +100,4 @@ async def test_w_on_the_evolution_screen_shows_it_and_a_session_is_the_end(layou
         await until(pilot, lambda: isinstance(app.screen, WhyScreen) and "said in" in app.shown)
         await until(pilot, lambda: app.screen.rows.selected[1].side == "here")
         await pilot.press("home", "enter")
-        await until(pilot, lambda: "Nothing leads beyond a session" in app.shown)
+        await until(pilot, lambda: "A session that belongs to no task" in app.shown)

@@ -108,7 +108,7 @@ def _grant(grant: Grant) -> str:
 def _cap(cap: Cap) -> str:
     if not cap.limit:
         return f"{cap.name}: {_amount(cap.spent)}, no limit"
-    aside = f", {_amount(cap.held)} set aside" if cap.held else ""
+    aside = f", {_amount(cap.held)} reserved" if cap.held else ""
     share = "" if cap.closed else f" ({cap.share:.0%})"
     return f"{cap.name}: {cap.words}{share}{aside}"
 

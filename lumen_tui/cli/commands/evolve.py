@@ -65,16 +65,16 @@ def _declare_choices(evolve: Parser) -> None:
         help="what was learnt: all, accepted, proposed, rejected …",
     )
     choice.add_argument("--show", metavar="ID", help="one observation with its sources")
-    choice.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model turned away")
+    choice.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model rejected")
     choice.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
     choice.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
-    choice.add_argument("--rejections", action="store_true", help="what was turned away, by whom and why")
+    choice.add_argument("--rejections", action="store_true", help="what was rejected, by whom and why")
     choice.add_argument("--versions", action="store_true", help="every version of evolved/")
     choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
     choice.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
 
 
-_NOTHING_NEW = "nothing was learnt that could be put back: `evolve --rejections` shows what was turned away"
+_NOTHING_NEW = "nothing learnt can be put back: `evolve --rejections` shows what was rejected"
 
 
 def _config(session: Session) -> EvolutionConfig:
@@ -390,9 +390,9 @@ def _rejections(session: Session, args: Namespace) -> int:
         ]
     )
     if not rejected:
-        talk("nothing was turned away")
+        talk("nothing was rejected")
     elif any(rejection.id for rejection in rejected):
-        talk("`evolve --accept ID` takes over what a model turned away")
+        talk("`evolve --accept ID` accepts what a model rejected")
     return 0
 
 

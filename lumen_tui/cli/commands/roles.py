@@ -267,7 +267,7 @@ def _stats_facts(stats: Stats, now: float) -> list[tuple[str, str]]:
         return [("tasks", "none yet")]
     return [
         ("tasks", f"{stats.tasks:,}: {stats.done:,} done, {stats.failed:,} failed, {stats.cancelled:,} cancelled"),
-        ("done", f"{_rate(stats)} ({_interval(stats)} %, with 95 % certainty)"),
+        ("success", f"{_rate(stats)} (95 % CI {_interval(stats)} %)"),
         ("duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"),
         ("cost", f"{dollars(stats.usd)}; a task: median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"),
         ("tokens", f"{stats.tokens:,}"),

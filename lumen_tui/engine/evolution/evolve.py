@@ -80,7 +80,7 @@ class EvolutionOutcome(msgspec.Struct):
 
 
 _COUNTS = (
-    ("accepted", "learnt"), ("proposed", "proposed"), ("merged", "known already"), ("rejected", "turned away"),
+    ("accepted", "learnt"), ("proposed", "proposed"), ("merged", "known already"), ("rejected", "rejected"),
     ("left_out", "left out"),
 )  # fmt: skip
 

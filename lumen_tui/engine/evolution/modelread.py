@@ -66,7 +66,7 @@ class Read(msgspec.Struct):
         if not self.stretches:
             return ""
         cost = f"{self.tokens:,} tokens, ${self.usd:.4f}"
-        outcome = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} turned away"
+        outcome = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} rejected"
         return f"{self.brain} read {self.stretches} stretch{'es' if self.stretches > 1 else ''}: {outcome} ({cost})"
 
 

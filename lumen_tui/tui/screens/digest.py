@@ -71,7 +71,7 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         return DigestRows(appearance_of(self.app))
 
     def keys(self) -> Keys:
-        return (("enter", "go there"), *super().keys()[1:])
+        return (("enter", "open"), *super().keys()[1:])
 
     def show(self, snapshot: Snapshot) -> None:
         """It tells of the time until it was opened."""
@@ -80,8 +80,9 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         self.count_to(digest.until)
         past = words.age(digest.until - digest.since)
         cost = f"{words.money(digest.usd)} spent on tasks" if digest.usd else ""
-        heading = f"In the last {past}" if digest.first else f"Since you left, {past}"
-        self.fill(list(_rows(digest)), f"{heading}: {words.plural(digest.count, 'thing')}", cost)
+        heading = f"Last {past}" if digest.first else f"Since you left {past} ago"
+        events = words.plural(digest.count, "event") if digest.count else "no changes"
+        self.fill(list(_rows(digest)), f"{heading}: {events}", cost)
 
     def opened(self, row: DigestRow) -> None:
         self._go(self, row)

@@ -110,7 +110,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         if not chosen:
             self.say("nothing is held", bad=True)
         if any(id not in self._titles for id in chosen):
-            self.say("only what is held can be released or dropped: this stands in the relay already", bad=True)
+            self.say("only what is held can be released or dropped: this is in the relay already", bad=True)
             return []
         return chosen
 
@@ -153,7 +153,7 @@ def _facts(row: Row, now: float) -> Iterable[Fact]:
     yield "status", f"{submission.status}" + (f" at position {submission.position}" if submission.position else "")
     yield "by", submission.by
     yield "came", times.dated(submission.since, now)
-    yield "written on", f"position {submission.base}"
+    yield "based on", f"position {submission.base}"
     for reason in submission.reasons:
         yield "held because", humanize(reason)
     if submission.updated_by:
