@@ -151,7 +151,7 @@ def _agent_file(stage: Stage) -> Arguments:
         name="Ann", shape="new", blocks=(AfBlock(stage.fresh("human").replace(" ", ""), "Likes lamps."),),
         passages=(AfPassage(stage.fresh("a passage")),),
     )  # fmt: skip
-    return {"made": agentfile.plan(stage.desk.store, found, str, by="ana", now=stage.desk.now + 1)}
+    return {"plan": agentfile.plan(stage.desk.store, found, str, by="ana", now=stage.desk.now + 1)}
 
 
 def _role(stage: Stage) -> str:
