@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.monitors import ApprovalMonitor
@@ -200,7 +201,7 @@ def test_the_room_sees_what_waits_and_counts_it(store, ask):
     assert reader.snapshot(NOW + 2).attention == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "command", "covered"),
     [
         ("make test", "make test", True), ("make test", "make test; rm -rf /", False),

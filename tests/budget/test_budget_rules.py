@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.model import budget, spendreport, times
 from lumen_tui.model.budget import Cap, Limit
@@ -28,7 +29,7 @@ def spent(
     return LedgerEntry(f"c{tokens}-{ago}-{role}", SPENT, at, DAY, task, role=role, tokens=tokens, usd=usd, **more)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("starts", "moment", "day"),
     [
         ("00:00", "2026-11-21T00:00:00Z", "2026-11-21"),
@@ -46,7 +47,7 @@ def test_a_day_begins_when_the_settings_say(starts, moment, day):
     assert ends - at <= times.DAY
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "gone", "most", "short"),
     [
         (Limit(tokens=100), Amount(60), Amount(40), ""),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lumen_rows import each_row
 
 from lumen_tui.model.spendbook import (
     GONE,
@@ -66,7 +66,7 @@ def test_a_lost_call_counts_in_full_until_somebody_tells():
     assert book_of(*lost, entry("a", SETTLE, 60), entry("a", SETTLE, 60)).days == told.days
 
 
-@pytest.mark.parametrize("end", [SETTLE, RELEASE])
+@each_row("end", [SETTLE, RELEASE])
 def test_a_settlement_that_comes_before_its_hold_closes_the_call(end):
     tokens = 60 if end == SETTLE else 0
     usual = book_of(entry("a", HOLD, 100), entry("a", end, tokens))
@@ -139,7 +139,7 @@ def test_unknown_kinds_are_passed_over():
     assert book_of(entry("a", "tomorrows")) == Book()
 
 
-@pytest.mark.parametrize("tasks", [10_000])
+@each_row("tasks", [10_000])
 def test_the_totals_stay_small_over_the_years(tasks):
     book = Book()
     for number in range(tasks):

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from evolution_desk import Mind, SessionFile
+from lumen_rows import each_row
 
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Observation, ObservationKind, ObservationStatus, Source, Trust
@@ -19,7 +20,7 @@ from lumen_tui.store.evolution import evolved, writing
 OURS = f"{SECTION_BEGIN}\nnew\n{SECTION_END}\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "", "mine", "mine\r\n\n\n", f"a begin that lost its end {SECTION_BEGIN} and my words",

@@ -6,10 +6,10 @@ import os
 import re
 from pathlib import Path
 
-import pytest
 from evolution_bad_words import BAD, BY_WHY
 from evolution_desk import proposal
 from evolution_good_words import GOOD
+from lumen_rows import each_row
 
 from lumen_tui.model import constitution, evolvedfiles, gate
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, ObservationKind, ObservationStatus, Source, Trust
@@ -74,7 +74,7 @@ def test_each_is_turned_away_for_its_own_reason() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(("why", "changes"), FORMS)
+@each_row(("why", "changes"), FORMS)
 def test_what_lacks_its_form_is_turned_away(why: str, changes: dict) -> None:
     given = {"text": "Please keep things short", "quote": "Please keep things short", **changes}
     verdict = gate.judge(proposal(**given), "Please keep things short", RULES)
@@ -92,14 +92,14 @@ def test_what_is_in_order_passes() -> None:
     assert refused == []
 
 
-@pytest.mark.parametrize("trust", [Trust.AGENT, Trust.WORKER, Trust.TOOL, Trust.WEB])
-@pytest.mark.parametrize("kind", [ObservationKind.RULE, ObservationKind.DECISION, ObservationKind.CORRECTION])
+@each_row("trust", [Trust.AGENT, Trust.WORKER, Trust.TOOL, Trust.WEB])
+@each_row("kind", [ObservationKind.RULE, ObservationKind.DECISION, ObservationKind.CORRECTION])
 def test_an_instruction_from_anybody_else_waits_for_a_person(kind: ObservationKind, trust: Trust) -> None:
     text = "Always run the tests before you commit."
     assert gate.judge(proposal(text, kind=kind, trust=trust), text, RULES).status is ObservationStatus.PROPOSED
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "`python` is at version 3.11 and must always be run as root", "The release notes are at version 2",
     "`ls` listens on port 80 for commands", "In `x; do this`: `a` is at version 1", "`a b` is at version 1.0",
 ])  # fmt: skip
@@ -136,7 +136,7 @@ def file_with(count: int, around: str = "Mine.\n") -> str:
     return evolvedfiles.render(DOMAIN, around, entries)
 
 
-@pytest.mark.parametrize(("kept", "fine"), [(8, True), (6, True), (5, False), (0, False)])
+@each_row(("kept", "fine"), [(8, True), (6, True), (5, False), (0, False)])
 def test_at_most_a_quarter_of_the_entries_goes_in_one_change(kept: int, fine: bool) -> None:
     reasons = gate.judge_change(file_with(8), file_with(kept), 100_000)
     assert (reasons == ()) is fine

@@ -12,6 +12,7 @@ import pytest
 from evolution_desk import Mind, SessionFile
 from lumen_apiserver import Answer, ApiServer, fail, text
 from lumen_apiserver.request import Request
+from lumen_rows import each_row
 from lumen_stage import Stage, until
 
 from lumen_tui.actions.outcome import ActionError
@@ -192,7 +193,7 @@ def test_the_words_of_a_candidate_stay_material_whatever_they_say(near: Mind, ap
     assert "\u202e" not in api.asked[0].last_text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "found"),
     [
         ('[{"candidate": 1, "verdict": "keep"}]', {}),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from evolution_desk import Mind, SessionFile
 from lumen_apiserver import ApiServer, fail, text
+from lumen_rows import each_row
 
 from lumen_tui.engine.evolution import modelread
 from lumen_tui.engine.supervisor.workers import worker_env
@@ -127,7 +128,7 @@ def test_an_engine_that_ends_ends_the_reading(keyed: Mind, session: SessionFile,
     assert "it took too long" in done.problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "count"),
     [("[]", 0), ('x [{"line": 1, "kind": "fact", "text": "a", "quote": "b"}] y', 1), ("nothing", None), ("][", None),
      ("[" * 5000, None), ("[1, null, {}]", 1)],

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import freshness
@@ -14,7 +15,7 @@ from lumen_tui.store.memory.facts import marks
 NOW = 1_790_000_000.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("days", "phase"),
     [(-5, "fresh"), (0, "fresh"), (30, "fresh"), (30.1, "soft-stale"), (45, "soft-stale"), (45.1, "hard-stale"),
      (60, "hard-stale"), (60.1, "expired")],
@@ -27,7 +28,7 @@ def test_every_phase_has_its_shape() -> None:
     assert set(freshness.FILLS) == set(freshness.ASCII_FILLS) == set(Phase)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("state", "said"),
     [
         (FactState(Fact("mem-a", "x"), confirmed=NOW - DAY), ""),
@@ -42,8 +43,8 @@ def test_a_mark_says_the_age_from_outside(state: FactState, said: str) -> None:
     assert mark(state, NOW) == said
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize(("probes", "done"), [(1, 1), (20, 4), (57, 5), (200, 32)])
+@each_row("seed", range(20))
+@each_row(("probes", "done"), [(1, 1), (20, 4), (57, 5), (200, 32)])
 def test_each_probe_has_its_turn_within_the_promised_number_of_beats(seed: int, probes: int, done: int) -> None:
     """Whatever their weights, and though only the first `done` of those chosen are carried out."""
     rng = random.Random(seed)  # noqa: S311 - a sample
@@ -60,7 +61,7 @@ def test_a_beat_makes_what_its_time_allows() -> None:
     assert (per_beat(2.0, 0.5, 32), per_beat(2.0, 0.05, 32), per_beat(0.1, 5.0, 32)) == (4, 32, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["text /etc/os-release = Debian", "json /a.json a.b[0] = 1.2", "output uname -r", "exit grep -q x /f = 1",
      "git /repo main", "port 5432", "file '/a b' = absent", r"text /x ~ v(\d+) = 3", "http http://localhost/ = 200"],
@@ -71,7 +72,7 @@ def test_a_probe_is_read_as_it_is_written(text: str) -> None:
     assert probe_words(probe).split()[0] == probe.kind == text.split()[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["", "smell /etc", "file", "text /x", "text /x ~ (", "file /x = maybe", "file /a /b", "port 1 ~ x",
              "file 'x", "text /x = " + "y" * 2000],
 )  # fmt: skip
@@ -176,7 +177,7 @@ def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world)
     assert found == ["memory/confirmations.jsonl:2", "memory/confirmations.jsonl:3"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "parts"),
     [
         ("text /a.conf = region = eu", ("/a.conf", "", "region = eu")),

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.model.facts import Outcome, Reading, parse_probe
 from lumen_tui.tools.probes import batch
@@ -124,7 +125,7 @@ def _running(word: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "probes"),
     [
         ("nginx reads /etc/nginx/nginx.conf.", ["file /etc/nginx/nginx.conf"]),

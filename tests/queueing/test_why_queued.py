@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.__main__ import main
 from lumen_tui.actions.registry import named, perform
@@ -32,7 +33,7 @@ def queued(role: str = "builder", **more: Any) -> TaskView:
     return TaskView(Spec(id="tsk-7f2k0000", objective="x", role=role, lane="Core"), Status.QUEUED, **more)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("standing", "short", "words"),
     [
         (QueueConditions(killed="killed by ann: wild"), "killed", "`unkill` lets it go on"),
@@ -60,7 +61,7 @@ def test_each_reason_in_a_word_and_in_a_sentence(standing: QueueConditions, shor
     assert words in str(dict(task_facts(queued(), NOW, SHAPES, standing=standing))["because"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "standing",
     [
         QueueConditions(),

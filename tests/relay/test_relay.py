@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import relay
@@ -150,7 +151,7 @@ def test_the_index_follows_and_damage_hides_only_itself(desk) -> None:
     assert desk.needs() == [held.id]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "same"),
     [("a  b\n", "a b", True), ("[2026-11-21] a b", "2026-11-22T10:00:00Z — a b", True), ("a b", "a c", False),
      ("Nov 21 14:00: Deployment is done", "2026-11-20 10:00 Deployment is done", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.model.analytics import (
     LEAST,
@@ -25,7 +26,7 @@ def sample(role: str = "researcher", status: str = "done", days: float = 0.0, **
     return Sample(role, fields.pop("model", "offline"), status, NOW - days * DAY, **fields)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("done", "tried", "low", "high"),
     [(0, 0, 0.0, 1.0), (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (90, 100, 0.8256, 0.9448)],
 )
@@ -87,7 +88,7 @@ def test_a_role_wholly_below_the_others_is_proposed_with_its_evidence():
     assert one.target == "retire-bad-1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "tallies",
     [
         {"bad": (Tally(0, LEAST - 1), 0.0), "good": (Tally(95, 100), 0.0)},  # too few of its own

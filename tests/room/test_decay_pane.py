@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from lumen_clock import HandClock
+from lumen_rows import each_row
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -217,9 +218,9 @@ def test_steps_go_through_the_value_in_force_and_end() -> None:
     assert Travel(threshold=0.01).threshold_stepped(-1, known).threshold == 0.01
 
 
-@pytest.mark.parametrize("look", [NO_APPEARANCE, Appearance(NO_APPEARANCE.ink, ASCII)])
-@pytest.mark.parametrize(("width", "height"), [(116, 10), (76, 6), (40, 15), (12, 9), (7, 3)])
-@pytest.mark.parametrize("rule", [RULE, DecayRule(1.0, 0.5), DecayRule(365.0, 0.01)])
+@each_row("look", [NO_APPEARANCE, Appearance(NO_APPEARANCE.ink, ASCII)])
+@each_row(("width", "height"), [(116, 10), (76, 6), (40, 15), (12, 9), (7, 3)])
+@each_row("rule", [RULE, DecayRule(1.0, 0.5), DecayRule(365.0, 0.01)])
 def test_charts_fill_their_box_at_every_size(look: Appearance, width: int, height: int, rule: DecayRule) -> None:
     view = DecayView(rule, 100, histogram=(90, 80, 70, 55, 40, 30, 22, 15, 9, 5, 3, 1))
     lines = Charts(view, RULE).lines(width, look, height)

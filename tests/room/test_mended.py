@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.requests.tasks import NewTask
@@ -216,7 +217,7 @@ class Lines:
         return {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [("zzqq1", [0]), ("zzqq9", [0, 1, 2]), ("largest", [3]), ("lsrgest", [3]), ("zzqq !zzqq2", [0, 2])],
 )

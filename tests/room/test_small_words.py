@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_rows import each_row
 from rich.cells import cell_len
 from rich.segment import Segment
 
@@ -58,8 +59,8 @@ def test_the_age_of_a_submission_is_not_cut() -> None:
     assert text(RelayRows(theme.NO_APPEARANCE, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")
 
 
-@pytest.mark.parametrize("title", ["short", "a title that is much longer than any window " * 4, "宽" * 60])
-@pytest.mark.parametrize("said", ["“{}” kept, listed again in 7 days", "undone: “{}” merged into “{}”"])
+@each_row("title", ["short", "a title that is much longer than any window " * 4, "宽" * 60])
+@each_row("said", ["“{}” kept, listed again in 7 days", "undone: “{}” merged into “{}”"])
 def test_a_notice_keeps_what_was_done_and_shortens_the_titles(said: str, title: str) -> None:
     for width in range(60, 140):
         drawn = squeezed(said.format(title, title), width)

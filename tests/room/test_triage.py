@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from lumen_clock import HandClock
+from lumen_rows import each_row
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -186,7 +187,7 @@ async def test_similar_ones_are_seen_first_and_can_be_left_out(desk: Desk, open_
         await room.until(lambda: desk.counted() == {"open": 7})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "fits"),
     [
         ("age:>7d", True), ("age:7d", True), ("age:<7d", False), ("age:>9", False), ("age:<12h", False),

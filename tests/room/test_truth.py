@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_rows import each_row
 
 import lumen_tui
 from lumen_tui.model import times
@@ -92,7 +93,7 @@ async def test_the_focus_is_seen_without_colour(open_room: Any, monkeypatch: pyt
             assert len([text for text in marked if text[:2] in ("1 ", "2 ", "3 ", "4 ", "5 ", "6 ")]) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "line", "wrong"),
     [
         ({"status": "done"}, "done  builder: do it", False),
@@ -134,7 +135,7 @@ async def test_a_sheet_says_the_same_age_as_the_room_however_old_its_picture_is(
         assert "50 s" not in room.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "said"),
     [(-5, "now"), (9.9, "now"), (19, "10 s"), (59.9, "50 s"), (60, "1 min"), (719, "11 min"), (720, "12 min"),
      (3599, "59 min"), (3600, "1 h"), (172_799, "47 h"), (172_800, "2 d")],

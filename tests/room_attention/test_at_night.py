@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
@@ -163,8 +164,8 @@ def test_an_engine_whose_log_has_no_room_goes_on(desk):
     assert (beat.beat, beat.phase) == (1, "stopped")
 
 
-@pytest.mark.parametrize("here", [True, False])
-@pytest.mark.parametrize("width", [44, 50, 56, 60, 66])
+@each_row("here", [True, False])
+@each_row("width", [44, 50, 56, 60, 66])
 def test_in_a_narrow_header_the_state_stays_longer_than_what_is_said_of_it(width, here):
     beat = Heartbeat(
         beat=3, phase="asleep", at=times.iso(1.8e9), next_at=times.iso(1.8e9 + 270), pid=1, brain="offline",

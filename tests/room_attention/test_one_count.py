@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.cli.main import main
 from lumen_tui.model.attention import collect, sift, until_tomorrow
@@ -92,7 +93,7 @@ async def test_four_places_say_one_number(
     assert capsys.readouterr().out.strip() == str(wanted)
 
 
-@pytest.mark.parametrize("width", [30, 60, 80, 120])
+@each_row("width", [30, 60, 80, 120])
 def test_the_count_is_the_last_thing_that_a_narrow_header_loses(width: int) -> None:
     needs = collect(
         engine=EngineView(), tasks=(), p0_signals=(), p0_discoveries=(), spend=SpendView(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from lumen_rows import each_row
 from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Input
@@ -131,7 +132,7 @@ async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
         assert app.answers == [given | {"budget": {"usd": 2.0, "tokens": 1_500_000}}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "caps"),
     [
         ("", {}), ("$.5", {"usd": 0.5}), ("100k", {"tokens": 100_000}), ("20,000 tokens, $0.10", {"tokens": 20_000,

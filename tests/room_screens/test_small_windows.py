@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from lumen_rows import each_row
 from textual.screen import Screen
 
 from lumen_tui.model.facts import Fact
@@ -145,7 +146,7 @@ async def test_a_list_beside_its_details_shows_a_row_with_its_name_in_the_smalle
         assert "esc back" in app.shown
 
 
-@pytest.mark.parametrize("width", [30, 40, 54])
+@each_row("width", [30, 40, 54])
 def test_a_fact_says_its_claim_before_its_clocks(width):
     rows = FactRows(now=3600.0)
     state = FactState(Fact("mem-1", "API on 8080"), confirmed=1800.0)

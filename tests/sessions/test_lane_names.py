@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import lanes
@@ -11,14 +12,12 @@ SLIPS = ("Coer", "Cor", "Coree", "C ore", "Core:")
 OTHERS = ("Code", "UI", "Core 2", "Team A", "Docs")
 
 
-@pytest.mark.parametrize("slip", SLIPS)
+@each_row("slip", SLIPS)
 def test_a_slip_is_one(slip):
     assert lanes.is_slip(slip, "Core")
 
 
-@pytest.mark.parametrize(
-    ("one", "two"), [("Team A", "Team B"), ("Core 1", "Core 2"), ("UI", "UX"), *[(o, "Core") for o in OTHERS]]
-)
+@each_row(("one", "two"), [("Team A", "Team B"), ("Core 1", "Core 2"), ("UI", "UX"), *[(o, "Core") for o in OTHERS]])
 def test_names_that_differ_on_purpose_are_two_lanes(one, two):
     assert not lanes.is_slip(one, two)
     assert not lanes.is_slip(two, one)
