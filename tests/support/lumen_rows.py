@@ -28,7 +28,7 @@ def each_row(names: str | Collection[str], table: Iterable[Any]) -> Callable[[Te
 
         parameters = inspect.signature(test).parameters.values()
         run.__signature__ = inspect.Signature([one for one in parameters if one.name not in columns])  # type: ignore[attr-defined]
-        del run.__wrapped__  # type: ignore[attr-defined]
+        del run.__wrapped__
         return run  # type: ignore[return-value]
 
     return decorate
