@@ -18,7 +18,7 @@ from lumen_tui.model import agent, digest, ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.digest import Digest, DigestEntry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
-from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.loop import TASK_ENDED, EngineEvent, task_end
 from lumen_tui.model.packets import outcome
 from lumen_tui.model.records import Stage, decode_node, decode_signal
 from lumen_tui.model.text import one_line, safe
@@ -228,13 +228,13 @@ class _DigestBuilder:
             self._event(event)
 
     def _event(self, event: EngineEvent) -> None:
-        if event.kind == "task_ended":
-            self._usd += _number(event.data.get("usd"))
+        if event.kind == TASK_ENDED:
+            end = task_end(event)
+            self._usd += end.usd
             if not agent.loop_of(event.task_id):
-                status = str(event.data.get("status", ""))
-                reason = f": {event.data['reason']}" if status != "done" and event.data.get("reason") else ""
-                text = event.text if status == "done" else f"{event.text} {status}{reason}"
-                self._add("ended" if status == "done" else "failed", event.at, text, event.task_id, "task")
+                reason = f": {end.reason}" if end.reason else ""
+                text = event.text if end.status == "done" else f"{event.text} {end.status}{reason}"
+                self._add("ended" if end.status == "done" else "failed", event.at, text, event.task_id, "task")
         elif group := digest.EVENTS.get(event.kind):
             target, kind = event.task_id, "task"
             if isinstance(fact := event.data.get("fact"), str):
@@ -322,7 +322,3 @@ def _decoded(lines: list[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
             yield decode(line)
         except UNDECODABLE:
             continue
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0
