@@ -42,6 +42,9 @@ class SubmissionStatus(StrEnum):
     WITHDRAWN = "withdrawn"  # taken back by whoever had submitted it
 
 
+REPLACED_AS = "as "  # in the note of a replaced submission, before the id of the one in its place
+
+
 class Submission(Struct, frozen=True, omit_defaults=True):
     """One line of relay/<name>.jsonl; the last line of an id is the valid one."""
 
@@ -64,6 +67,11 @@ class Submission(Struct, frozen=True, omit_defaults=True):
     def title(self) -> str:
         """Its first line."""
         return one_line(self.text.strip().partition("\n")[0], 120)
+
+    @property
+    def replaced_by(self) -> str:
+        """The submission that its contributor made of it after looking; empty where it was not replaced."""
+        return self.note.removeprefix(REPLACED_AS) if self.status is SubmissionStatus.REPLACED else ""
 
     @property
     def since(self) -> float:

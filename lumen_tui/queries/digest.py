@@ -26,6 +26,7 @@ from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store import approvals
+from lumen_tui.store.audit.journal import decode_action_line
 from lumen_tui.store.memory.loop_records import packet_in
 
 _MOST = 64 * 1024  # bytes of a record
@@ -97,21 +98,6 @@ def places(layout: Layout) -> dict[str, JournalPosition]:
             continue
         positions[journal.name] = JournalPosition(stat.st_ino, stat.st_size)
     return positions
-
-
-class _AuditLine(msgspec.Struct):
-    """As much of a line of actions.jsonl as is said here."""
-
-    id: str
-    at: str = ""
-    by: str = ""
-    verb: str = ""
-    target: str = ""
-    summary: str = ""
-    stage: str = ""
-
-
-_deed = msgspec.json.Decoder(_AuditLine).decode
 
 
 class NewLines(NamedTuple):
@@ -280,7 +266,7 @@ class _DigestBuilder:
     def _people(self) -> None:
         """Add what other operators did. An action may take several lines."""
         new = self._new_lines(self._layout.actions)
-        others = [line for line in _decoded(new.lines, _deed) if line.by != self._operator]
+        others = [line for line in _decoded(new.lines, decode_action_line) if line.by != self._operator]
         dropped = {line.id for line in others if line.stage == Stage.DROPPED}
         reported = [
             line for line in others if line.stage not in (Stage.DONE, Stage.DROPPED) and line.verb not in _ELSEWHERE

@@ -96,7 +96,8 @@ def submit(
             decision.reasons,
         )
         replaced = [
-            _turned(earlier, SubmissionStatus.REPLACED, by, at, f"as {submission.id}") for earlier in decision.replaces
+            _turned(earlier, SubmissionStatus.REPLACED, by, at, f"{relay.REPLACED_AS}{submission.id}")
+            for earlier in decision.replaces
         ]
         _write(layout, fd, [(None, submission), *zip(decision.replaces, replaced, strict=True)], actions)
         box.take(submission)
