@@ -158,7 +158,7 @@ def test_nothing_to_do_and_not_found_are_three(here, capsys):
         (["role", "adjust", "builder"], "nothing to change"),
         (["role", "adjust", "builder", "--tier", "hiku"], "did you mean: haiku"),
         (["role", "adjust", "builder", "--tools", "shel"], "tool 'shel'"),
-        (["signal"], "message"),
+        (["signal"], "MESSAGE"),
         (["signal", "x", "--priority", "urgent"], "one of P0"),
         (["signal", "x", "--wu", "forty-two"], "WU-042"),
         (["signal", "x", "--lan", "y"], "did you mean: --lane"),
@@ -208,7 +208,7 @@ def test_every_command_has_help_with_an_example(here, capsys):
     groups = {
         "task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install", "approvals": "list",
         "fact": "add", "constitution": "approve", "relay": "submit", "blocks": "append",
-        "af": "import", "attention": "list",
+        "af": "import", "attention": "list", "session": "end",
     }  # fmt: skip
     for command in COMMANDS:
         words = [command, *([groups[command]] if command in groups else [])]

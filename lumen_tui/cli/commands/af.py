@@ -37,7 +37,7 @@ def declare(commands: CommandGroup) -> None:
     taken.add_argument("--raise-limits", action="store_true", help="take blocks that are over their own limit as well")
     taken.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
     for command in (export, taken):
-        command.add_argument("--json", action="store_true", help="one JSON document")
+        command.json()
 
 
 def _clean() -> Clean:

@@ -43,14 +43,14 @@ def declare(commands: CommandGroup) -> None:
     evolve.add_argument("--watch", action="store_true", help="go on with new ones until interrupted")
     evolve.add_argument("--dry-run", action="store_true", help="show what would be learnt, write nothing")
     _declare_choices(evolve)
-    evolve.add_argument("-r", "--reason", default="", help="why it is turned down")
-    evolve.add_argument("--text", default="", help="the new words")
-    evolve.add_argument("--json", action="store_true", help="one JSON document")
+    evolve.fields(RejectLearnings, "reason", required=False, default="")
+    evolve.fields(EditLearnings, "text", required=False, default="")
+    evolve.json()
     claude = commands.add(
         "claude-md", run_claude_md, "Bring CLAUDE.md up to date, and say what did not fit.", "claude-md"
     )
     claude.add_argument("--print", action="store_true", help="show it and write nothing")
-    claude.add_argument("--json", action="store_true", help="one JSON document")
+    claude.json()
 
 
 def _declare_choices(evolve: Parser) -> None:
@@ -65,13 +65,13 @@ def _declare_choices(evolve: Parser) -> None:
         help="what was learnt: all, accepted, proposed, rejected …",
     )
     choice.add_argument("--show", metavar="ID", help="one observation with its sources")
-    choice.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model rejected")
-    choice.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
-    choice.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
+    evolve.fields(AcceptLearnings, into=choice, dest="accept", required=False)
+    evolve.fields(RejectLearnings, "ids", into=choice, dest="reject", required=False)
+    evolve.fields(EditLearnings, "ids", into=choice, dest="edit", required=False, nargs=None)
     choice.add_argument("--rejections", action="store_true", help="what was rejected, by whom and why")
     choice.add_argument("--versions", action="store_true", help="every version of evolved/")
     choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
-    choice.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
+    evolve.fields(RestoreVersion, into=choice, dest="restore", required=False)
 
 
 _NOTHING_NEW = "nothing learnt can be put back: `evolve --rejections` shows what was rejected"

@@ -20,7 +20,7 @@ def declare(commands: CommandGroup) -> None:
     recall = commands.add("recall", run_recall, text, "recall WU-042")
     recall.add_argument("work", nargs="*", help="a work unit, or words [the work unit of your open session]")
     recall.add_argument("-n", "--limit", type=int, default=6, metavar="N", help="entries of each part [6]")
-    recall.add_argument("--json", action="store_true", help="one JSON document")
+    recall.json()
 
 
 def run_recall(session: Session, args: Namespace) -> int:
