@@ -9,7 +9,6 @@ import pytest
 
 from lumen_tui.cli.main import main
 from lumen_tui.cli.parser import COMMANDS, PARTS, build_parser
-from lumen_tui.model.requests.engine import Undo
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.work import work_units
 
@@ -217,7 +216,6 @@ def test_every_command_has_help_with_an_example(here, capsys):
         assert f"example:\n  lumen-tui {spelt}" in capsys.readouterr().out
     assert main(["help"]) == 0
     assert "exit codes" in capsys.readouterr().out
-    assert build_parser().parse_args(["undo"]).request is Undo
     assert {name: tuple(_commands_of(names)) for name, names in PARTS.items()} == PARTS
 
 

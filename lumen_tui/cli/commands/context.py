@@ -30,7 +30,9 @@ def declare(commands: CommandGroup) -> None:
 def _common(parser: Parser, size: int) -> None:
     parser.fields(TakeHandoff, "wu_id")
     parser.add_argument("-m", "--max-size", type=int, default=size, metavar="N", help=f"characters at most [{size}]")
-    parser.add_argument("-f", "--format", default="human", choices=("human", "json"), metavar="human|json")
+    parser.add_argument(
+        "-f", "--format", default="human", choices=("human", "json"), metavar="human|json", help="[human]"
+    )
     parser.json()
     parser.add_argument("-q", "--quiet", action="store_true", help="no word on what was cut")
     parser.author()

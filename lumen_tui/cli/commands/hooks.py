@@ -30,7 +30,7 @@ def declare(commands: CommandGroup) -> None:
     hook = commands.add(
         "hook", run_hook, "Take one event of an agent's program from standard input.", "hook PostToolUse < event.json"
     )
-    hook.add_argument("event", help=", ".join(hook_journal.EVENTS))
+    hook.add_argument("event", metavar="EVENT", help=", ".join(hook_journal.EVENTS))
     group = commands.group("hooks", "Hooks of an agent's program: checkpoints without being asked.", alone="status")
     install = group.add(
         "install", run_install, "Add our hooks to .claude/settings.json beside what is there.", "hooks install"

@@ -58,7 +58,7 @@ def _declare_inbox(commands: CommandGroup) -> None:
     box.add_argument("--all", action="store_true", help="without a limit")
     box.add_argument("--since", default="", help="an age (2h, 3d) or a date")
     box.add_argument("--wu", default="", help="about this work unit")
-    box.add_argument("-l", "--lane", default="")
+    box.add_argument("-l", "--lane", default="", help="about this lane")
     box.add_argument("-c", "--count", action="store_true", help="only how many; marks nothing")
     box.add_argument("--no-mark", action="store_true", help="show without marking as read")
     box.add_argument("-w", "--watch", action="store_true", help="go on until interrupted")

@@ -36,7 +36,9 @@ def declare(commands: CommandGroup) -> None:
         "-t", "--type", default="", choices=ready.TYPES, metavar="TYPE", help="only open nodes of this kind, in order"
     )
     page.add_argument("--take", action="store_true", help="take what was handed over; nobody else gets it then")
-    page.add_argument("-f", "--format", default="human", choices=("human", "json"), metavar="human|json")
+    page.add_argument(
+        "-f", "--format", default="human", choices=("human", "json"), metavar="human|json", help="[human]"
+    )
     page.add_argument("-q", "--quiet", action="store_true", help="nothing beside the result")
     for command in (point, page):
         command.json()

@@ -41,7 +41,7 @@ def declare(commands: CommandGroup) -> None:
 
 def declare_filters(search: Parser) -> None:
     """Add the options of every search."""
-    search.add_argument("query", nargs="*", help='words; "in quotes" together, !word leaves out')
+    search.add_argument("query", nargs="*", metavar="QUERY", help='words; "in quotes" together, !word leaves out')
     search.add_argument("--kind", default="", help="episodic, semantic or procedural")
     search.add_argument("--tag", default="", help="only with this tag")
     search.add_argument("--wu", default="", help="only of this work unit")
