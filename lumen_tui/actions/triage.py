@@ -176,7 +176,7 @@ def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Do
     others = [node_id for node_id in checks.node_ids(store, request.node_ids) if node_id != target]
     if not others:
         raise ActionError("there is nothing to merge: name discoveries other than the one that stays")
-    outcome = Done(summary="")
+    outcome, ties = Done(summary=""), list[Change]()
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         nonlocal outcome
@@ -188,19 +188,20 @@ def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Do
         closed = [{**archived(f"merged into {title}", by=by, now=now), "metadata.merged_into": target}] * len(others)
         changes = [edits.patch(node, new, by=by, now=now) for node, new in zip(chosen, [*closed, fields], strict=True)]
         drawn = list(_taken_over(store, target, others, units))
-        ties = [relations.change_of(edge, by=by, now=now) for edge in drawn]
+        ties[:] = [relations.change_of(edge, by=by, now=now) for edge in drawn]
         summary = f"{len(others)} merged into {title}"
         action = edits.new_action(
             "triage.merge", [*changes, *ties], summary=summary, by=by, now=now, again=outcome.action_id
         )
         outcome = Done(summary=summary, target=others[0], action_id=action.id)
         transaction.announce(action)
-        for tie in ties:
-            relations.put_edge(store, tie)
         return chosen, b""
 
     with journal.Transaction(store.layout) as transaction:
         node_bulk.change(store.layout, [*others, target], edit)
+        transaction.partly_done()  # the edges have a journal and a lock of their own
+        for tie in ties:
+            relations.put_edge(store, tie)
     return outcome
 
 

@@ -98,12 +98,14 @@ def record(layout: Layout, *actions: Action) -> None:
 class Transaction:
     """A context in which one action is announced before its first write; its end is recorded with the block.
 
-    An error from the block means that nothing of it remains: a block that writes more than once puts the first back.
+    An error from the block means that nothing of it remains: a block that writes more than once puts the first back, or
+    says that it is `partly_done`.
     """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._lines = b""
+        self._partly = False
 
     def announce(self, action: Action) -> None:
         """Record what is about to be done. StoreError where that cannot be written: nothing may be done then."""
@@ -117,11 +119,15 @@ class Transaction:
         record_end(self._layout, self._lines, Stage.DROPPED)
         self._lines = b""
 
+    def partly_done(self) -> None:
+        """From here on an error leaves the action open, as a kill does: undo and the doctor take back what is there."""
+        self._partly = True
+
     def __enter__(self) -> Transaction:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._lines and (kind is None or issubclass(kind, Exception)):
+        if self._lines and (kind is None or (issubclass(kind, Exception) and not self._partly)):
             record_end(self._layout, self._lines, Stage.DROPPED if kind else Stage.DONE)
 
 
