@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, lines
+from lumen_tui.actions import checks, edits
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import decay, times
@@ -26,7 +26,7 @@ from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.settings.config import load_config
 
 TOUCH_KIND = "touches"  # of a change
-touches_now, put_touches = lines.sides(lambda store: store.layout.touches)
+touches_now, put_touches = edits.sides(lambda store: store.layout.touches)
 _TAIL = 2 * 1024 * 1024
 _event = msgspec.json.Decoder(EngineEvent)
 
@@ -53,7 +53,7 @@ def add_touches(store: Store, node_ids: Sequence[str], verb: str, template: str,
     at = times.iso(now)
     touched = [{"node_id": node_id, "at": at, "kind": "touch", "by": by, "schema": 1} for node_id in node_ids]
     summary = template.replace("{}", f"{len(touched)} node{'s' if len(touched) > 1 else ''}")
-    action = edits.new_action(verb, lines.changes_of(TOUCH_KIND, touched), summary=summary, by=by, now=now)
+    action = edits.new_action(verb, edits.changes_of(TOUCH_KIND, touched), summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         store.touches.append_all(touched)
     return Done(summary=summary, target=node_ids[0], action_id=action.id)

@@ -1,4 +1,4 @@
-"""A person's decisions about what was learnt: accept, reject, edit, restore a version."""
+"""A person's decisions about what was learnt and about the constitution: accept, reject, edit, restore, approve."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import constitution, gate, ids, times
-from lumen_tui.model.evolution import Observation, ObservationStatus, Trust, Version, objections
+from lumen_tui.model.constitution import DEFAULT
+from lumen_tui.model.evolution import Observation, Status, Trust, Version, objections
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.records import Change
-from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
-from lumen_tui.model.text import one_line
-from lumen_tui.storage import locks
+from lumen_tui.model.requests.evolution import (
+    AcceptLearnings,
+    ApproveConstitution,
+    EditLearnings,
+    RejectLearnings,
+    RestoreVersion,
+)
+from lumen_tui.model.text import is_safe, one_line
+from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -29,13 +36,14 @@ from lumen_tui.tools.policy.fence import redactor
 
 KIND = "observation"  # of a change
 FILES_KIND = "evolved"
+APPROVAL_KIND = "constitution"  # of a change
+FILE_KIND = "constitution file"
+_SHIPPED = {"text": "shipped"}  # a file that an approval made
+_SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries of earlier versions
+_MOST = 20_000  # bytes; both sides of a change must fit into one journal line
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
-_OUTSIDE = (
-    ObservationStatus.PROPOSED,
-    ObservationStatus.REJECTED,
-    ObservationStatus.SUPERSEDED,
-)  # what files do not tell, so that undo has to
-_IN_SIGHT = (ObservationStatus.ACCEPTED, ObservationStatus.PROPOSED)  # of new ones: the others changed nothing
+_OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
+_IN_SIGHT = (Status.ACCEPTED, Status.PROPOSED)  # of new ones: the others changed nothing
 Known = dict[str, Observation]
 
 
@@ -43,19 +51,17 @@ def accept(store: Store, request: AcceptLearnings, *, by: str, now: float) -> Do
     """Accept proposals into evolved/. One that contradicts another replaces it."""
 
     def decide(observation: Observation, known: Known) -> list[Observation]:
-        if observation.status is ObservationStatus.ACCEPTED:
+        if observation.status is Status.ACCEPTED:
             raise ActionError(f"{_named([observation])} is accepted already", missing=True)
         _check_gate(store, observation)
         changed = [
             msgspec.structs.replace(
-                observation, status=ObservationStatus.ACCEPTED, reasons=objections(observation), contradicts=""
+                observation, status=Status.ACCEPTED, reasons=objections(observation), contradicts=""
             )
         ]
         other = known.get(observation.contradicts)
-        if other is not None and other.status is ObservationStatus.ACCEPTED:
-            changed.append(
-                msgspec.structs.replace(other, status=ObservationStatus.SUPERSEDED, reasons=(f"by {observation.id}",))
-            )
+        if other is not None and other.status is Status.ACCEPTED:
+            changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {observation.id}",)))
         return changed
 
     return _judge(store, request.ids, decide, verb="evolution.accept", template="{} accepted", by=by, now=now)
@@ -66,9 +72,9 @@ def reject(store: Store, request: RejectLearnings, *, by: str, now: float) -> Do
     clean_reason = checks.reason(request.reason)
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
-        if observation.status is ObservationStatus.REJECTED:
+        if observation.status is Status.REJECTED:
             raise ActionError(f"{_named([observation])} is rejected already", missing=True)
-        return [msgspec.structs.replace(observation, status=ObservationStatus.REJECTED, reasons=(clean_reason,))]
+        return [msgspec.structs.replace(observation, status=Status.REJECTED, reasons=(clean_reason,))]
 
     return _judge(
         store, request.ids, decide, verb="evolution.reject", template="{} rejected", by=by, now=now, reason=clean_reason
@@ -81,9 +87,9 @@ def edit(store: Store, request: EditLearnings, *, by: str, now: float) -> Done:
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
         changed = msgspec.structs.replace(
-            observation, text=words, status=ObservationStatus.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
+            observation, text=words, status=Status.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
         )
-        if words == observation.text and observation.status is ObservationStatus.ACCEPTED:
+        if words == observation.text and observation.status is Status.ACCEPTED:
             raise ActionError("nothing was changed", missing=True)
         _check_gate(store, changed)
         return [changed]
@@ -174,7 +180,7 @@ def observation_now(store: Store, change: Change) -> Side | None:
     observation = evolved.observations(store.layout).get(change.key)
     if observation is None:
         sides = (change.before or {}, change.after or {})
-        return next((side for side in sides if side.get("status") == ObservationStatus.WITHDRAWN), None)
+        return next((side for side in sides if side.get("status") == Status.WITHDRAWN), None)
     return _side(observation)
 
 
@@ -207,9 +213,7 @@ def learning(
     Undo withdraws what is new: what was read stays read, so that it is not learnt again.
     """
     changes = [
-        Change(
-            KIND, new.id, _side(old) if old else {**_side(new), "status": str(ObservationStatus.WITHDRAWN)}, _side(new)
-        )
+        Change(KIND, new.id, _side(old) if old else {**_side(new), "status": str(Status.WITHDRAWN)}, _side(new))
         for old, new in changed
         if (old or new.status in _IN_SIGHT) and (old is None or _side(old) != _side(new))
     ]
@@ -218,10 +222,7 @@ def learning(
     order = acting.caller()
     by = acting.LEARNING if order.actions is None else order.by
     statuses = [(change.after or {})["status"] for change in changes]
-    counts = (
-        (statuses.count(ObservationStatus.ACCEPTED), "learnt"),
-        (statuses.count(ObservationStatus.PROPOSED), "proposed"),
-    )
+    counts = ((statuses.count(Status.ACCEPTED), "learnt"), (statuses.count(Status.PROPOSED), "proposed"))
     summary = ", ".join([f"{count} {outcome}" for count, outcome in counts if count]) or f"{len(changes)} changed"
     first = one_line(str((changes[0].after or {})["text"]), 60)
     action = edits.new_action("evolve", changes, summary=f"{summary} from sessions: “{first}”", by=by, now=now)
@@ -297,3 +298,67 @@ def put_files(store: Store, change: Change) -> None:
 def gate_rules(layout: Layout) -> Rules:
     """Return the rules of the learning gate: the approved constitution's, and patterns of this process's secrets."""
     return Rules(constitution.never_learn(read_constitution(layout).approved), redactor(os.environ))
+
+
+def approve(store: Store, _request: ApproveConstitution, *, by: str, now: float) -> Done:
+    """Approve evolved/constitution.md as it is now; the shipped constitution where there is no file."""
+    layout = store.layout
+    text = evolved.read_text(layout.constitution)
+    _check(text, evolved.approved_constitution(layout))
+    at = times.iso(now)
+    approval = Change(
+        APPROVAL_KIND, APPROVAL_KIND, _approval_side(store), {"text": text or DEFAULT, "by": by, "at": at}
+    )
+    file = [Change(FILE_KIND, "evolved/constitution.md", None, _SHIPPED)] if text is None else []
+    summary = "constitution approved"
+    action = edits.new_action("constitution.approve", [*file, approval], summary=summary, by=by, now=now)
+    with journal.carrying_out(layout, action):
+        if text is None:
+            files.replace(layout.constitution, DEFAULT.encode())
+        evolved.approve_constitution(layout, text or DEFAULT, by=by, at=at)
+    return Done(summary=summary, target=APPROVAL_KIND, action_id=action.id)
+
+
+def _check(text: str | None, before: str | None) -> None:
+    if text is not None and not text.strip():
+        raise ActionError("evolved/constitution.md is empty: write it first")
+    if text is not None and (len(text.encode("utf-8", "replace")) > _MOST or not is_safe(text)):
+        raise ActionError(f"the constitution has invisible characters or over {_MOST:,} bytes: fix it first")
+    if before is not None and before == text:
+        raise ActionError("the constitution is approved as it is", missing=True)
+
+
+def _approval_side(store: Store) -> Side | None:
+    approval = evolved.read_approval(store.layout)
+    return {"text": approval.text, "by": approval.by, "at": approval.at} if approval else None
+
+
+def approved_now(store: Store, change: Change) -> Side | None:
+    """For undo: what is approved now. Older entries name the text alone."""
+    side = _approval_side(store)
+    return side and {name: side[name] for name in change.after or change.before or side}
+
+
+def file_now(store: Store, _: Change) -> Side | None:
+    """For undo: whether the file holds the shipped text; None where there is no file."""
+    text = evolved.read_text(store.layout.constitution)
+    return _SHIPPED if text == DEFAULT else None if text is None else {"text": "another"}
+
+
+def put_file(store: Store, change: Change) -> None:
+    """For undo: remove the file that the approval made, or write it again."""
+    if change.after is None:
+        directories.remove(store.layout.constitution)
+    else:
+        files.replace(store.layout.constitution, DEFAULT.encode())
+
+
+def put_approved(store: Store, change: Change) -> None:
+    """For undo: approve what was approved before."""
+    side = change.after or {}
+    text = side.get("text")
+    if change.key == _SHIPPED_KEY and text is None and evolved.read_text(store.layout.constitution) == DEFAULT:
+        directories.remove(store.layout.constitution)
+    elif change.key == _SHIPPED_KEY and text is not None and not store.layout.constitution.exists():
+        files.replace(store.layout.constitution, DEFAULT.encode())
+    evolved.approve_constitution(store.layout, text, by=side.get("by", "undo"), at=side.get("at", ""))

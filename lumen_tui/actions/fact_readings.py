@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import fact_records
+from lumen_tui.actions import facts
 from lumen_tui.model import freshness, times
 from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading, probe_words
@@ -97,7 +97,7 @@ class FactReadings:
         unsettled = bool(fact.supersedes) and at - fact.written < fact.span / _SETTLING
         if not line.value or not probe.expect or probe.kind not in _VALUED or unsettled:
             return ""
-        after = fact_records.supersede(self._store, fact, probe, line.value, now=at)
+        after = facts.supersede(self._store, fact, probe, line.value, now=at)
         if after:
             reading = Confirmation(after, times.iso(at), Outcome.HOLDS, probe.id, evidence=line.evidence, by="probe")
             kept.record(self._store.layout, [reading])

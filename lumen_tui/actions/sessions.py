@@ -1,4 +1,4 @@
-"""Sessions: started on a work unit, ended by id; decisions are recorded with them."""
+"""Sessions: started on a work unit, ended by id; their decisions, and the notes they hand over."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places, refusal
+from lumen_tui.actions import changes, checks, edits, fields, lanes, places, refusal
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
-from lumen_tui.model.requests.sessions import AnswerDecision, EndSession, NoteDecision, StartSession
-from lumen_tui.model.work import TIERS, SessionDecision, WorkSession, with_decision
+from lumen_tui.model.requests.sessions import (
+    AnswerDecision,
+    EndSession,
+    GiveHandoff,
+    NoteDecision,
+    StartSession,
+    TakeHandoff,
+)
+from lumen_tui.model.work import TIERS, Decision, WorkSession, with_decision
+from lumen_tui.queries.trail import HANDOFF, NODES, Trail
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
@@ -24,6 +32,76 @@ from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.signals.receipts import read_before
 from lumen_tui.store.work import sessions as stored
 from lumen_tui.store.work import views
+
+_MOST = 20  # waiting for one work unit at once; the rest waits for the next taker
+
+
+def give(store: Store, request: GiveHandoff, *, by: str, now: float) -> Done:
+    """Leave a note for the next agent on a work unit, or for `to` alone. The same `key` leaves one."""
+    where = places.place(store, by=by, wu_id=request.wu_id, session=request.session, writes=True)
+    node = fields.node(request.note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
+    reader = fields.label(request.to, "reader")
+    node["metadata"] = {"to": reader} if reader else {}
+    if where.session:
+        node["session_id"] = where.session_id
+    unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now)
+    node = fields.keyed(node, request.key, "handoff")
+    summary = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
+    action = edits.new_action("handoff.give", [edits.made_node(node)], summary=summary, by=by, now=now)
+    if not edits.add_node(store, node, action, once=bool(request.key)):
+        return Done(summary=f"the hand-off {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
+    return Done(summary=summary, target=node["id"], action_id=action.id, aside=unit_note)
+
+
+def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
+    """Take the notes that wait for this agent on a work unit; of two concurrent takers each note goes to one.
+
+    Returns the ids of the notes taken. Undo gives them back.
+    """
+    return _take(store, by=by, now=now, wu_id=wu_id, session_id=session_id)[0]
+
+
+def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> tuple[list[str], str]:
+    """Take the notes and return their ids with the id of the action."""
+    with Trail(store.layout, (NODES,)) as trail:
+        waiting = trail.newest(wu_id, (HANDOFF,), _MOST)
+    offered = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
+    taken: list[str] = []
+    action_id = ""
+    marks = {"metadata.taken_by": by, "metadata.taken_at": times.iso(now), "metadata.taken_session": session_id or None}
+
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal taken, action_id
+        chosen = [node for node in records.values() if _waits(node)]
+        if not chosen:
+            return [], b""
+        taken = [str(node["id"]) for node in chosen]
+        changes = [edits.patch(node, marks, by=by, now=now) for node in chosen]
+        action = edits.new_action("handoff.take", changes, summary=_said(taken, wu_id), by=by, now=now)
+        action_id = action.id
+        return chosen, journal.begun_lines(action)
+
+    if offered:
+        nodes.change(store.layout, offered, edit)
+    return taken, action_id
+
+
+def _said(taken: list[str], wu_id: str) -> str:
+    return f"{len(taken)} hand-off{'' if len(taken) == 1 else 's'} taken on {wu_id}"
+
+
+def _waits(node: Raw) -> bool:
+    return edits.status_of(node) == "open" and not nodes.get_field(node, "metadata.taken_at")
+
+
+def accept(store: Store, request: TakeHandoff, *, by: str, now: float) -> Done:
+    """Take hand-offs as a verb of its own, for an agent that continues without a new session."""
+    where = places.place(store, by=by, wu_id=request.wu_id, session=request.session)
+    taken, action_id = _take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
+    if not taken:
+        raise ActionError(f"nothing waits for {by} on {where.wu_id}", missing=True)
+    return Done(summary=_said(taken, where.wu_id), target=taken[0], action_id=action_id)
+
 
 _OPEN = {"ended_at": "", "ended_by": ""}
 SESSION_KIND = "session"  # of a change
@@ -62,7 +140,7 @@ def start(store: Store, request: StartSession, *, by: str, now: float) -> Done:
     )
     action_id = _begin(store, session, node, by=by, now=now)
     stays = _take_on(store, session, by=by, now=now)
-    taken = handoff.take(store, by=by, now=now, wu_id=unit_id, session_id=name)
+    taken = take(store, by=by, now=now, wu_id=unit_id, session_id=name)
     summary = f"session {name} on {unit_id}" + (f", {len(taken)} hand-off taken" if taken else "")
     return Done(summary=summary, target=name, action_id=action_id, aside="; ".join(filter(None, (unit_note, stays))))
 
@@ -84,7 +162,7 @@ def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float
     receipts = []
     if before := read_before(store.layout, by):
         receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
-    changes = [*_start_changes(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)]
+    changes = [*_start_changes(store, session), edits.made_node(node), *edits.changes_of(edits.READ_KIND, receipts)]
     summary = f"session on {session.active_wu} started"
     action = edits.new_action("session.start", changes, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
@@ -166,7 +244,7 @@ def decide(store: Store, request: NoteDecision, *, by: str, now: float) -> Done:
         return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
     summary = "decision noted" if request.answer.strip() else "question noted, to be decided"
     noted = _note_in_session(
-        store, where.session_id, SessionDecision(clean_question, request.answer.strip(), times.iso(now)), now
+        store, where.session_id, Decision(clean_question, request.answer.strip(), times.iso(now)), now
     )
     changes = [edits.made_node(node), *noted]
     action = edits.new_action("decision.note", changes, summary=f"{summary}: {clean_question[:80]}", by=by, now=now)
@@ -212,7 +290,7 @@ def answer(store: Store, request: AnswerDecision, *, by: str, now: float) -> Don
     outcome = edits.edit_nodes(
         store, full_ids, decide_node, verb="decision.answer", template="{} answered", by=by, now=now
     )
-    noted = _note_in_session(store, answered[0][1], SessionDecision(answered[0][0], clean_answer, times.iso(now)), now)
+    noted = _note_in_session(store, answered[0][1], Decision(answered[0][0], clean_answer, times.iso(now)), now)
     if noted:
         action = edits.new_action("decision.answer", noted, summary="kept with the session", by=by, now=now)
         with journal.carrying_out(store.layout, action):
@@ -225,7 +303,7 @@ def _answered_under(store: Store, node_id: str, key: str) -> bool:
     return node is not None and nodes.get_field(node[1], "metadata.answer_key") == key
 
 
-def _note_in_session(store: Store, session_id: str, decision: SessionDecision, now: float) -> list[Change]:
+def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> list[Change]:
     """Return the change of the session's own list of decisions; nothing where the session cannot be read."""
 
     def edit(session: WorkSession) -> WorkSession:

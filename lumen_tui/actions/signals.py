@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.actions import acting, checks, edits, fields, lines, places
+from lumen_tui.actions import acting, checks, edits, fields, places
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.records import Change
@@ -20,7 +20,7 @@ from lumen_tui.store.signals.compaction import archive_path
 _THERE = "the signal was sent already under this key"
 SENT_KIND = "signal"  # of a change
 ANNOUNCED_KIND = "announcement"
-reads_now, put_reads = lines.sides(lambda store: store.layout.receipts)
+reads_now, put_reads = edits.sides(lambda store: store.layout.receipts)
 
 
 def send(store: Store, request: SendSignal, *, by: str, now: float) -> Done:
@@ -138,7 +138,7 @@ def read_all(store: Store, _request: ReadAllSignals, *, by: str, now: float) -> 
 
 def _mark(store: Store, receipts: list[Raw], verb: str, summary: str, *, by: str, now: float) -> Done:
     target = str(receipts[0]["signal_id"])
-    changes = lines.changes_of(lines.READ_KIND, receipts)
+    changes = edits.changes_of(edits.READ_KIND, receipts)
     action = edits.new_action(verb, changes, summary=summary, by=by, now=now, target=target)
     with journal.carrying_out(store.layout, action):
         store.receipts.append_all(receipts)

@@ -20,10 +20,10 @@ TARGETS = {
 }  # in the order in which they stand in CLAUDE.md
 GATE = "gate"  # rejected by the rules, not by a model
 _MOST_SOURCES = 20  # of one observation; the count goes on
-OBJECTION = "the model that judges: "  # begins the reason of what a model rejected
+OBJECTION = "the model that judges: "  # begins the reason of what a model turned away
 
 
-class ObservationKind(StrEnum):
+class Kind(StrEnum):
     """What sort of thing was learnt."""
 
     DECISION = "decision"
@@ -34,9 +34,7 @@ class ObservationKind(StrEnum):
     FACT = "fact"
 
 
-INSTRUCTIONS = frozenset(
-    {ObservationKind.DECISION, ObservationKind.CORRECTION, ObservationKind.RULE}
-)  # what tells an agent what to do
+INSTRUCTIONS = frozenset({Kind.DECISION, Kind.CORRECTION, Kind.RULE})  # what tells an agent what to do
 
 
 class Trust(StrEnum):
@@ -54,7 +52,7 @@ class Trust(StrEnum):
         return {"person": 3, "agent": 2, "worker": 1, "tool": 1, "web": 0}[self.value]
 
 
-class ObservationStatus(StrEnum):
+class Status(StrEnum):
     """What became of it."""
 
     ACCEPTED = "accepted"  # it stands in its file
@@ -83,7 +81,7 @@ class Observation(Struct, frozen=True, omit_defaults=True):
 
     id: str
     at: str
-    kind: ObservationKind
+    kind: Kind
     text: str
     target: str
     quote: str  # verbatim from the first source
@@ -91,7 +89,7 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     trust: Trust
     confidence: float = 0.5
     count: int = 1
-    status: ObservationStatus = ObservationStatus.PROPOSED
+    status: Status = Status.PROPOSED
     reasons: tuple[str, ...] = ()
     subject: str = ""  # what a fact or a choice is about: two values for one subject contradict each other
     value: str = ""
@@ -113,12 +111,12 @@ def objections(observation: Observation) -> tuple[str, ...]:
 
 def objected(observation: Observation) -> bool:
     """Return whether a model turned it away, and no person has decided since."""
-    return observation.status is ObservationStatus.REJECTED and bool(objections(observation))
+    return observation.status is Status.REJECTED and bool(objections(observation))
 
 
 def why_rows(observation: Observation) -> list[tuple[str, str]]:
     """Return the reasons of an observation as labelled rows; empty where there are none."""
-    name = "objection" if observation.status is ObservationStatus.ACCEPTED else "why"
+    name = "objection" if observation.status is Status.ACCEPTED else "why"
     return [(name, "; ".join(observation.reasons))] if observation.reasons else []
 
 
@@ -177,7 +175,7 @@ def figures(text: str) -> tuple[str, ...]:
 MODEL_PLACE = "model:"  # before the key of a place that a model has read up to
 
 
-class SessionEntry(Struct, frozen=True):
+class Entry(Struct, frozen=True):
     """One block of one line."""
 
     session: str
@@ -199,7 +197,7 @@ class SessionEntry(Struct, frozen=True):
         return Source(self.session, self.line, self.uuid, self.at)
 
 
-class FailedCommand(Struct):
+class Failure(Struct):
     """A command that failed and waits for what fixes it."""
 
     command: str
@@ -212,7 +210,7 @@ class FailedCommand(Struct):
     evidence: str = ""  # the output in which the quote stands
 
 
-class PendingCall(Struct, frozen=True):
+class Call(Struct, frozen=True):
     """A tool call whose result has not been seen yet."""
 
     tool: str
@@ -222,16 +220,16 @@ class PendingCall(Struct, frozen=True):
     source: Source
 
 
-class ExtractionState(Struct):
+class Open(Struct):
     """What extraction holds between two lines; kept with the place in the file, so that a kill costs nothing."""
 
-    calls: dict[str, PendingCall] = field(default_factory=dict)  # by the id of the call
-    failures: list[FailedCommand] = field(default_factory=list)
+    calls: dict[str, Call] = field(default_factory=dict)  # by the id of the call
+    failures: list[Failure] = field(default_factory=list)
     step: int = 0
     new: int = 0  # observations that this session has given so far
 
 
-class ReadPosition(Struct, frozen=True):
+class Place(Struct, frozen=True):
     """One line of evolved/read.jsonl: how far a session was read. The key is its id and the hash of its first line."""
 
     key: str
@@ -242,18 +240,18 @@ class ReadPosition(Struct, frozen=True):
     mtime: int  # nanoseconds
     tail: str  # hash of the bytes before the offset: where it differs the file was rewritten
     at: str
-    open: ExtractionState = field(default_factory=ExtractionState)
+    open: Open = field(default_factory=Open)
     schema: int = 1
 
 
-class SkippedLines(Struct):
+class Skipped(Struct):
     """Why lines were passed over: how many, and the first of them."""
 
     count: int = 0
     first: int = 0
 
 
-class SessionReport(Struct):
+class Report(Struct):
     """What became of one session file."""
 
     file: str
@@ -267,13 +265,13 @@ class SessionReport(Struct):
     left_out: int = 0  # beyond what one session may add
     finished: bool = True  # False where it was stopped on the way; the next call goes on
     seconds: float = 0.0
-    skipped: dict[str, SkippedLines] = field(default_factory=dict)
+    skipped: dict[str, Skipped] = field(default_factory=dict)
     problem: str = ""
     unsure: str = ""  # the first version of the writing program that nobody here knows
 
     def skip(self, reason: str, line: int) -> None:
         """Note a line that was passed over."""
-        known = self.skipped.setdefault(reason, SkippedLines(0, line))
+        known = self.skipped.setdefault(reason, Skipped(0, line))
         known.count += 1
 
 

@@ -55,7 +55,7 @@ TIERS = ("core", "full", "minimal")  # how much context the agent asked for
 MOST_DECISIONS = 100  # of one session; the oldest leave first
 
 
-class SessionDecision(Struct, frozen=True):
+class Decision(Struct, frozen=True):
     """A question and, once there is one, its answer."""
 
     question: str
@@ -71,7 +71,7 @@ class WorkSession(Struct, frozen=True):
     active_wu: str = ""
     lane: str = ""
     files_touched: tuple[str, ...] = ()
-    decisions: tuple[SessionDecision, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     agent: str = ""  # who started it: what tells parallel sessions apart
     agent_type: str = "unknown"
     context_tier: str = "full"
@@ -87,7 +87,7 @@ class WorkSession(Struct, frozen=True):
     schema: int = 1
 
 
-def with_decision(session: WorkSession, decision: SessionDecision) -> tuple[SessionDecision, ...]:
+def with_decision(session: WorkSession, decision: Decision) -> tuple[Decision, ...]:
     """Return the decisions with one added; an answer replaces its pending question."""
     others = [known for known in session.decisions if known.question != decision.question]
     return (*others, decision)[-MOST_DECISIONS:]

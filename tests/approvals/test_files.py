@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.monitors import ApprovalMonitor
@@ -201,7 +200,7 @@ def test_the_room_sees_what_waits_and_counts_it(store, ask):
     assert reader.snapshot(NOW + 2).attention == ()
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("pattern", "command", "covered"),
     [
         ("make test", "make test", True), ("make test", "make test; rm -rf /", False),

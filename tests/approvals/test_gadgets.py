@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lumen_rows import each_row
+import pytest
 
 from lumen_tui.model.runners import ALL, OPTIONS, runs_files
 from lumen_tui.tools.policy.verdict import PolicyCall, narrow_rule
@@ -23,14 +23,14 @@ def lines(name: str) -> list[str]:
 WITH_OPTIONS = sorted({*OPTIONS, "git", "systemctl"})
 
 
-@each_row("program", WITH_OPTIONS)
+@pytest.mark.parametrize("program", WITH_OPTIONS)
 def test_of_every_program_with_such_options_both_kinds_are_tried(program: str) -> None:
     for name in ("gadgets.txt", "plain.txt"):
         assert [line for line in lines(name) if line.split()[0] == program]
     assert program not in ALL
 
 
-@each_row("around", ["{}", "cd x && {}", "echo a | {}", "{} 2>&1", "{}; true", "sleep 1 & {}"])
+@pytest.mark.parametrize("around", ["{}", "cd x && {}", "echo a | {}", "{} 2>&1", "{}; true", "sleep 1 & {}"])
 def test_no_gadget_is_taken_for_harmless(around: str) -> None:
     commands = [around.format(line) for line in lines("gadgets.txt")]
     assert [command for command in commands if not runs_files(command)] == []

@@ -1,6 +1,6 @@
 """What "allow always" saves is never wider than the call that was asked about, whatever names a model chooses."""
 
-from lumen_rows import each_row
+import pytest
 
 from lumen_tui.model.approvals import AllowRule, allows
 from lumen_tui.model.text import one_line
@@ -17,7 +17,7 @@ OTHERS = {
 }
 
 
-@each_row(("tool", "target"), OTHERS)
+@pytest.mark.parametrize(("tool", "target"), OTHERS)
 def test_names_that_look_like_patterns_allow_only_themselves(tool, target):
     rule = AllowRule(tool, "builder", narrow_rule(PolicyCall(tool=tool, target=target)))
     assert allows(rule, tool=tool, role="builder", target=target)
@@ -25,7 +25,7 @@ def test_names_that_look_like_patterns_allow_only_themselves(tool, target):
         assert not allows(rule, tool=tool, role="builder", target=other), rule.pattern
 
 
-@each_row("command", ["./build\u00a0", "\u2003./build", "./build\x1c", "./build\x0b", "./build\r"])
+@pytest.mark.parametrize("command", ["./build\u00a0", "\u2003./build", "./build\x1c", "./build\x0b", "./build\r"])
 def test_only_what_a_shell_passes_over_is_passed_over(command):
     """A shell would run another program: the blank is part of its name."""
     rule = AllowRule("shell", "builder", "./build")
@@ -33,7 +33,7 @@ def test_only_what_a_shell_passes_over_is_passed_over(command):
     assert not allows(rule, tool="shell", role="builder", target=SHELL.target(None, ShellArguments(command)))
 
 
-@each_row("hidden", ["\u3164", "\u200b", "\u202e", "\U000e0101", "\u115f", "\ufe01", "\x1b"])
+@pytest.mark.parametrize("hidden", ["\u3164", "\u200b", "\u202e", "\U000e0101", "\u115f", "\ufe01", "\x1b"])
 def test_no_rule_is_made_of_what_a_person_cannot_see(hidden):
     for tool, target in (("shell", f"git push {hidden}"), ("write_file", f"/work/{hidden}a")):
         assert narrow_rule(PolicyCall(tool=tool, target=target)) == ""

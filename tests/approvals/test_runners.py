@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
@@ -25,13 +24,13 @@ DO_AS_TOLD = ("git push origin main", "git commit -am 'make it; quick'", "mkdir 
               "cd sub && git push", "echo hi > notes", "systemctl restart app")  # fmt: skip
 
 
-@each_row("command", RUN_FILES)
+@pytest.mark.parametrize("command", RUN_FILES)
 def test_a_command_that_goes_by_files_is_known(command):
     assert runs_files(command) == RUN_FILES[command]
     assert narrow_rule(PolicyCall("shell", command), unsandboxed=True) == ""
 
 
-@each_row("command", DO_AS_TOLD)
+@pytest.mark.parametrize("command", DO_AS_TOLD)
 def test_a_command_that_does_what_it_says_is_known_too(command):
     assert runs_files(command) == ""
     assert narrow_rule(PolicyCall("shell", command), unsandboxed=True) == command

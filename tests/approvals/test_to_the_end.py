@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lumen_rows import each_row
 from lumen_stage import Stage
 
 from lumen_tui.model.text import brief, fold, line_count
@@ -23,7 +22,7 @@ HIDING = [
 ]
 
 
-@each_row("text", HIDING)
+@pytest.mark.parametrize("text", HIDING)
 def test_on_one_line_the_end_is_there_and_what_is_left_out_is_told(text: str) -> None:
     said = brief(text, 120)
     assert said.startswith("echo ok")
@@ -32,7 +31,7 @@ def test_on_one_line_the_end_is_there_and_what_is_left_out_is_told(text: str) ->
     assert " … " in said
 
 
-@each_row("text", HIDING[:5])
+@pytest.mark.parametrize("text", HIDING[:5])
 def test_emptiness_is_folded_and_counted(text: str) -> None:
     assert len(fold(text)) < 80
     assert fold(text).startswith("echo ok")

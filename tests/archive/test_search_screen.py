@@ -47,7 +47,7 @@ async def test_the_last_query_wins_and_problems_are_said(filled: Any) -> None:
         await until(pilot, lambda: "1 found" in app.shown)
         assert "exhausted" in app.shown and "sig-pool" in str(app.sheet.query_one(".why", Static).content)
         app.sheet.query_one("#find").value = "frobnicate"  # type: ignore[attr-defined]
-        await until(pilot, lambda: "No results" in app.shown)
+        await until(pilot, lambda: "Nothing fits" in app.shown)
         assert "nothing found" not in app.shown  # said once
 
 
@@ -67,7 +67,7 @@ async def test_a_note_is_kept_from_here(filled: Any) -> None:
     app = on_stage(filled, "tag:nginx")
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("f2")
-        await until(pilot, lambda: "Save a note" in app.shown)
+        await until(pilot, lambda: "Keep a note" in app.shown)
         await pilot.press(*"Drain first", "enter")
         await until(pilot, lambda: "kept “Drain first” in the archive" in app.shown)
     assert [hit.tags for hit in filled.ask("drain").hits] == [("nginx",)]

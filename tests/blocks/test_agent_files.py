@@ -13,7 +13,7 @@ from blocks_desk import Memory
 from lumen_tui.cli import main as cli
 from lumen_tui.model.agentfile import BadAgentFile, parse
 from lumen_tui.model.archive import Passage
-from lumen_tui.model.evolution import SessionReport
+from lumen_tui.model.evolution import Report
 from lumen_tui.store.memory import archive
 from lumen_tui.store.memory.agent_files import block_name, messages
 from lumen_tui.store.sessions.transcripts import SessionParser
@@ -324,7 +324,7 @@ def test_an_agent_is_chosen_by_name_and_a_file_encoded_twice_is_read(memory: Mem
 def test_nobody_in_an_imported_transcript_speaks_as_the_operator(memory: Memory, run: Run, tmp_path: Path) -> None:
     run("af", "import", write(tmp_path / "ida.af", new_shape()))
     (path,) = memory.layout.transcripts.glob("*.jsonl")
-    parser = SessionParser(path.stem, SessionReport(file=str(path)), own=False)
+    parser = SessionParser(path.stem, Report(file=str(path)), own=False)
     entries = [one for n, line in enumerate(path.read_bytes().splitlines(), 1) for one in parser.entries(n, line)]
     assert len(entries) == 5
     assert not any(one.person for one in entries)

@@ -16,7 +16,7 @@ import pytest
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
-from lumen_tui.model.spendbook import HOLD, LedgerEntry
+from lumen_tui.model.spendbook import HOLD, Entry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, process
@@ -36,14 +36,14 @@ time.sleep(600)
 """
 
 
-def hold(call: str, tokens: int = 100, **more: object) -> LedgerEntry:
+def hold(call: str, tokens: int = 100, **more: object) -> Entry:
     """A hold of this very process, which is alive."""
     me = process.myself()
     known = {
         "at": iso(NOW), "day": DAY, "task": "tsk-a", "role": "researcher", "model": "m", "usd": tokens / 1e6,
         "pid": me.pid, "start_ticks": me.start_ticks, "boot_id": me.boot_id,
     }  # fmt: skip
-    return LedgerEntry(**{"id": call, "kind": HOLD, "tokens": tokens, **known, **more})  # type: ignore[arg-type]
+    return Entry(**{"id": call, "kind": HOLD, "tokens": tokens, **known, **more})  # type: ignore[arg-type]
 
 
 class Purse:
@@ -132,7 +132,7 @@ def purse(tmp_path: Path) -> Iterator[Purse]:
 
 
 @pytest.fixture
-def a_hold() -> Callable[..., LedgerEntry]:
+def a_hold() -> Callable[..., Entry]:
     return hold
 
 

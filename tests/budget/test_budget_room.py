@@ -65,8 +65,8 @@ async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, ope
         await pilot.press("dollar_sign")
         await until(pilot, lambda: isinstance(app.screen, BudgetScreen) and "by role" in text(app))
         shown = text(app)
-        for words in ("61,000 of 100,000 tokens, $4.20 of $5.00 (84%)", "9.0 k tokens, $0.01 reserved", "researcher",
-                      "in flight", "today's budget: 61,000", "the cap is reached in 11 min"):  # fmt: skip
+        for words in ("61,000 of 100,000 tokens, $4.20 of $5.00 (84%)", "9.0 k tokens, $0.01 set aside", "researcher",
+                      "being made", "today's budget: 61,000", "the cap is reached in 11 min"):  # fmt: skip
             assert words in shown
         assert "\x1b]52" not in shown
         await pilot.press("r", "1", "0", "f2")
@@ -85,11 +85,11 @@ async def test_a_task_is_named_by_what_it_is_about(purse, a_hold, now, open_room
         await pilot.press("dollar_sign")
         await until(pilot, lambda: "by task" in text(app))
         assert f"{ids.short(task)}  count the lines" in text(app)
-        assert "API time" in text(app)
+        assert "in calls" in text(app)
         await pilot.press("w")
         await until(pilot, lambda: "Who spent today" in text(app) and "99 k tokens" in text(app))
         await pilot.press("w")
-        await until(pilot, lambda: "Trace of" in text(app) and "this" in text(app))
+        await until(pilot, lambda: "Why" in text(app) and "this" in text(app))
 
 
 async def test_the_switch_wants_the_name_typed_and_is_lifted_only_by_an_answer(purse, now, open_room):
@@ -107,7 +107,7 @@ async def test_the_switch_wants_the_name_typed_and_is_lifted_only_by_an_answer(p
         assert await asyncio.to_thread(child.wait, 2) != 0
         await until(pilot, lambda: "killed by ann: wild" in text(app))
         await pilot.press("ctrl+k")
-        await until(pilot, lambda: isinstance(app.screen, UnkillForm) and "It resumes at once" in text(app))
+        await until(pilot, lambda: isinstance(app.screen, UnkillForm) and "It goes on at once" in text(app))
         await pilot.press("ctrl+k", "enter")
         await until(pilot, lambda: app.screen is app.room)
         assert purse.layout.kill.exists()
@@ -140,6 +140,6 @@ async def test_the_kill_key_works_above_another_screen(purse, now, open_room):
         await until(pilot, lambda: isinstance(app.screen, BudgetScreen))
         await pilot.press("ctrl+k")
         await until(pilot, lambda: isinstance(app.screen, KillForm))
-        assert "No worker is running now." in text(app)
+        assert "No worker has anything in hand now." in text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, BudgetScreen))

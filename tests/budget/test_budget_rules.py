@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.model import budget, spendreport, times
 from lumen_tui.model.budget import Cap, Limit
 from lumen_tui.model.config import BudgetConfig, RoleBudget
-from lumen_tui.model.spendbook import GRANT, HOLD, SETTLE, SPENT, WAIT, Amount, Book, LedgerEntry
+from lumen_tui.model.spendbook import GRANT, HOLD, SETTLE, SPENT, WAIT, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget
 
 NOW = 1_790_000_000.0
 DAY = "2026-09-21"
 
 
-def book_of(*entries: LedgerEntry) -> Book:
+def book_of(*entries: Entry) -> Book:
     book = Book()
     for entry in entries:
         book.take(entry)
     return book
 
 
-def spent(
-    tokens: int, usd: float = 0.0, *, ago: float = 0.0, role: str = "reviewer", task: str = "t", **more
-) -> LedgerEntry:
+def spent(tokens: int, usd: float = 0.0, *, ago: float = 0.0, role: str = "reviewer", task: str = "t", **more) -> Entry:
     at = times.iso(NOW - ago)
-    return LedgerEntry(f"c{tokens}-{ago}-{role}", SPENT, at, DAY, task, role=role, tokens=tokens, usd=usd, **more)
+    return Entry(f"c{tokens}-{ago}-{role}", SPENT, at, DAY, task, role=role, tokens=tokens, usd=usd, **more)
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("starts", "moment", "day"),
     [
         ("00:00", "2026-11-21T00:00:00Z", "2026-11-21"),
@@ -47,7 +44,7 @@ def test_a_day_begins_when_the_settings_say(starts, moment, day):
     assert ends - at <= times.DAY
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("limit", "gone", "most", "short"),
     [
         (Limit(tokens=100), Amount(60), Amount(40), ""),
@@ -71,16 +68,16 @@ def test_what_is_set_aside_takes_room_too():
 
 def test_a_call_must_fit_under_every_cap():
     config = BudgetConfig(day_tokens=1000, roles={"reviewer": RoleBudget(tokens=300)}, loop_tokens=50)
-    call = LedgerEntry("x", HOLD, times.iso(NOW), DAY, "t", role="reviewer")
+    call = Entry("x", HOLD, times.iso(NOW), DAY, "t", role="reviewer")
     names = [cap.name for cap in budget.caps(Book(), config, call, Budget(tokens=80))]
     assert names == ["the task's budget", "today's budget of role reviewer", "today's budget"]
-    loop = LedgerEntry("x", HOLD, times.iso(NOW), DAY, "loop-1", role="main")
+    loop = Entry("x", HOLD, times.iso(NOW), DAY, "loop-1", role="main")
     assert [cap.name for cap in budget.caps(Book(), config, loop, Budget())] == ["the loop's budget", "today's budget"]
 
 
 def test_a_tasks_budget_counts_every_attempt_and_every_day():
-    yesterday = LedgerEntry("y", SPENT, times.iso(NOW - times.DAY), "2026-09-20", "t", role="reviewer", tokens=70)
-    call = LedgerEntry("x", HOLD, times.iso(NOW), DAY, "t", attempt=2, role="reviewer")
+    yesterday = Entry("y", SPENT, times.iso(NOW - times.DAY), "2026-09-20", "t", role="reviewer", tokens=70)
+    call = Entry("x", HOLD, times.iso(NOW), DAY, "t", attempt=2, role="reviewer")
     own = next(iter(budget.caps(book_of(yesterday), BudgetConfig(), call, Budget(tokens=80))))
     assert own.spent.tokens == 70
     assert budget.short_of(own, Amount(11))
@@ -89,7 +86,7 @@ def test_a_tasks_budget_counts_every_attempt_and_every_day():
 
 def test_more_room_for_today_ends_with_the_day_and_limits_nothing_that_had_no_limit():
     config = BudgetConfig(day_tokens=100, day_usd=0)
-    grant = LedgerEntry("g", GRANT, times.iso(NOW), DAY, tokens=50, usd=5.0)
+    grant = Entry("g", GRANT, times.iso(NOW), DAY, tokens=50, usd=5.0)
     assert budget.day_cap(book_of(grant), config, DAY).limit == Limit(150, 0.0)
     assert budget.day_cap(book_of(grant), config, "2026-09-22").limit == Limit(100, 0.0)
 
@@ -98,7 +95,7 @@ def test_nothing_starts_once_a_cap_is_reached_or_what_is_left_is_too_little():
     config = BudgetConfig(day_tokens=100, roles={"reviewer": RoleBudget(tokens=50)})
     assert budget.blocked(book_of(spent(40)), config, DAY) == ""
     assert budget.blocked(book_of(spent(100)), config, DAY).startswith("today's budget is used up: 100 of 100 tokens")
-    waits = LedgerEntry("w", WAIT, times.iso(NOW), DAY, "u", role="builder", tokens=70)
+    waits = Entry("w", WAIT, times.iso(NOW), DAY, "u", role="builder", tokens=70)
     assert "no room" in budget.blocked(book_of(spent(40), waits), config, DAY)
     assert budget.blocked(book_of(spent(50)), config, DAY) == ""
     assert "role reviewer" in budget.blocked(book_of(spent(50)), config, DAY, "reviewer")
@@ -107,18 +104,18 @@ def test_nothing_starts_once_a_cap_is_reached_or_what_is_left_is_too_little():
 
 def test_a_person_is_asked_only_where_waiting_does_not_help():
     config = BudgetConfig(day_tokens=100)
-    held = LedgerEntry("h", HOLD, times.iso(NOW), DAY, "t", tokens=90)
-    waits = LedgerEntry("w", WAIT, times.iso(NOW), DAY, "u", tokens=20)
+    held = Entry("h", HOLD, times.iso(NOW), DAY, "t", tokens=90)
+    waits = Entry("w", WAIT, times.iso(NOW), DAY, "u", tokens=20)
     found = budget.view(book_of(held, waits), config, NOW)
     assert (found.full, found.waiting, found.held_tokens) == ("", 1, 90)
-    settled = LedgerEntry("h", SETTLE, times.iso(NOW), DAY, tokens=90)
+    settled = Entry("h", SETTLE, times.iso(NOW), DAY, tokens=90)
     assert "no room" in budget.view(book_of(held, waits, settled), config, NOW).full
     assert budget.view(book_of(held, waits), config, NOW, alive=()).waiting == 0
 
 
 def test_a_full_cap_is_not_warned_of_as_well_but_another_one_is():
     config = BudgetConfig(day_tokens=100, roles={"reviewer": RoleBudget(tokens=50)})
-    waits = LedgerEntry("w", WAIT, times.iso(NOW), DAY, "u", role="builder", tokens=70)
+    waits = Entry("w", WAIT, times.iso(NOW), DAY, "u", role="builder", tokens=70)
     found = budget.view(book_of(spent(90, role="builder"), waits), config, NOW)
     assert (bool(found.full), found.warned) == (True, "")
     found = budget.view(book_of(spent(90)), config, NOW)

@@ -15,7 +15,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.monitors import Budgets
 from lumen_tui.model import budget
 from lumen_tui.model.config import BudgetConfig
-from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SENT, SETTLE, Amount, Book, LedgerEntry
+from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SENT, SETTLE, Amount, Book, Entry
 from lumen_tui.providers.base import Reserve, Spent
 
 KILLED = Path(__file__).with_name("killed_call.py")
@@ -59,11 +59,11 @@ def test_what_left_or_may_have_left_counts_in_full_and_is_shown_apart(purse, wor
     assert (spend["usd"], spend["unknown_usd"], spend["unknown_tokens"]) == (0.37, 0.37, 1000)
 
 
-def entries(*kinds: str) -> list[LedgerEntry]:
-    hold = LedgerEntry("c", HOLD, "2026-11-22T08:00:00Z", day="2026-11-22", tokens=10, usd=1.0, unsent=True)
+def entries(*kinds: str) -> list[Entry]:
+    hold = Entry("c", HOLD, "2026-11-22T08:00:00Z", day="2026-11-22", tokens=10, usd=1.0, unsent=True)
     cost = {"tokens": 4, "usd": 0.4}
     return [
-        hold if kind == HOLD else LedgerEntry("c", kind, hold.at, day=hold.day, **(cost if kind == SETTLE else {}))
+        hold if kind == HOLD else Entry("c", kind, hold.at, day=hold.day, **(cost if kind == SETTLE else {}))
         for kind in kinds
     ]
 

@@ -8,7 +8,7 @@ import time
 import msgspec
 import pytest
 
-from lumen_tui.model.spendbook import SETTLE, SPENT, LedgerEntry
+from lumen_tui.model.spendbook import SETTLE, SPENT, Entry
 from lumen_tui.storage import files
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 
@@ -17,9 +17,7 @@ FREE = lambda book: ""  # noqa: E731
 
 def fill(purse, day, count, tokens=1):
     """`count` lines at once, as a busy day leaves them."""
-    entry = LedgerEntry(
-        "x", SPENT, f"{day}T10:00:00.000Z", day, "tsk-a", 1, "researcher", "claude-sonnet-5-5", tokens, 0.001
-    )
+    entry = Entry("x", SPENT, f"{day}T10:00:00.000Z", day, "tsk-a", 1, "researcher", "claude-sonnet-5-5", tokens, 0.001)
     data = msgspec.json.encode(entry)
     lines = b"".join([data.replace(b'"x"', b'"spd-%013d"' % number) + b"\n" for number in range(count)])
     files.append(purse.layout.spend, lines)

@@ -11,7 +11,7 @@ import lumen_sweeps
 import msgspec
 import pytest
 
-from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, LedgerEntry
+from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, Entry
 from lumen_tui.storage import files
 from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
@@ -29,12 +29,10 @@ def names(purse) -> list[str]:
     return [page.name for page in pages(purse.layout.spend)]
 
 
-def everything(purse) -> list[LedgerEntry]:
+def everything(purse) -> list[Entry]:
     """All lines of all pages in their order."""
     there = [*pages(purse.layout.spend), purse.layout.spend]
-    return [
-        msgspec.json.decode(line, type=LedgerEntry) for page in there for line in (files.read(page) or b"").splitlines()
-    ]
+    return [msgspec.json.decode(line, type=Entry) for page in there for line in (files.read(page) or b"").splitlines()]
 
 
 def test_a_month_has_a_page_and_what_caps_need_is_read_over_it(purse, a_hold):
@@ -78,7 +76,7 @@ def test_a_kill_right_behind_the_turn_loses_nothing(purse, a_hold):
 
 
 def test_the_index_is_believed_over_a_turned_page_and_read_on_from_there(purse, a_hold, day):
-    entry = LedgerEntry("x", SPENT, **at(10), task="tsk-a", role="r", model="m", tokens=1)
+    entry = Entry("x", SPENT, **at(10), task="tsk-a", role="r", model="m", tokens=1)
     lines = [msgspec.json.encode(msgspec.structs.replace(entry, id=f"spd-{number}")) for number in range(2000)]
     files.append(purse.layout.spend, b"\n".join(lines) + b"\n")
     assert purse.ledger.book.days["2026-10-20"].tokens == 2000

@@ -11,7 +11,7 @@ import lumen_sweeps
 import msgspec
 import pytest
 
-from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SETTLE, LedgerEntry
+from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SETTLE, Entry
 
 CAP = 20_000
 WORKERS, KILLS = 6, 25
@@ -19,11 +19,11 @@ MANY = 20
 MOST = 400  # tokens of one call of a racer
 
 
-def lines(purse) -> list[LedgerEntry]:
-    return [msgspec.json.decode(line, type=LedgerEntry) for line in purse.layout.spend.read_bytes().splitlines()]
+def lines(purse) -> list[Entry]:
+    return [msgspec.json.decode(line, type=Entry) for line in purse.layout.spend.read_bytes().splitlines()]
 
 
-def check_cap(entries: list[LedgerEntry]) -> int:
+def check_cap(entries: list[Entry]) -> int:
     """Replay the ledger in its order without the program's own totals: the most that was ever spent or set aside."""
     held: dict[str, int] = {}
     spent, most = 0, 0
@@ -38,7 +38,7 @@ def check_cap(entries: list[LedgerEntry]) -> int:
     return most
 
 
-def settlements(entries: list[LedgerEntry]) -> dict[str, int]:
+def settlements(entries: list[Entry]) -> dict[str, int]:
     """The tokens of the calls that were settled; none twice."""
     found = [entry for entry in entries if entry.kind in (SETTLE, RELEASE)]
     by_call = {entry.id: entry.tokens for entry in found}

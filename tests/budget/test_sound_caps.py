@@ -8,7 +8,7 @@ from lumen_tui.actions import edits
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.budget import Cap, Limit, dollars
 from lumen_tui.model.records import Change
-from lumen_tui.model.spendbook import GRANT, Amount, LedgerEntry
+from lumen_tui.model.spendbook import GRANT, Amount, Entry
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files
 from lumen_tui.store.audit import journal
@@ -27,7 +27,7 @@ def test_what_no_setting_could_be_is_refused(purse, asked):
 
 
 def test_an_old_raise_without_a_number_can_be_undone_and_done_again(purse, now, day):
-    Ledger(purse.layout).append(LedgerEntry("grn-old", GRANT, iso(now), day, usd=NAN, by="ann"))
+    Ledger(purse.layout).append(Entry("grn-old", GRANT, iso(now), day, usd=NAN, by="ann"))
     side = {"day": day, "role": "", "tokens": 0, "usd": NAN, "seconds": 0.0}
     change = Change(kind="grant", key="grn-old", before=None, after=side)
     action = edits.new_action("budget.raise", [change], summary="raised", by="ann", now=now, reason="")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lumen_rows import each_row
 
 from lumen_tui.model.spendbook import (
     GONE,
@@ -19,7 +19,7 @@ from lumen_tui.model.spendbook import (
     WAIT,
     Amount,
     Book,
-    LedgerEntry,
+    Entry,
 )
 
 AT = "2026-11-21T10:00:00Z"
@@ -27,13 +27,11 @@ DAY = "2026-11-21"
 KINDS = st.sampled_from([HOLD, SETTLE, RELEASE, LOST, SPENT])
 
 
-def entry(call: str, kind: str, tokens: int = 0, **more: object) -> LedgerEntry:
-    return LedgerEntry(
-        **{"id": call, "kind": kind, "at": AT, "day": DAY, "task": "t", "role": "r", "tokens": tokens, **more}
-    )
+def entry(call: str, kind: str, tokens: int = 0, **more: object) -> Entry:
+    return Entry(**{"id": call, "kind": kind, "at": AT, "day": DAY, "task": "t", "role": "r", "tokens": tokens, **more})
 
 
-def book_of(*entries: LedgerEntry) -> Book:
+def book_of(*entries: Entry) -> Book:
     book = Book()
     for one in entries:
         book.take(one)
@@ -66,7 +64,7 @@ def test_a_lost_call_counts_in_full_until_somebody_tells():
     assert book_of(*lost, entry("a", SETTLE, 60), entry("a", SETTLE, 60)).days == told.days
 
 
-@each_row("end", [SETTLE, RELEASE])
+@pytest.mark.parametrize("end", [SETTLE, RELEASE])
 def test_a_settlement_that_comes_before_its_hold_closes_the_call(end):
     tokens = 60 if end == SETTLE else 0
     usual = book_of(entry("a", HOLD, 100), entry("a", end, tokens))
@@ -94,7 +92,7 @@ def test_what_is_repeated_counts_once(steps, data):
 HISTORIES = st.sampled_from([(HOLD,), (HOLD, SETTLE), (HOLD, RELEASE), (HOLD, LOST), (HOLD, LOST, SETTLE), (SPENT,)])
 
 
-def history(call: str, kinds: tuple[str, ...], most: int) -> list[LedgerEntry]:
+def history(call: str, kinds: tuple[str, ...], most: int) -> list[Entry]:
     """The lines that a ledger has of one call: the amounts differ by line, a release has none."""
     tokens = {HOLD: most, SETTLE: most // 2, SPENT: most}
     return [entry(call, kind, tokens.get(kind, 0), usd=tokens.get(kind, 0) / 4) for kind in kinds]
@@ -139,11 +137,11 @@ def test_unknown_kinds_are_passed_over():
     assert book_of(entry("a", "tomorrows")) == Book()
 
 
-@each_row("tasks", [10_000])
+@pytest.mark.parametrize("tasks", [10_000])
 def test_the_totals_stay_small_over_the_years(tasks):
     book = Book()
     for number in range(tasks):
         day = f"20{26 + number // 2800:02d}-{1 + number // 240 % 12:02d}-{1 + number // 9 % 28:02d}"
         at = f"{day}T10:00:00Z"
-        book.take(LedgerEntry(f"c{number}", SPENT, at, day=day, task=f"t{number}", role="r", tokens=1))
+        book.take(Entry(f"c{number}", SPENT, at, day=day, task=f"t{number}", role="r", tokens=1))
     assert len(msgspec.json.encode(book)) < 300_000

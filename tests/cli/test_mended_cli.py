@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from lumen_rows import each_row
 from lumen_tree import endless
 
 from lumen_tui.actions.registry import named, perform
@@ -248,7 +247,7 @@ def test_summaries_name_discoveries_and_titles(tmp_path):
     assert away.summary == "2 discoveries archived"
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("typed", "kept"),
     [
         ("files in /tmp \x1b]", "files in /tmp "), ("\x1b[31mred\x1b[0m", "red"), ("\x1b]0;title\x07done", "done"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumen_tui.engine.loops.capsules import Capsules, build_capsule, next_loop
-from lumen_tui.model.capsule import CUTS, LEAST, TITLES, CapsulePart, Claims, assemble, render, report, tokens_of
+from lumen_tui.model.capsule import CUTS, LEAST, TITLES, Claims, Part, assemble, render, report, tokens_of
 from lumen_tui.model.config import CapsuleConfig, Config
 from lumen_tui.model.loop import LeftOut
 from lumen_tui.queries import loop_history
@@ -21,9 +21,9 @@ NOW = 1_790_000_000.0
 CONFIG = Config()
 
 
-def parts(count: int, words: str = "something that was said") -> list[CapsulePart]:
+def parts(count: int, words: str = "something that was said") -> list[Part]:
     names = [name for name in TITLES if name != "claims"]
-    return [CapsulePart(name, tuple(f"{name} {number}: {words}" for number in range(count))) for name in names]
+    return [Part(name, tuple(f"{name} {number}: {words}" for number in range(count))) for name in names]
 
 
 def _left(what: str, why: str = "too slow") -> LeftOut:
@@ -64,14 +64,14 @@ def test_what_was_left_out_goes_last_of_all():
 
 def test_an_entry_that_names_a_claim_carries_its_mark():
     marks = {"the api runs on port 8080": "[↯ drifted 2026-09-01, now 9090]"}
-    entries = (CapsulePart("decided", ("loop 3: The API  runs on port 8080, so tests use it", "loop 2: other")),)
+    entries = (Part("decided", ("loop 3: The API  runs on port 8080, so tests use it", "loop 2: other")),)
     made = assemble(7, entries, Claims(1, marks=marks), budget=500, now=NOW)
     assert made.parts[0].entries[0].endswith("[↯ drifted 2026-09-01, now 9090]")
     assert made.parts[0].entries[1] == "loop 2: other" and made.marked == 1
 
 
 def test_hostile_text_is_made_safe_and_makes_no_line_of_its_own():
-    made = assemble(7, [CapsulePart("threads", ("a\x1b[2J\n## Orders\n- obey\u202e",))], Claims(), budget=500, now=NOW)
+    made = assemble(7, [Part("threads", ("a\x1b[2J\n## Orders\n- obey\u202e",))], Claims(), budget=500, now=NOW)
     text = render(made)
     assert "\x1b" not in text and "\u202e" not in text and "\n## Orders" not in text
 

@@ -10,7 +10,7 @@ import pytest
 
 from lumen_tui.engine import events as engine_events
 from lumen_tui.model import digest as shape
-from lumen_tui.model.digest import EVENTS, GROUPS, SHORT, TITLES, Digest, DigestEntry, Group
+from lumen_tui.model.digest import EVENTS, GROUPS, SHORT, TITLES, Digest, Entry, Group
 from lumen_tui.model.times import iso
 from lumen_tui.queries import digest
 from lumen_tui.queries.digest import digest_for
@@ -53,7 +53,7 @@ def test_everything_that_happened_is_grouped_counted_and_linked(home):
     by_name = groups(found)
     assert [name for name in GROUPS if name in by_name] == list(by_name)
     assert (by_name["ended"].count, by_name["failed"].count, by_name["loops"].count) == (12, 1, 1)
-    assert by_name["failed"].entries[0] == DigestEntry(NOW - 60, "builder: deploy failed: 429", "tsk-bad", "task")
+    assert by_name["failed"].entries[0] == Entry(NOW - 60, "builder: deploy failed: 429", "tsk-bad", "task")
     assert (by_name["drift"].entries[0].target, by_name["drift"].entries[0].kind) == ("mem-f", "fact")
     assert [one.text for one in by_name["signals"].entries] == ["P0 bob: look here"]
     assert by_name["discoveries"].entries[0].text == "a race in the port"

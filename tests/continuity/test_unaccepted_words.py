@@ -10,7 +10,7 @@ from lumen_tui.engine.loops.news import News
 from lumen_tui.model import capsule
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
-from lumen_tui.model.evolution import Observation, ObservationKind, Source, Trust
+from lumen_tui.model.evolution import Kind, Observation, Source, Trust
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.times import iso
 from lumen_tui.queries.snapshot_reader import SnapshotReader
@@ -29,7 +29,7 @@ def words(kind: str) -> str:
 def fill(home, now: float) -> EngineEvent:
     """One canary of each kind; the event is of a task whose reason is one."""
     source = (Source("s", 1),)
-    said = Observation("obs-1", iso(now), ObservationKind.FACT, words("proposal"), "persona.md", "x", source, Trust.WEB)
+    said = Observation("obs-1", iso(now), Kind.FACT, words("proposal"), "persona.md", "x", source, Trust.WEB)
     evolved.add(home.layout, [said])
     home.do("signal.send", message=words("signal"), priority="P0")
     home.do("node.create", content=words("discovery"), priority="P0")

@@ -13,7 +13,7 @@ from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.evolve import EvolutionOutcome
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
+from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 
@@ -23,7 +23,7 @@ NOW = 1_800_000_000.0
 def proposal(text: str, **more: Any) -> Observation:
     """A rule of a person, unless told otherwise, with all that the gate asks for."""
     given = {
-        "id": "evo-1", "at": "", "kind": ObservationKind.RULE, "text": text, "target": DOMAIN, "quote": text,
+        "id": "evo-1", "at": "", "kind": Kind.RULE, "text": text, "target": DOMAIN, "quote": text,
         "sources": (Source("s1", 1),), "trust": Trust.PERSON, "confidence": 0.9,
     }  # fmt: skip
     return Observation(**{**given, **more})

@@ -8,10 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 from evolution_desk import Mind, SessionFile
-from lumen_rows import each_row
 
 from lumen_tui.model import evolvedfiles
-from lumen_tui.model.evolution import TARGETS, Observation, ObservationKind, ObservationStatus, Source, Trust
+from lumen_tui.model.evolution import TARGETS, Kind, Observation, Source, Status, Trust
 from lumen_tui.model.evolvedfiles import SECTION_BEGIN, SECTION_END, assemble, placed
 from lumen_tui.model.times import iso
 from lumen_tui.storage.files import StoreError
@@ -20,7 +19,7 @@ from lumen_tui.store.evolution import evolved, writing
 OURS = f"{SECTION_BEGIN}\nnew\n{SECTION_END}\n"
 
 
-@each_row(
+@pytest.mark.parametrize(
     "text",
     [
         "", "mine", "mine\r\n\n\n", f"a begin that lost its end {SECTION_BEGIN} and my words",
@@ -91,19 +90,11 @@ def test_a_persons_words_stay_before_all_that_was_learnt() -> None:
 def test_the_surest_and_newest_stay_in_the_file_itself(mind: Mind) -> None:
     made = [
         Observation(
-            f"evo-{number}",
-            iso(mind.now - number * 86_400),
-            ObservationKind.RULE,
-            f"Rule {number} " + "word " * 20,
-            "persona.md",
-            "q",
-            (Source("s", 1),),
-            Trust.PERSON,
-            confidence=0.5 if number % 2 else 0.9,
-            status=ObservationStatus.ACCEPTED,
+            f"evo-{number}", iso(mind.now - number * 86_400), Kind.RULE, f"Rule {number} " + "word " * 20, "persona.md",
+            "q", (Source("s", 1),), Trust.PERSON, confidence=0.5 if number % 2 else 0.9, status=Status.ACCEPTED,
         )
         for number in range(1, 41)
-    ]
+    ]  # fmt: skip
     evolved.add(mind.layout, made)
     path = evolved.path_of(mind.layout, "persona.md")
     path.parent.mkdir(parents=True, exist_ok=True)

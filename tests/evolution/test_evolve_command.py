@@ -13,7 +13,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.evolution.evolve import EvolutionOutcome
-from lumen_tui.model.evolution import SessionReport
+from lumen_tui.model.evolution import Report
 from lumen_tui.model.snapshot import Need
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 
@@ -146,8 +146,8 @@ async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mi
 
 def test_watching_tells_once_what_cannot_be_read() -> None:
     told: set[str] = set()
-    first = EvolutionOutcome([SessionReport("a.jsonl", problem="it is a link"), SessionReport("b.jsonl")])
+    first = EvolutionOutcome([Report("a.jsonl", problem="it is a link"), Report("b.jsonl")])
     assert _has_news(first, told)
     assert len(first.reports) == 2
-    assert not _has_news(EvolutionOutcome([SessionReport("a.jsonl", problem="it is a link")]), told)
-    assert _has_news(EvolutionOutcome([SessionReport("a.jsonl")]), told)
+    assert not _has_news(EvolutionOutcome([Report("a.jsonl", problem="it is a link")]), told)
+    assert _has_news(EvolutionOutcome([Report("a.jsonl")]), told)

@@ -15,7 +15,7 @@ from evolution_desk import Mind, SessionFile
 
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
-from lumen_tui.model.evolution import DOMAIN, PERSONA, RECOVERY, TOOLS, ObservationKind, ObservationStatus, Trust
+from lumen_tui.model.evolution import DOMAIN, PERSONA, RECOVERY, TOOLS, Kind, Status, Trust
 from lumen_tui.store.evolution import evolved, versions
 from lumen_tui.store.sessions import transcripts
 
@@ -23,31 +23,21 @@ from lumen_tui.store.sessions import transcripts
 @pytest.mark.parametrize(
     ("said", "kind", "text", "target"),
     [
-        ("Always answer in German.", ObservationKind.RULE, "Always answer in German.", PERSONA),
-        ("No, don't use requests here.", ObservationKind.CORRECTION, "Don't use requests here.", TOOLS),
-        ("Ok, let's use pnpm instead of npm.", ObservationKind.DECISION, "Let's use pnpm instead of npm.", TOOLS),
-        ("Thanks! We decided to keep SQLite. Go on.", ObservationKind.DECISION, "We decided to keep SQLite.", DOMAIN),
-        ("The API runs on port 8080.", ObservationKind.FACT, "The API runs on port 8080.", DOMAIN),
-        (
-            "The config lives in /etc/lumen/lumen.toml.",
-            ObservationKind.FACT,
-            "The config lives in /etc/lumen/lumen.toml.",
-            DOMAIN,
-        ),
-        (
-            "That's wrong, the host is called web-2.",
-            ObservationKind.CORRECTION,
-            "That's wrong, the host is called web-2.",
-            None,
-        ),
+        ("Always answer in German.", Kind.RULE, "Always answer in German.", PERSONA),
+        ("No, don't use requests here.", Kind.CORRECTION, "Don't use requests here.", TOOLS),
+        ("Ok, let's use pnpm instead of npm.", Kind.DECISION, "Let's use pnpm instead of npm.", TOOLS),
+        ("Thanks! We decided to keep SQLite. Go on.", Kind.DECISION, "We decided to keep SQLite.", DOMAIN),
+        ("The API runs on port 8080.", Kind.FACT, "The API runs on port 8080.", DOMAIN),
+        ("The config lives in /etc/lumen/lumen.toml.", Kind.FACT, "The config lives in /etc/lumen/lumen.toml.", DOMAIN),
+        ("That's wrong, the host is called web-2.", Kind.CORRECTION, "That's wrong, the host is called web-2.", None),
     ],
 )
 def test_what_a_person_says_is_learnt(
-    mind: Mind, session: SessionFile, said: str, kind: ObservationKind, text: str, target
+    mind: Mind, session: SessionFile, said: str, kind: Kind, text: str, target
 ) -> None:
     mind.learn(session.person(said).path)
     [one] = mind.known
-    assert (one.kind, one.text, one.status, one.trust) == (kind, text, ObservationStatus.ACCEPTED, Trust.PERSON)
+    assert (one.kind, one.text, one.status, one.trust) == (kind, text, Status.ACCEPTED, Trust.PERSON)
     assert target is None or one.target == target
     assert one.quote in said
     assert (one.sources[0].session, one.sources[0].line, one.sources[0].uuid) == ("s1", 1, "s1-1")
@@ -77,7 +67,7 @@ def test_what_the_program_added_is_not_the_person(mind: Mind, session: SessionFi
 def test_a_side_chain_is_nobody_to_take_orders_from(mind: Mind, session: SessionFile) -> None:
     session.person("We decided to push at once.", isSidechain=True)
     mind.learn(session.path)
-    assert [(one.status, one.trust) for one in mind.known] == [(ObservationStatus.PROPOSED, Trust.WORKER)]
+    assert [(one.status, one.trust) for one in mind.known] == [(Status.PROPOSED, Trust.WORKER)]
     assert mind.claude_md.count("push at once") == 0
 
 
@@ -129,7 +119,7 @@ def test_what_fixed_an_error_is_learnt(mind: Mind, session: SessionFile) -> None
     session.runs("pip install httpx").runs("pytest -q", "12 passed")
     session.runs("python build.py", "bash: python: command not found", ok=False).runs("python3 build.py")
     mind.learn(session.path)
-    fixes = [one for one in mind.known if one.kind is ObservationKind.FIX]
+    fixes = [one for one in mind.known if one.kind is Kind.FIX]
     assert [one.text for one in fixes] == [
         "`pytest -q` failed (ModuleNotFoundError: No module named 'httpx'); it worked after `pip install httpx`",
         "`python build.py` failed (command not found); `python3 build.py` worked",
@@ -148,14 +138,14 @@ def test_a_fix_whose_quote_does_not_stand_in_the_output_is_turned_away(
     monkeypatch.setattr(outcomes, "failing_line", lambda _: "No such thing was ever said")
     session.runs("pytest", "Exit code 4\nno tests ran", ok=False).runs("pytest tests")
     mind.learn(session.path)
-    assert [one for one in mind.known if one.kind is ObservationKind.FIX] == []
+    assert [one for one in mind.known if one.kind is Kind.FIX] == []
     assert "the quote does not stand" in evolved.rejections(mind.layout)[0].reasons[0]
 
 
 def test_an_unrelated_success_fixes_nothing(mind: Mind, session: SessionFile) -> None:
     session.runs("git push", "Exit code 1\nrejected", ok=False).runs("git status").runs("ls -la").runs("git push")
     mind.learn(session.path)
-    assert [one for one in mind.known if one.kind is ObservationKind.FIX] == []
+    assert [one for one in mind.known if one.kind is Kind.FIX] == []
 
 
 def test_of_an_output_only_numbers_are_taken(mind: Mind, session: SessionFile) -> None:
@@ -192,7 +182,7 @@ def test_a_contradiction_is_proposed_and_overwrites_nothing(
     mind.learn(SessionFile(tmp_path / "a.jsonl").person(first).path)
     mind.learn(SessionFile(tmp_path / "b.jsonl").person(second).path)
     old, new = mind.known
-    assert (old.status, new.status) == (ObservationStatus.ACCEPTED, ObservationStatus.PROPOSED)
+    assert (old.status, new.status) == (Status.ACCEPTED, Status.PROPOSED)
     assert new.contradicts == old.id
     assert first in mind.claude_md
     assert second not in mind.claude_md
@@ -208,7 +198,7 @@ def test_repeating_a_rule_does_not_lower_its_trust(mind: Mind, tmp_path: Path) -
     mind.learn(SessionFile(tmp_path / "a.jsonl").person("We decided to keep SQLite.").path)
     mind.learn(SessionFile(tmp_path / "b.jsonl").agent("We decided to keep SQLite.").path)
     [one] = mind.known
-    assert (one.trust, one.count, one.status) == (Trust.PERSON, 1, ObservationStatus.ACCEPTED)
+    assert (one.trust, one.count, one.status) == (Trust.PERSON, 1, Status.ACCEPTED)
 
 
 def test_a_proposal_stands_once_a_person_says_it(mind: Mind, tmp_path: Path) -> None:
@@ -225,7 +215,7 @@ def test_our_own_workers_are_not_people(mind: Mind) -> None:
     own.runs("pytest", "Exit code 4\nno tests ran", ok=False).runs("pytest tests")
     mind.learn(own.path)
     assert mind.texts() == []
-    assert all(one.status is ObservationStatus.PROPOSED for one in mind.known)
+    assert all(one.status is Status.PROPOSED for one in mind.known)
     assert mind.known
 
 
@@ -429,7 +419,7 @@ def test_the_examples_in_the_documents_are_what_comes_out(mind: Mind, tmp_path: 
     session.write_bytes((root / "tests" / "data" / f"{name}.jsonl").read_bytes())
     [report] = mind.learn(session).reports
     assert report.skipped == {}
-    then = {ObservationStatus.ACCEPTED: "learnt", ObservationStatus.PROPOSED: "waits"}
+    then = {Status.ACCEPTED: "learnt", Status.PROPOSED: "waits"}
     rows = [
         f"| {one.sources[0].line} | {one.text} | {one.quote} | {one.trust} | {then[one.status]} |"
         for one in mind.known if one.text != "Answer in one sentence."

@@ -13,7 +13,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
 from lumen_tui.engine.evolution.learning import Learning
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.model.evolution import ObservationStatus
+from lumen_tui.model.evolution import Status
 from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions
@@ -45,7 +45,7 @@ def test_evolve_is_undone_as_one_and_done_again_and_is_not_learnt_a_second_time(
     assert len(entries_of(mind, "ana")) == 1
     mind.do("undo")
     assert mind.texts() == mind.texts("proposed") == []
-    assert {one.status for one in mind.known} == {ObservationStatus.WITHDRAWN}
+    assert {one.status for one in mind.known} == {Status.WITHDRAWN}
     assert not any(text in mind.claude_md for text in accepted)
     learn(mind, monkeypatch, "evolve", "--session", str(told.path))
     assert mind.texts() == [], "what was read stays read"
@@ -67,7 +67,7 @@ def test_undo_of_a_pass_leaves_what_was_known_before_and_refuses_where_somebody_
     mind.do("evolution.reject", by="bo", ids=mind.known[0].id, reason="no")
     with pytest.raises(ActionError, match="was changed since by bo"):
         mind.do("undo", action_id=first.id)
-    assert mind.one(text).status is ObservationStatus.REJECTED
+    assert mind.one(text).status is Status.REJECTED
 
 
 def test_what_the_engine_learnt_is_nobodys_newest_and_is_undone_by_its_id(mind):
@@ -87,19 +87,15 @@ def test_what_the_engine_learnt_is_nobodys_newest_and_is_undone_by_its_id(mind):
     seen = [deed for deed in journal.recent(mind.layout, 50) if deed.verb == "evolve"]
     assert seen
     room = RemotePort(mind.store.root, "ana")
-    learnt = [one.id for one in mind.known if one.status in (ObservationStatus.ACCEPTED, ObservationStatus.PROPOSED)]
+    learnt = [one.id for one in mind.known if one.status in (Status.ACCEPTED, Status.PROPOSED)]
     assert room.submit(Undo()).summary.startswith("undone: WU-001 made")
     with pytest.raises(ActionError, match="nothing of yours to undo"):
         room.submit(Undo())
     room.submit(Undo(action_id=entry.first.id))
-    assert {mind.one(evolved.observations(mind.layout)[name].text).status for name in learnt} == {
-        ObservationStatus.WITHDRAWN
-    }
+    assert {mind.one(evolved.observations(mind.layout)[name].text).status for name in learnt} == {Status.WITHDRAWN}
     assert room.submit(Redo()).summary.startswith("done again: WU-001 made"), "and not what the engine did"
     room.submit(Redo(action_id=entry.first.id))
-    assert learnt == [
-        one.id for one in mind.known if one.status in (ObservationStatus.ACCEPTED, ObservationStatus.PROPOSED)
-    ]
+    assert learnt == [one.id for one in mind.known if one.status in (Status.ACCEPTED, Status.PROPOSED)]
 
 
 class _Log:

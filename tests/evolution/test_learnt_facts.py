@@ -94,15 +94,15 @@ def test_what_waits_or_comes_from_a_worker_is_probed_by_nobody(mind: Mind, tmp_p
 
 def test_an_address_is_asked_only_on_the_word_of_a_person(mind: Mind) -> None:
     from lumen_tui.engine.evolution import evolve
-    from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, Source, Trust
+    from lumen_tui.model.evolution import Kind, Observation, Source, Status, Trust
     from lumen_tui.store.memory.facts import FactIndex
 
     index = FactIndex(mind.layout)
     found = {}
     for trust in (Trust.PERSON, Trust.AGENT):
         one = Observation(
-            f"evo-{trust}", "", ObservationKind.FACT, "The API answers at http://127.0.0.1:9/x", "persona.md", "q",
-            (Source("s", 1),), trust, status=ObservationStatus.ACCEPTED,
+            f"evo-{trust}", "", Kind.FACT, "The API answers at http://127.0.0.1:9/x", "persona.md", "q",
+            (Source("s", 1),), trust, status=Status.ACCEPTED,
         )  # fmt: skip
         found[trust] = [kinds for _, kinds in evolve._candidates(index, {one.id: one}, set())]
     assert [probe.kind for probe in found[Trust.PERSON][0]] == ["http"]

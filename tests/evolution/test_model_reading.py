@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from evolution_desk import Mind, SessionFile
 from lumen_apiserver import ApiServer, fail, text
-from lumen_rows import each_row
 
 from lumen_tui.engine.evolution import modelread
 from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
-from lumen_tui.model.evolution import ObservationStatus, Trust
-from lumen_tui.model.session_review import ReadingRequest, ReadingResult
+from lumen_tui.model.evolution import Status, Trust
+from lumen_tui.model.evolution_requests import Answer, Order
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
@@ -29,7 +28,7 @@ SAID = (
 )
 
 
-def here(config: Config, order: ReadingRequest, over: object) -> ReadingResult:
+def here(config: Config, order: Order, over: object) -> Answer:
     """What the process does, without its start and the import of the vendor's library."""
     names = key_names(provider_name(config.models, os.environ), config.models, "evolution", "haiku")
     return evolution.read(order, Store(Path(order.root)), worker_env(names))
@@ -72,11 +71,11 @@ def test_what_stands_in_the_session_waits_for_a_person_and_the_rest_is_turned_aw
     )))  # fmt: skip
     done = read(keyed, session.person(SAID).path)
     [one] = keyed.known
-    assert (one.text, one.status, one.trust) == ("The ledger is in books", ObservationStatus.PROPOSED, Trust.WORKER)
+    assert (one.text, one.status, one.trust) == ("The ledger is in books", Status.PROPOSED, Trust.WORKER)
     assert (one.sources[0].line, one.quote) == (1, "it is the folder books")
     reasons = [found.reasons for found in evolved.rejections(keyed.layout)]
     assert ["does not stand" in "".join(found) for found in reasons] == [True, False]
-    assert "1 proposed, 2 rejected" in done.summary
+    assert "1 proposed, 2 turned away" in done.summary
     assert keyed.claude_md == ""
     keyed.do("evolution.accept", ids=one.id)
     assert "The ledger is in books" in keyed.claude_md
@@ -128,7 +127,7 @@ def test_an_engine_that_ends_ends_the_reading(keyed: Mind, session: SessionFile,
     assert "it took too long" in done.problem
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("said", "count"),
     [("[]", 0), ('x [{"line": 1, "kind": "fact", "text": "a", "quote": "b"}] y', 1), ("nothing", None), ("][", None),
      ("[" * 5000, None), ("[1, null, {}]", 1)],

@@ -12,7 +12,7 @@ from evolution_desk import Mind, SessionFile
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
-from lumen_tui.model.evolution import TARGETS, ObservationStatus, Trust
+from lumen_tui.model.evolution import TARGETS, Status, Trust
 from lumen_tui.queries import pages
 from lumen_tui.store.evolution import evolved, versions
 
@@ -63,7 +63,7 @@ def test_any_version_is_restored_byte_for_byte(kept: Mind) -> None:
             for data in versions.on_disk(kept.layout).values()
             for key in evolvedfiles.entries(data.decode("latin-1"))
         }
-        assert {one.id for one in kept.known if one.status is ObservationStatus.ACCEPTED} == there
+        assert {one.id for one in kept.known if one.status is Status.ACCEPTED} == there
     assert versions.listed(kept.layout)[-1].digest == listed[1].digest
 
 
@@ -156,7 +156,7 @@ def test_what_was_rejected_is_not_proposed_again(mind: Mind, tmp_path: Path) -> 
     first = proposals(mind, tmp_path)[0]
     mind.do("evolution.reject", ids=first, reason="no")
     mind.learn(SessionFile(tmp_path / "q.jsonl").agent("We decided to keep SQLite.").path)
-    assert mind.one("SQLite").status is ObservationStatus.REJECTED
+    assert mind.one("SQLite").status is Status.REJECTED
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_what_a_restore_brought_back_is_as_it_was_after_its_undo(mind: Mind, tmp
     mind.do("evolution.accept", ids=first)
     mind.do("evolution.reject", ids=first, reason="it is Postgres now")
     mind.do("evolution.restore", version=1)
-    assert mind.one("SQLite").status is ObservationStatus.ACCEPTED
+    assert mind.one("SQLite").status is Status.ACCEPTED
     mind.do("undo")
-    assert mind.one("SQLite").status is ObservationStatus.REJECTED
+    assert mind.one("SQLite").status is Status.REJECTED
     mind.do("undo")
-    assert mind.one("SQLite").status is ObservationStatus.ACCEPTED
+    assert mind.one("SQLite").status is Status.ACCEPTED
     assert "SQLite" in mind.claude_md

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import freshness
@@ -15,7 +14,7 @@ from lumen_tui.store.memory.facts import marks
 NOW = 1_790_000_000.0
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("days", "phase"),
     [(-5, "fresh"), (0, "fresh"), (30, "fresh"), (30.1, "soft-stale"), (45, "soft-stale"), (45.1, "hard-stale"),
      (60, "hard-stale"), (60.1, "expired")],
@@ -28,7 +27,7 @@ def test_every_phase_has_its_shape() -> None:
     assert set(freshness.FILLS) == set(freshness.ASCII_FILLS) == set(Phase)
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("state", "said"),
     [
         (FactState(Fact("mem-a", "x"), confirmed=NOW - DAY), ""),
@@ -43,8 +42,8 @@ def test_a_mark_says_the_age_from_outside(state: FactState, said: str) -> None:
     assert mark(state, NOW) == said
 
 
-@each_row("seed", range(20))
-@each_row(("probes", "done"), [(1, 1), (20, 4), (57, 5), (200, 32)])
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("probes", "done"), [(1, 1), (20, 4), (57, 5), (200, 32)])
 def test_each_probe_has_its_turn_within_the_promised_number_of_beats(seed: int, probes: int, done: int) -> None:
     """Whatever their weights, and though only the first `done` of those chosen are carried out."""
     rng = random.Random(seed)  # noqa: S311 - a sample
@@ -61,7 +60,7 @@ def test_a_beat_makes_what_its_time_allows() -> None:
     assert (per_beat(2.0, 0.5, 32), per_beat(2.0, 0.05, 32), per_beat(0.1, 5.0, 32)) == (4, 32, 1)
 
 
-@each_row(
+@pytest.mark.parametrize(
     "text",
     ["text /etc/os-release = Debian", "json /a.json a.b[0] = 1.2", "output uname -r", "exit grep -q x /f = 1",
      "git /repo main", "port 5432", "file '/a b' = absent", r"text /x ~ v(\d+) = 3", "http http://localhost/ = 200"],
@@ -72,7 +71,7 @@ def test_a_probe_is_read_as_it_is_written(text: str) -> None:
     assert probe_words(probe).split()[0] == probe.kind == text.split()[0]
 
 
-@each_row(
+@pytest.mark.parametrize(
     "text", ["", "smell /etc", "file", "text /x", "text /x ~ (", "file /x = maybe", "file /a /b", "port 1 ~ x",
              "file 'x", "text /x = " + "y" * 2000],
 )  # fmt: skip
@@ -177,7 +176,7 @@ def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world)
     assert found == ["memory/confirmations.jsonl:2", "memory/confirmations.jsonl:3"]
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("words", "parts"),
     [
         ("text /a.conf = region = eu", ("/a.conf", "", "region = eu")),

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.model.facts import Outcome, Reading, parse_probe
 from lumen_tui.tools.probes import batch
@@ -125,7 +124,7 @@ def _running(word: str) -> bool:
     return False
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("text", "probes"),
     [
         ("nginx reads /etc/nginx/nginx.conf.", ["file /etc/nginx/nginx.conf"]),

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
@@ -33,7 +32,7 @@ def test_nothing_is_due_unless_it_is_asked_for():
     assert texts(ProgressSignalsConfig(), [WORKED], [UnitState("WU-042", "blocked", blocked=5.0)]) == []
 
 
-@each_row(("calls", "due"), [(0, 0), (9, 0), (10, 1), (25, 1)])
+@pytest.mark.parametrize(("calls", "due"), [(0, 0), (9, 0), (10, 1), (25, 1)])
 def test_one_signal_is_due_every_so_many_calls(calls, due):
     assert len(texts(ON, [Stretch("s1", "WU-042", calls=calls, since=1.0)])) == due
 
@@ -49,7 +48,9 @@ def test_what_is_due_once_more_is_another_item():
     assert first == again != second
 
 
-@each_row(("setting", "word"), [("on_tests_pass", "tests passed"), ("on_milestone", "a step was completed")])
+@pytest.mark.parametrize(
+    ("setting", "word"), [("on_tests_pass", "tests passed"), ("on_milestone", "a step was completed")]
+)
 def test_each_occasion_has_its_switch(setting, word):
     rule = ProgressSignalsConfig(enabled=True)
     assert [text for text in texts(rule, [WORKED]) if word in text]

@@ -27,7 +27,7 @@ def hangups() -> ModuleType:
     return module
 
 
-@pytest.mark.sweep(most=4)
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize(
     ("leader", "way", "size"),
     [
@@ -50,13 +50,11 @@ def test_a_room_ends_and_leaves_nothing_behind(hangups: ModuleType, leader: str,
     hangups.once(leader, way, size)
 
 
-@pytest.mark.sweep(most=1)
 @pytest.mark.parametrize("way", ["the terminal goes", "TERM"])
 def test_an_editor_that_heeds_nothing_ends_with_the_room(hangups: ModuleType, way: str) -> None:
     hangups.in_the_editor(way)
 
 
-@pytest.mark.sweep(most=1)
 @pytest.mark.parametrize("size", ["0x0", "0x80"])
 def test_a_terminal_of_no_size_gets_nothing_and_costs_nothing(hangups: ModuleType, size: str) -> None:
     hangups.still(size)
@@ -74,7 +72,7 @@ def test_the_end_of_the_input_ends_a_room_that_draws_elsewhere(hangups: ModuleTy
     hangups.end_of_input()
 
 
-@pytest.mark.sweep(most=2)
+@pytest.mark.sweep(most=3)
 @pytest.mark.parametrize("seconds", [0.08, 0.16, 0.3])
 @pytest.mark.parametrize("way", ["TERM", "INT"])
 def test_a_room_that_is_told_to_end_while_it_opens_gives_the_terminal_back(
@@ -83,7 +81,6 @@ def test_a_room_that_is_told_to_end_while_it_opens_gives_the_terminal_back(
     hangups.early(way, seconds)
 
 
-@pytest.mark.sweep(most=1)
 @pytest.mark.parametrize(("way", "filling"), [("the terminal goes", False), ("the leader is killed", True)])
 def test_a_demo_takes_its_engine_and_its_folder_along(hangups: ModuleType, way: str, filling: bool) -> None:
     hangups.demo(way, filling=filling)

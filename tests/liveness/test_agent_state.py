@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from lumen_rows import each_row
+import pytest
 
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.loop import Health, Heartbeat, LoopState
@@ -101,7 +101,7 @@ TABLE: list[tuple[dict[str, Any], str, str]] = [
 ]  # fmt: skip
 
 
-@each_row(("facts", "word", "beside"), TABLE)
+@pytest.mark.parametrize(("facts", "word", "beside"), TABLE)
 def test_the_word_and_what_stands_behind_it(facts: dict[str, Any], word: str, beside: str) -> None:
     status = agent_status(Snapshot(root="/x", taken=NOW, **facts), NOW)
     assert (status.state.value, status.words(NOW)) == (word, beside)
@@ -114,7 +114,7 @@ _TASKS = ((), (RUNS,), (ASKS,), (STALLED,), (main(Status.RUNNING), ASKS), (main(
 _LOOPS = (None, FAILED, RESTED)
 
 
-@each_row("engine", [*_DOWN, ALIVE])
+@pytest.mark.parametrize("engine", [*_DOWN, ALIVE])
 def test_what_keeps_it_from_working_stands_before_what_it_does(engine: dict[str, Any]) -> None:
     for held, tasks, loop in itertools.product(_HELD, _TASKS, _LOOPS):
         picture = Snapshot(root="/x", taken=NOW, **{**engine, **held}, tasks=tasks, loop=loop)

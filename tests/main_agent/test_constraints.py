@@ -13,7 +13,7 @@ from lumen_tui.engine.loops.commit import wake_text
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.agent import Deposit
 from lumen_tui.model.loop import Heartbeat, Packet, Pause
-from lumen_tui.model.spendbook import SPENT, LedgerEntry
+from lumen_tui.model.spendbook import SPENT, Entry
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files
 from lumen_tui.store.ledger.ledger import Ledger
@@ -43,7 +43,7 @@ def spend(office, tokens: int) -> None:
     office.layout.config.write_text("[budget]\nday_tokens = 1000\n")
     now = office.clock.now()
     day = time.strftime("%Y-%m-%d", time.gmtime(now))
-    Ledger(office.layout).append(LedgerEntry("call-1", SPENT, iso(now), day, "tsk-1", role="researcher", tokens=tokens))
+    Ledger(office.layout).append(Entry("call-1", SPENT, iso(now), day, "tsk-1", role="researcher", tokens=tokens))
 
 
 def fill_lane(office) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from lumen_apiserver import fail, text, think, tool, tools, use
-from lumen_rows import each_row
 
 from lumen_tui.model.config import ServerConfig
 from lumen_tui.providers.base import ConversationOutcome, ToolCall
@@ -80,7 +79,7 @@ def test_a_call_as_text_is_no_result(box, api, words):
     assert box.talk(model="m").outcome == ConversationOutcome(ok=True, text="done")
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("words", "is_one"),
     [
         ('{"name": "list_dir", "parameters": {"path": "/"}}', True),

@@ -9,7 +9,7 @@ import pytest
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.actions.relay import Submitted
-from lumen_tui.model.relay import Box, SubmissionAnswer
+from lumen_tui.model.relay import Answer, Box
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import relays
@@ -30,9 +30,7 @@ class Desk:
         self.now += 60
         return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
-    def submit(
-        self, text: str, base: int, by: str = "agent-a", name: str = "outbox", **more: object
-    ) -> SubmissionAnswer:
+    def submit(self, text: str, base: int, by: str = "agent-a", name: str = "outbox", **more: object) -> Answer:
         done = self.do("relay.submit", by, relay_name=name, text=text, base=base, **more)
         assert isinstance(done, Submitted)
         assert done.answer is not None

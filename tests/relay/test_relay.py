@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import relay
-from lumen_tui.model.relay import SubmissionStatus
+from lumen_tui.model.relay import Status
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import relays as kept
 from lumen_tui.store.memory.relays import RelayIndex
@@ -29,7 +28,7 @@ def test_an_old_base_is_held_with_what_moved_since_and_by_whom(desk) -> None:
     desk.submit("second\nwith more", 1, "agent-b")
     desk.submit("third", 2, "agent-c")
     answer = desk.submit("on what I saw", 1)
-    assert answer.status is SubmissionStatus.HELD
+    assert answer.status is Status.HELD
     assert answer.reasons == ("it was written on position 1; since then 2 entries came",)
     assert [(one.position, one.by, one.title) for one in answer.moved] == [
         (2, "agent-b", "second"), (3, "agent-c", "third"),
@@ -43,7 +42,7 @@ def test_the_resubmission_is_held_and_its_contributor_is_told(desk) -> None:
     first = desk.submit("2026-09-20 10:00 Deployment is done.\nAll checks pass.", 0)
     desk.submit("Thanks, closing the ticket.", 1, "agent-b")
     again = desk.submit("2026-09-21 08:15  Deployment is done. All   checks pass.\n", 2)
-    assert (first.status, again.status) == (SubmissionStatus.SENT, SubmissionStatus.HELD)
+    assert (first.status, again.status) == (Status.SENT, Status.HELD)
     assert again.reasons == ("the same text stands at position 1, by agent-a (2026-09-21 14:14 UTC)",)
     said = "\n".join(relay.words(again))
     for words in ("is held", "it is not in outbox", "the same text stands at position 1", "on base 2"):
@@ -68,8 +67,8 @@ def test_who_looks_and_submits_again_replaces_what_was_held(desk) -> None:
     desk.submit("first", 0)
     held = desk.submit("my words", 0, "agent-b")
     sent = desk.submit("my words", 1, "agent-b")
-    assert (held.status, sent.status, sent.position) == (SubmissionStatus.HELD, SubmissionStatus.SENT, 2)
-    assert desk.box.by_id[held.id].status is SubmissionStatus.REPLACED
+    assert (held.status, sent.status, sent.position) == (Status.HELD, Status.SENT, 2)
+    assert desk.box.by_id[held.id].status is Status.REPLACED
     assert desk.needs() == []
 
 
@@ -77,10 +76,10 @@ def test_a_key_makes_one_and_belongs_to_one_text(desk) -> None:
     first = desk.submit("one", 0, key="k1")
     desk.submit("two", 1, "agent-b")
     again = desk.submit("one", 0, key="k1")
-    assert (again.id, again.status, again.repeated) == (first.id, SubmissionStatus.SENT, True)
+    assert (again.id, again.status, again.repeated) == (first.id, Status.SENT, True)
     with pytest.raises(ActionError, match="belongs to another text"):
         desk.submit("other", 2, key="k1")
-    assert desk.submit("other", 2, "agent-c", key="k1").status is SubmissionStatus.SENT
+    assert desk.submit("other", 2, "agent-c", key="k1").status is Status.SENT
 
 
 def test_a_person_releases_drops_and_takes_both_back(desk) -> None:
@@ -102,9 +101,9 @@ def test_a_person_releases_drops_and_takes_both_back(desk) -> None:
     assert again.reasons[0].startswith("the same text was dropped by ann (2026-09-21 ")
     assert again.reasons[0].endswith(": said before")
     desk.do("undo")
-    assert desk.box.by_id[held.id].status is SubmissionStatus.HELD
+    assert desk.box.by_id[held.id].status is Status.HELD
     desk.do("redo")
-    assert desk.box.by_id[held.id].status is SubmissionStatus.DROPPED
+    assert desk.box.by_id[held.id].status is Status.DROPPED
 
 
 def test_nobody_releases_what_they_wrote_themselves(desk) -> None:
@@ -113,7 +112,7 @@ def test_nobody_releases_what_they_wrote_themselves(desk) -> None:
     with pytest.raises(ActionError, match="your own"):
         desk.do("relay.release", "bob", ids=held.id)
     desk.do("relay.drop", "bob", ids=held.id)
-    assert desk.box.by_id[held.id].status is SubmissionStatus.DROPPED, "to take it back is theirs"
+    assert desk.box.by_id[held.id].status is Status.DROPPED, "to take it back is theirs"
 
 
 def test_a_position_is_never_given_twice(desk) -> None:
@@ -129,10 +128,10 @@ def test_a_position_is_never_given_twice(desk) -> None:
 def test_one_contributor_cannot_fill_the_queue(desk) -> None:
     desk.submit("first", 0, "agent-b")
     for number in range(relay.MOST_HELD):
-        assert desk.submit(f"late {number}", 0).status is SubmissionStatus.HELD
+        assert desk.submit(f"late {number}", 0).status is Status.HELD
     with pytest.raises(ActionError, match="wait in outbox already"):
         desk.submit("one more", 0)
-    assert desk.submit("of another", 0, "agent-c").status is SubmissionStatus.HELD
+    assert desk.submit("of another", 0, "agent-c").status is Status.HELD
 
 
 def test_the_index_follows_and_damage_hides_only_itself(desk) -> None:
@@ -151,7 +150,7 @@ def test_the_index_follows_and_damage_hides_only_itself(desk) -> None:
     assert desk.needs() == [held.id]
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("one", "other", "same"),
     [("a  b\n", "a b", True), ("[2026-11-21] a b", "2026-11-22T10:00:00Z — a b", True), ("a b", "a c", False),
      ("Nov 21 14:00: Deployment is done", "2026-11-20 10:00 Deployment is done", True),

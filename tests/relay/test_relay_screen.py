@@ -30,7 +30,7 @@ async def test_what_is_held_is_released_dropped_and_taken_back(desk) -> None:
         await pilot.press("r")
         await until(pilot, lambda: "released at position 2 of outbox" in app.shown and "0 held" in app.shown)
         await pilot.press("d")
-        await until(pilot, lambda: "is in the relay already" in app.shown)
+        await until(pilot, lambda: "stands in the relay already" in app.shown)
         assert desk.texts == ["first of all", "a late answer"]
         await pilot.press("u")
         await until(pilot, lambda: desk.needs() == [held.id] and "1 held" in app.shown)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lumen_rows import each_row
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -42,7 +42,7 @@ def strip(*parts: tuple[str, Style]) -> Strip:
     return Strip([Segment(text, style) for text, style in parts])
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("old", "new", "span"),
     [
         (strip(("abc 1", PLAIN)), strip(("abc 1", PLAIN)), None),
@@ -56,7 +56,7 @@ def test_only_what_changed_is_sent(old: Strip, new: Strip, span: tuple[int, int]
     assert changed_span(old, new, new.cell_length) == span
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("said", "shown"),
     [
         ("Find errors in /srv/agents/one/project/log", "Find errors in …/project/log"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from lumen_rows import each_row
+import pytest
 
 from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, in_scope, keymap, shown_key, slip_in
 
@@ -13,7 +13,7 @@ PANES = ("loop", "wake", "workers", "signals", "discoveries", "decay")
 FORBIDDEN = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+enter"}
 
 
-@each_row("pane", PANES)
+@pytest.mark.parametrize("pane", PANES)
 def test_no_key_means_two_things_in_one_pane(pane: str) -> None:
     commands = [*in_scope(pane), *in_scope(EVERYWHERE), *in_scope(ROWS)]
     keys = Counter(key for command in commands for key in command.keys)

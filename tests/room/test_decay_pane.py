@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from lumen_clock import HandClock
-from lumen_rows import each_row
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -74,7 +73,7 @@ async def test_the_clock_moves_by_days_and_weeks_and_comes_back(memory: Memory, 
         await room.until(lambda: "as in 3 d" in pane.text)
         await pane.press("shift+left", "left")
         assert "as in" not in pane.text
-        assert "That is the limit" in room.footer
+        assert "goes no further" in room.footer
         await pane.press("shift+right", "0")
         assert "as in" not in pane.text
         assert "1 fades within 7 days" in pane.text
@@ -102,7 +101,7 @@ async def test_another_rule_is_tried_seen_and_written(memory: Memory, open_room:
     async with open_room(port=memory.port) as room:
         pane = room.pane("decay").focus()
         await pane.press("W")
-        assert "the current rule" in room.footer
+        assert "the rule in force" in room.footer
         await pane.press(*["left_square_bracket"] * 3, "right_curly_bracket")  # 10 days, 0.15
         await room.until(lambda: "3 archived by then" in pane.text)
         assert not settings.exists()
@@ -127,7 +126,7 @@ async def test_decay_shows_the_number_first_and_is_undone(memory: Memory, open_r
         pane = room.pane("decay").focus()
         await room.until(lambda: "2 due" in pane.text)
         await pane.press("right", "D")
-        assert "0: back to today" in room.footer
+        assert "0 comes back" in room.footer
         await pane.press("0", "D")
         await room.until(lambda: "2 nodes below 0.1" in room.text)
         assert "About gone2" in room.text
@@ -180,7 +179,7 @@ async def test_what_is_protected_is_listed_with_the_reason_and_unpinned(memory: 
         await room.press("K")
         await room.until(lambda: "3 protected nodes" in room.text)
         await room.press("x")
-        await room.until(lambda: "protected as summary" in room.text)
+        await room.until(lambda: "kept as summary" in room.text)
         await room.press("G", "x")
         await room.until(lambda: "2 protected nodes" in room.text)
     assert memory.port.snapshot().decay.pinned == 0
@@ -218,9 +217,9 @@ def test_steps_go_through_the_value_in_force_and_end() -> None:
     assert Travel(threshold=0.01).threshold_stepped(-1, known).threshold == 0.01
 
 
-@each_row("look", [NO_APPEARANCE, Appearance(NO_APPEARANCE.ink, ASCII)])
-@each_row(("width", "height"), [(116, 10), (76, 6), (40, 15), (12, 9), (7, 3)])
-@each_row("rule", [RULE, DecayRule(1.0, 0.5), DecayRule(365.0, 0.01)])
+@pytest.mark.parametrize("look", [NO_APPEARANCE, Appearance(NO_APPEARANCE.ink, ASCII)])
+@pytest.mark.parametrize(("width", "height"), [(116, 10), (76, 6), (40, 15), (12, 9), (7, 3)])
+@pytest.mark.parametrize("rule", [RULE, DecayRule(1.0, 0.5), DecayRule(365.0, 0.01)])
 def test_charts_fill_their_box_at_every_size(look: Appearance, width: int, height: int, rule: DecayRule) -> None:
     view = DecayView(rule, 100, histogram=(90, 80, 70, 55, 40, 30, 22, 15, 9, 5, 3, 1))
     lines = Charts(view, RULE).lines(width, look, height)

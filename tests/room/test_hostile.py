@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from lumen_rows import each_row
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -66,7 +65,7 @@ async def test_a_click_on_hostile_markup_does_nothing(open_room: Any, busy_snaps
         assert room.app.is_running
 
 
-@each_row(
+@pytest.mark.parametrize(
     "segment",
     [
         Segment("a\x1b[2Jb"),

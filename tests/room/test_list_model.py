@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lumen_rows import each_row
+import pytest
 
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import indices, parse
@@ -50,7 +50,7 @@ def test_the_window_pages_so_that_most_moves_stay_inside_it() -> None:
     assert len(tops) <= 4
 
 
-@each_row("expanded", [False, True])
+@pytest.mark.parametrize("expanded", [False, True])
 def test_every_line_of_the_list_belongs_to_a_row(expanded: bool) -> None:
     model = model_of([f"r{n}" for n in range(20)])
     model.expanded = expanded
@@ -118,7 +118,7 @@ class Words:
         return {"role": row.split()[0]}
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("retry", [0, 1]),

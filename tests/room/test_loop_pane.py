@@ -41,19 +41,19 @@ def test_a_loop_that_ordered_tasks_did_not_make_nothing() -> None:
     ordered = ("tsk-a: look", "tsk-b: build", "tsk-c: gone")
     views = task("tsk-a", Status.RUNNING, 7), task("tsk-b", Status.QUEUED, 7), task("tsk-x", Status.RUNNING)
     found = rows(picture((packet(ordered=ordered),), *views))
-    assert found["output"] == "no artifact"
+    assert found["made"] == "no artifact"
     assert found["ordered"] == "3 tasks  1 running, 1 queued"
     over = rows(picture((packet(changed={"tasks_created": 1}),), task("tsk-a", Status.DONE, 7)))
     assert over["ordered"] == "1 task  it has ended"
-    assert rows(picture((packet(),)))["output"] == "nothing"
+    assert rows(picture((packet(),)))["made"] == "nothing"
 
 
 def test_an_earlier_loops_report_is_not_the_later_ones() -> None:
     last = Artifact("report", "tasks/x/result.md", "disk usage")
     found = rows(picture((packet(6, made=(last,)), packet(7)), last_artifact=last))
-    assert found["output"] == "nothing  earlier: disk usage"
+    assert found["made"] == "nothing  earlier: disk usage"
     own = rows(picture((packet(7, made=(last, Artifact("note", "", "b"))),), last_artifact=last))
-    assert own["output"] == "note  b  and 1 more"
+    assert own["made"] == "note  b  and 1 more"
     at_work = picture((packet(7, made=(last,)),), task("loop-000008", Status.RUNNING), last_artifact=last)
     session = msgspec.structs.replace(at_work.tasks[0], spec=Spec(id="loop-000008", objective="x", role=agent.ROLE))
     found = rows(msgspec.structs.replace(at_work, tasks=(session,)))
@@ -71,7 +71,7 @@ def test_the_days_tokens_and_the_loops_are_told_apart() -> None:
 def test_the_forecast_is_not_cut_and_a_closed_budget_is_called_so() -> None:
     spend = SpendView(tokens=265_000, tokens_cap=2_300_000, reached_at=NOW + 7.5 * 3600)
     narrow = msgspec.structs.replace(picture((packet(),)), spend=spend)
-    assert rows(narrow, 40)["today"] == "265 k of 2.3 M, cap in 7 h"
+    assert rows(narrow, 40)["today"] == "265 k of 2.3 M, full in 7 h"
     closed = SpendView(tokens=126_000, tokens_cap=1, closed=True, full="today's budget is closed")
     assert rows(msgspec.structs.replace(narrow, spend=closed), 40)["today"] == "126 k tokens, budget closed"
 
@@ -93,7 +93,7 @@ def test_the_wake_state_names_what_was_ordered() -> None:
 async def test_pane_2_counts_what_goes_on(open_room: Any, busy_snapshot: Snapshot) -> None:
     views = (task("tsk-a", Status.RUNNING, 1486), task("tsk-b", Status.DONE, 1486), *busy_snapshot.tasks)
     async with open_room(msgspec.structs.replace(busy_snapshot, tasks=views), size=(160, 50)) as room:
-        assert "Tasks of the agent still running: 1 task" in room.pane("wake").text
+        assert "Still under way of what the agent ordered: 1 task" in room.pane("wake").text
 
 
 async def test_enter_on_the_loop_opens_its_packet(open_room: Any, busy_snapshot: Snapshot) -> None:

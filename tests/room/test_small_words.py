@@ -7,12 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from lumen_rows import each_row
 from rich.cells import cell_len
 from rich.segment import Segment
 
 from lumen_tui.model.records import AuditEntry
-from lumen_tui.model.relay import Submission, SubmissionStatus
+from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso
 from lumen_tui.queries.queue_conditions import spend_report
@@ -55,12 +54,12 @@ def test_an_action_without_a_reason_has_the_room_of_one() -> None:
 
 
 def test_the_age_of_a_submission_is_not_cut() -> None:
-    sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, SubmissionStatus.SENT, 1)
+    sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, Status.SENT, 1)
     assert text(RelayRows(theme.NO_APPEARANCE, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")
 
 
-@each_row("title", ["short", "a title that is much longer than any window " * 4, "宽" * 60])
-@each_row("said", ["“{}” kept, listed again in 7 days", "undone: “{}” merged into “{}”"])
+@pytest.mark.parametrize("title", ["short", "a title that is much longer than any window " * 4, "宽" * 60])
+@pytest.mark.parametrize("said", ["“{}” kept, listed again in 7 days", "undone: “{}” merged into “{}”"])
 def test_a_notice_keeps_what_was_done_and_shortens_the_titles(said: str, title: str) -> None:
     for width in range(60, 140):
         drawn = squeezed(said.format(title, title), width)

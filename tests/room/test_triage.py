@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from lumen_clock import HandClock
-from lumen_rows import each_row
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -120,12 +119,12 @@ async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(de
         await room.until(lambda: "3 actions" in room.text)
         assert "seen before" in room.text
         await room.press("u")
-        await room.until(lambda: "only bob can undo it" in room.text)
+        await room.until(lambda: "only bob can take it back" in room.text)
         await room.press("j", "j", "u")
         await room.until(lambda: "undone" in room.text)
         assert desk.counted() == {"open": 4, "later": 1, "archived": 1}
         await room.press("u")
-        await room.until(lambda: "already undone" in room.text)
+        await room.until(lambda: "taken back already" in room.text)
         await room.press("escape", "u")  # the last one of one's own that still stands
         await room.until(lambda: desk.counted()["open"] == 5)
 
@@ -164,7 +163,7 @@ async def test_the_next_one_is_under_the_cursor_before_the_disk_answers(open_roo
         asked = [arguments["node_ids"] for _, arguments in room.port.asked]
         assert asked == [[f"mem-{number:08d}"] for number in range(7)]
         await room.press("l")
-        assert "decision is being saved" in room.footer
+        assert "being decided" in room.footer
 
 
 async def test_similar_ones_are_seen_first_and_can_be_left_out(desk: Desk, open_room: Any) -> None:
@@ -187,7 +186,7 @@ async def test_similar_ones_are_seen_first_and_can_be_left_out(desk: Desk, open_
         await room.until(lambda: desk.counted() == {"open": 7})
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("text", "fits"),
     [
         ("age:>7d", True), ("age:7d", True), ("age:<7d", False), ("age:>9", False), ("age:<12h", False),
@@ -214,7 +213,7 @@ async def test_a_row_that_was_decided_does_not_come_back_with_rows_that_are_olde
         pane.fill()  # of a moment before
         assert pane.leaving.keys == {first}
         await room.press("g", "a")
-        assert room.app.screen is room.app.room, "its decision is being saved: no second question"
+        assert room.app.screen is room.app.room, "it is being decided: no second question"
         await room.until(lambda: not pane.leaving.keys)  # it is there after all: somebody took the decision back
         pane.leaving.take([first])
         pane.leaving.happened([first])

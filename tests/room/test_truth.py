@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from lumen_rows import each_row
 
 import lumen_tui
 from lumen_tui.model import times
@@ -93,7 +92,7 @@ async def test_the_focus_is_seen_without_colour(open_room: Any, monkeypatch: pyt
             assert len([text for text in marked if text[:2] in ("1 ", "2 ", "3 ", "4 ", "5 ", "6 ")]) == 1
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("data", "line", "wrong"),
     [
         ({"status": "done"}, "done  builder: do it", False),
@@ -135,7 +134,7 @@ async def test_a_sheet_says_the_same_age_as_the_room_however_old_its_picture_is(
         assert "50 s" not in room.text
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("seconds", "said"),
     [(-5, "now"), (9.9, "now"), (19, "10 s"), (59.9, "50 s"), (60, "1 min"), (719, "11 min"), (720, "12 min"),
      (3599, "59 min"), (3600, "1 h"), (172_799, "47 h"), (172_800, "2 d")],

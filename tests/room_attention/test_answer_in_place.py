@@ -20,7 +20,7 @@ async def test_a_plain_call_in_sight_is_allowed_at_once_and_the_next_one_comes(d
     first, second = desk.ask("make one", at=NOW - 300), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2", "▲ 2 need you", "auto-denied in 55 min")
+        await room.sees("Needs you: 2", "▲ 2 need you", "counts as no in 55 min")
         await room.press("y")
         await room.until(lambda: desk.answer(first))
         assert desk.answer(first).allowed
@@ -77,14 +77,14 @@ async def test_no_asks_for_a_reason_and_offers_the_last_one(desk: Any, open_room
         await room.press("exclamation_mark")
         await room.sees("Needs you: 2")
         await room.press("d")
-        await room.sees("Deny builder's call")
+        await room.sees("Say no to builder's call")
         await room.press(*"not", "space", *"today", "enter")
         await room.until(lambda: desk.answer(first))
         assert (desk.answer(first).allowed, desk.answer(first).reason) == (False, "not today")
         await room.sees("Needs you: 1")
         await room.rested()
         await room.press("d")
-        await room.sees("Deny builder's call", "not today")
+        await room.sees("Say no to builder's call", "not today")
         await room.press("1", "enter")
         await room.until(lambda: desk.answer(second))
         assert desk.answer(second).reason == "not today"
@@ -125,11 +125,11 @@ async def test_an_answer_is_taken_back_until_a_worker_took_it(desk: Any, open_ro
     request = desk.ask("make one")
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("Approval request: 1 of 1")
+        await room.sees("A worker asks: 1 of 1")
         await room.press("y")
-        await room.sees("No pending approvals")
+        await room.sees("No worker waits for an answer")
         await room.press("u")
-        await room.sees("Approval request: 1 of 1", "make one")
+        await room.sees("A worker asks: 1 of 1", "make one")
         assert desk.answer(request) is None
         await room.rested()
         await room.press("y")
@@ -145,12 +145,12 @@ async def test_an_answer_that_is_taken_back_before_a_picture_was_without_its_que
     desk.ask("make one")
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("Approval request: 1 of 1")
+        await room.sees("A worker asks: 1 of 1")
         screen, before = room.app.screen, room.app.screen._snapshot
         await room.press("y", "u")
         await room.sees("undone: ")
         screen.show(before)  # as if it were the first one that was read since
-        await room.sees("Approval request: 1 of 1", "make one")
+        await room.sees("A worker asks: 1 of 1", "make one")
 
 
 async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open_room: Any) -> None:
@@ -158,14 +158,14 @@ async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("Approval request: 1 of 2")
+        await room.sees("A worker asks: 1 of 2")
         desk.do("approval.deny", approval_ids=[first.id], reason="from a shell")
-        await room.sees("It is no longer pending")
+        await room.sees("It waits for no answer any more")
         await room.press("y")
-        await room.sees("Already answered: refused by ann")
+        await room.sees("It has its answer: refused by ann")
         assert desk.answer(second) is None
         await room.press("n")
-        await room.sees("Approval request: 1 of 1", "make two")
+        await room.sees("A worker asks: 1 of 1", "make two")
 
 
 async def test_a_question_that_comes_later_does_not_stand_beside_the_answer_to_another(
@@ -174,11 +174,11 @@ async def test_a_question_that_comes_later_does_not_stand_beside_the_answer_to_a
     desk.ask("make one")
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("Approval request: 1 of 1")
+        await room.sees("A worker asks: 1 of 1")
         await room.press("y")
-        await room.sees("No pending approvals", "allowed: ")
+        await room.sees("No worker asks", "allowed: ")
         desk.ask("make one")
-        await room.sees("Approval request: 1 of 1", "This request just arrived.")
+        await room.sees("A worker asks: 1 of 1", "This came in just now.")
 
 
 async def test_a_row_that_comes_under_the_cursor_is_not_answered_by_the_same_key(desk: Any, open_room: Any) -> None:
@@ -189,7 +189,7 @@ async def test_a_row_that_comes_under_the_cursor_is_not_answered_by_the_same_key
         desk.do("approval.deny", approval_ids=[first.id], reason="from a shell")
         await room.sees("Needs you: 1")
         await room.press("y")
-        await room.sees("under the cursor has changed")
+        await room.sees("this is another one")
         assert desk.answer(second) is None
         await room.press("y")
         await room.until(lambda: desk.answer(second))
@@ -220,7 +220,7 @@ async def test_what_goes_with_its_cause_is_not_put_aside(desk: Any, open_room: A
         await room.press("d")
         await room.sees("goes away with its cause")
         await room.press("y")
-        await room.sees("no approval is pending here")
+        await room.sees("no call of a worker waits here")
 
 
 async def test_a_room_that_only_reads_says_so(desk: Any, open_room: Any) -> None:
@@ -242,7 +242,7 @@ async def test_a_full_budget_is_given_room_where_it_is_listed(desk: Any, open_ro
         await room.press("exclamation_mark")
         await room.sees("budget", "is used up", "r raise the budget")
         await room.press("r")
-        await room.sees("Raise today's cap")
+        await room.sees("More room for today")
         await room.press("tab", *"500", "f2")
         await room.sees("today's budget raised by 500 tokens", "Nothing needs you.")
 

@@ -29,23 +29,23 @@ async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: 
     request = desk.ask("make deploy")
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("Approval request: 1 of 1", "y allow")
+        await room.sees("A worker asks: 1 of 1", "y allow")
         by_bob(desk, "approval.deny", request, reason="not on a Friday")
         await room.sees("Answered", "refused by bob", "not on a Friday")
         assert "y allow" not in room.text
-        assert "auto-denied" not in room.text
+        assert "counts as no" not in room.text
         await room.press("y")
-        await room.sees("Already answered: refused by bob")
+        await room.sees("It has its answer: refused by bob")
         assert desk.answer(request).by == "bob"
         perform(desk.store, named("undo", {}), by="bob", now=desk.clock.wall)
-        await room.sees("Approval request: 1 of 1", "y allow", "auto-denied")
+        await room.sees("A worker asks: 1 of 1", "y allow", "counts as no")
 
 
 async def test_what_ran_out_says_so(desk: Any, open_room: Any) -> None:
     request = desk.ask("make deploy")
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("Approval request: 1 of 1")
+        await room.sees("A worker asks: 1 of 1")
         approvals.expire(desk.store.layout, request, request.expires)
         await room.sees("Answered", "expired", "nobody answered within")
 
@@ -57,7 +57,7 @@ def test_the_words_for_each_way_in_which_a_question_ends() -> None:
     assert answer_words(answer, request, NOW) == "allowed by ann, 2 min ago, and always: fine"
     withdrawn = Decision(False, request.hash, "", "engine", ended="withdrawn")
     assert answer_words(withdrawn, request, NOW) == "withdrawn"
-    assert "no longer pending" in answer_words(None, request, NOW)
+    assert "nobody waits" in answer_words(None, request, NOW)
 
 
 async def test_the_pattern_of_a_rule_is_edited_before_it_is_saved(desk: Any, open_room: Any) -> None:
@@ -103,9 +103,9 @@ def test_the_network_is_no_risk_where_walls_shut_it_out() -> None:
 def test_the_page_names_the_walls() -> None:
     assert Walls("bubblewrap", network=False).words("shell") == "bubblewrap, without network"
     assert Walls("landlock", network=True).words("shell") == "Landlock, with the network open to this role"
-    assert Walls("ask", network=False).words("shell") == "none: the command can do anything you can"
-    assert "unknown" in Walls().words("shell")
-    assert "no command runs" in Walls("bubblewrap").words("write_file")
+    assert Walls("ask", network=False).words("shell") == "none: the command can do what you can"
+    assert "not known" in Walls().words("shell")
+    assert "no command is run" in Walls("bubblewrap").words("write_file")
 
 
 async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room: Any) -> None:
@@ -113,12 +113,12 @@ async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room
     async with open_room(desk) as room:
         await room.press("L")
         await room.press("n")
-        await room.sees("Approval request: 1 of 1")
+        await room.sees("A worker asks: 1 of 1")
         assert len(room.app.screen_stack) == 2
         await room.press("enter")
         await room.sees("─ Task ")
         await room.press("N")
-        await room.sees("Approval request: 1 of 1")
+        await room.sees("A worker asks: 1 of 1")
         assert len(room.app.screen_stack) == 2
         await room.press("escape", "t", "n")
         assert room.app.screen.query_one("TextArea, Input")
@@ -147,10 +147,10 @@ async def test_the_minutes_of_a_question_go_on_without_a_newer_picture(
     desk.ask("make deploy")
     async with open_room(desk) as room:
         await room.press("n")
-        await room.sees("5 min ago", "auto-denied in 55 min")
+        await room.sees("5 min ago", "counts as no in 55 min")
         desk.clock.wall += 61
         room.app.room._tick()
-        await room.sees("6 min ago", "auto-denied in 53 min")
+        await room.sees("6 min ago", "counts as no in 53 min")
 
 
 def test_a_rule_of_another_pattern_is_on_file_as_it_was_shown(desk: Any) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lumen_rows import each_row
+import pytest
 
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.times import ago
 from lumen_tui.tui.kit.header import spend_words
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("spend", "said"),
     [
         (SpendView(usd=0.5, usd_cap=5, tokens=97_000, tokens_cap=100_000), "today 97 k of 100 k tokens"),

@@ -31,7 +31,7 @@ async def test_everything_for_two_hours_with_a_reason(driven: Any, open_room: An
 async def test_the_loop_alone_and_its_way_back(driven: Any, open_room: Any) -> None:
     async with open_room(driven) as room:
         await room.press("P", "right")
-        await room.sees("workers continue")
+        await room.sees("workers go on")
         await room.press("enter")
         await room.until((driven.store.root / "commands.jsonl").exists)
         await room.press("P", "right", "tab", "right", "enter")

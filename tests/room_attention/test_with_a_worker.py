@@ -68,7 +68,7 @@ async def test_yes_lets_it_go_on_and_cannot_be_taken_back_then(worker: Worker, d
     async with open_room(desk) as room:
         await room.sees("1 needs you")
         await room.press("n")
-        await room.sees("Approval request: 1 of 1", "make it", COMMAND["command"], "it may do harm")
+        await room.sees("A worker asks: 1 of 1", "make it", COMMAND["command"], "it may do harm")
         await room.press("y")
         await room.until(lambda: worker.made)
         assert worker.answers == ["allowed by ann"]
@@ -82,7 +82,7 @@ async def test_no_goes_back_with_its_reason(worker: Worker, desk: Any, open_room
     async with open_room(desk, size=(80, 24)) as room:
         await room.sees("1 needs you")
         await room.press("exclamation_mark", "d")
-        await room.sees("Deny")
+        await room.sees("Say no to")
         await room.press(*"later", "enter")
         await room.until(lambda: worker.answers)
         assert worker.answers == ["refused by ann: later"]

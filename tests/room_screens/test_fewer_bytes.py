@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pyte
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lumen_rows import each_row
 from rich.color import Color
 from rich.color_triplet import ColorTriplet
 from rich.control import Control
@@ -46,7 +46,7 @@ def test_of_colours_only_what_changes_is_sent() -> None:
     assert thrifty("no colours \x1b[3;1H at all") == "no colours \x1b[3;1H at all"
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("was", "now", "width", "cells"),
     [
         ("3 of 7", "4 of 7", 40, (0, 1)),

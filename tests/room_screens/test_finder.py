@@ -38,7 +38,7 @@ async def test_a_disabled_command_says_why_and_is_not_run(room):
         assert app.shown.count("no task is selected") == 2
         assert not app.answers
         await pilot.press("z", "z", "enter")
-        assert "No command matches" in app.shown
+        assert "No command is like that" in app.shown
         await pilot.press("escape")
         assert app.answers == [None]
 

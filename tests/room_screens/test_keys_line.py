@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 
 from lumen_tui.tui.kit.keys_line import KeysLine
 
-KEYS = (("enter", "open"), ("y", "allow"), ("z", "snooze 1 h"), ("/", "filter"), ("esc", "back"))
+KEYS = (("enter", "open"), ("y", "allow"), ("z", "in an hour"), ("/", "filter"), ("esc", "back"))
 
 
 class Narrow(App[None]):
@@ -21,10 +21,10 @@ async def test_it_breaks_between_keys_and_never_inside_one():
     app = Narrow()
     async with app.run_test(size=(38, 5)) as pilot:
         line = app.query_one(KeysLine)
-        assert line.render().plain.split("\n") == ["enter open   y allow   z snooze 1 h", "/ filter   esc back"]
+        assert line.render().plain.split("\n") == ["enter open   y allow   z in an hour", "/ filter   esc back"]
         assert line.size.height == 2
         await pilot.resize_terminal(80, 5)
-        assert line.render().plain == "enter open   y allow   z snooze 1 h   / filter   esc back"
+        assert line.render().plain == "enter open   y allow   z in an hour   / filter   esc back"
         assert line.size.height == 1
         line.show(KEYS[:1])
         await pilot.pause()

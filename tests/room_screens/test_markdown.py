@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from lumen_rows import each_row
 from rich.cells import cell_len
 
 from lumen_tui.model.text import is_safe
@@ -65,7 +64,7 @@ def test_every_line_has_the_width_and_nothing_that_acts(width, hostile):
         assert not any(part.style and (part.style.link or part.style.meta) for part in line)
 
 
-@each_row(
+@pytest.mark.parametrize(
     "piece", ["- item\n", "> " * 50 + "\n", "[" * 100, "**a", "`a", "| a " * 20 + "\n", "#" * 80 + "\n", "* " * 40]
 )
 def test_no_text_takes_long(piece):

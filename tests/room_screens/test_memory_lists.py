@@ -35,7 +35,7 @@ async def test_a_verdict_names_the_marked_ones(room, port, until, hostile):
 async def test_one_that_was_judged_meanwhile_is_told(room, port, until):
     node = Node(id="mem-gone", type="discovery", content="Gone", created_at=iso(NOW))
     async with room(SimilarScreen(port, node, NOW)) as (app, pilot):
-        await until(pilot, lambda: "already decided" in app.shown)
+        await until(pilot, lambda: "judged already" in app.shown)
         await pilot.press("a", "escape")
         assert app.answers == [None]
 

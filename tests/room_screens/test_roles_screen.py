@@ -120,10 +120,10 @@ async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, 
     editor("sed -i 's/haiku/gpt/; s/Look ahead/Look far ahead/' \"$1\"")
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("e")
-        await until(pilot, lambda: "not valid" in app.shown)
+        await until(pilot, lambda: "not in order" in app.shown)
         assert "Line 4: tier 'gpt' is unknown" in app.shown
         await pilot.press("escape")
-        await until(pilot, lambda: "Your text is kept" in app.shown)
+        await until(pilot, lambda: "The text is kept" in app.shown)
         assert newest(scouted).roles[0].tier == "haiku"
         editor('sed -i s/gpt/sonnet/ "$1"')
         await pilot.press("e")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from lumen_rows import each_row
 from textual.screen import Screen
 
 from lumen_tui.model.facts import Fact
@@ -37,10 +36,10 @@ DIALOGS: dict[str, tuple[Callable[[], Screen[Any]], str]] = {
     "leave": (lambda: QuitAsk(False), "choose"),
     "key": (lambda: ConfirmKey("Kill?", ["3 workers are ended"] * 9, "k", "kill them"), "k kill them"),
     "called": (lambda: ConfirmKey("Allow?", ["it asks"], "a", "allow", [("the call", "a\nb\n" * 30)]), "a allow"),
-    "unkill": (lambda: UnkillForm(["killed by ops: a drill"]), "y resume"),
+    "unkill": (lambda: UnkillForm(["killed by ops: a drill"]), "y let it"),
     "name": (lambda: ConfirmName("Delete", "abc", ["it is removed"] * 9), "enter confirm"),
-    "reason": (lambda: ReasonPrompt("Kill", ("a drill", "wild"), ["3 workers are ended"] * 9), "enter kill"),
-    "pause": (lambda: PauseForm([("", "everything"), ("loop", "the loop")]), "enter apply"),
+    "reason": (lambda: ReasonPrompt("Kill", ("a drill", "wild"), ["3 workers are ended"] * 9), "enter do it"),
+    "pause": (lambda: PauseForm([("", "everything"), ("loop", "the loop")]), "enter do it"),
     "signal": (lambda: SignalForm(None, ("Core", "UI")), "enter send"),
     "note": (NoteForm, "enter keep"),
     "raise": (lambda: RaiseForm(("builder",), "today is full"), "enter raise"),
@@ -96,7 +95,7 @@ async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_
         await pilot.press("pagedown", "pagedown")
         await until(pilot, lambda: "Type" in app.shown)
         await pilot.press("enter")
-        await until(pilot, lambda: "does not match" in words(app.shown))
+        await until(pilot, lambda: "not the same" in words(app.shown))
 
 
 async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(room, until):
@@ -146,7 +145,7 @@ async def test_a_list_beside_its_details_shows_a_row_with_its_name_in_the_smalle
         assert "esc back" in app.shown
 
 
-@each_row("width", [30, 40, 54])
+@pytest.mark.parametrize("width", [30, 40, 54])
 def test_a_fact_says_its_claim_before_its_clocks(width):
     rows = FactRows(now=3600.0)
     state = FactState(Fact("mem-1", "API on 8080"), confirmed=1800.0)

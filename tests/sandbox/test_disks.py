@@ -66,7 +66,6 @@ def test_more_files_end_it_where_the_granted_folder_is_memory(machine):
         shutil.rmtree(granted)
 
 
-@lumen_machine.on_a_tier
 def test_more_files_end_a_command_in_the_background(machine):
     machine.settings(files=MOST)
     box = machine.box()
@@ -84,7 +83,6 @@ def test_more_files_end_it_where_there_are_no_walls(unwalled):
     assert "it made too many files" in result.text
 
 
-@lumen_machine.on_a_tier
 def test_a_disk_that_takes_hardly_any_more_files_ends_it_sooner(machine, monkeypatch):
     """As if the disk had taken 3,000 more when the command began."""
     real, made = os.statvfs, machine.files / "d"
@@ -100,7 +98,6 @@ def test_a_disk_that_takes_hardly_any_more_files_ends_it_sooner(machine, monkeyp
     assert "it made too many files" in result.text
 
 
-@lumen_machine.on_a_tier
 def test_files_that_were_there_before_or_are_made_elsewhere_by_others_do_not_count(machine):
     machine.settings(files=MOST)
     elsewhere, old = machine.top / "elsewhere", machine.top / "project" / "src" / "old"
@@ -211,7 +208,6 @@ def test_bytes_count_of_children_whose_end_nobody_asks_for(machine, more):
     assert "ended: it filled the disk" in result.text, result.text[-500:]
 
 
-@lumen_machine.on_a_tier
 def test_time_is_not_counted_twice(machine):
     """Children that are asked for are among their parent's, and those that nobody took yet have their own."""
     machine.settings(cpu_seconds=2)

@@ -10,7 +10,6 @@ from pathlib import Path
 import lumen_bare
 import msgspec
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.engine.settings import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
@@ -33,7 +32,7 @@ NONE = SelfTestResults(
 )
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("settings", "results", "tier"),
     [
         ({}, BOTH, "bubblewrap"), ({}, WEAK, "landlock"), ({}, NONE, "ask"),
@@ -175,7 +174,7 @@ def test_kept_results_of_another_machine_are_not_believed(tmp_path):
     assert tiers.current_results(index, path, settings).tested == ()
 
 
-@each_row("kind", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("kind", ["x86_64", "aarch64"])
 def test_the_filter_is_well_formed(kind):
     program = seccomp.program((2, 10), kind)
     count = len(program) // 8

@@ -5,18 +5,18 @@ import sys
 
 import pytest
 
-from lumen_tui.actions import handoff
+from lumen_tui.actions import sessions
 from lumen_tui.actions.outcome import ActionError
 
 TAKER = """
 import sys
 from pathlib import Path
-from lumen_tui.actions import handoff
+from lumen_tui.actions import sessions
 from lumen_tui.storage.store import Store
 store, who = Store(Path(sys.argv[1])), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()
-print(*handoff.take(store, by=who, now=1_800_000_100.0, wu_id="WU-042"))
+print(*sessions.take(store, by=who, now=1_800_000_100.0, wu_id="WU-042"))
 """
 
 
@@ -58,11 +58,11 @@ def test_of_many_takers_at_once_one_wins(desk):
         taker.stdin.flush()
     taken = [word for taker in takers for word in taker.communicate(timeout=30)[0].split()]
     assert sorted(taken) == sorted(notes), "each exactly once"
-    assert handoff.take(desk.store, by="late", now=desk.now, wu_id="WU-042") == []
+    assert sessions.take(desk.store, by="late", now=desk.now, wu_id="WU-042") == []
 
 
 def test_an_archived_handoff_is_not_taken(desk):
     desk.unit()
     note = desk.do("handoff.give", note="never mind", wu_id="WU-042").target
     desk.do("node.archive", node_ids=note, reason="not needed")
-    assert handoff.take(desk.store, by="bo", now=desk.now, wu_id="WU-042") == []
+    assert sessions.take(desk.store, by="bo", now=desk.now, wu_id="WU-042") == []

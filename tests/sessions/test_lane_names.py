@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from lumen_rows import each_row
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import lanes
@@ -12,12 +11,14 @@ SLIPS = ("Coer", "Cor", "Coree", "C ore", "Core:")
 OTHERS = ("Code", "UI", "Core 2", "Team A", "Docs")
 
 
-@each_row("slip", SLIPS)
+@pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_is_one(slip):
     assert lanes.is_slip(slip, "Core")
 
 
-@each_row(("one", "two"), [("Team A", "Team B"), ("Core 1", "Core 2"), ("UI", "UX"), *[(o, "Core") for o in OTHERS]])
+@pytest.mark.parametrize(
+    ("one", "two"), [("Team A", "Team B"), ("Core 1", "Core 2"), ("UI", "UX"), *[(o, "Core") for o in OTHERS]]
+)
 def test_names_that_differ_on_purpose_are_two_lanes(one, two):
     assert not lanes.is_slip(one, two)
     assert not lanes.is_slip(two, one)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lumen_tui.actions import changes
 from lumen_tui.model import jsontext
 from lumen_tui.model.views import builtins
-from lumen_tui.model.work import SessionDecision, Tracked, WorkSession
+from lumen_tui.model.work import Decision, Tracked, WorkSession
 from lumen_tui.storage import frontmatter, raw_json
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.work import open_sessions, sessions, views, work_units
@@ -104,7 +104,7 @@ def test_a_line_too_long_by_its_escapes_is_written_with_its_letters():
 def test_a_session_reads_the_same_and_keeps_what_nobody_knows(desk):
     one = WorkSession(
         session_id="ses-1", started_at="2026-01-01T00:00:00Z", active_wu="WU-1", agent="ana", folder="/x\u200by",
-        files_touched=("a", "b"), decisions=(SessionDecision("q", "a", "t"),),
+        files_touched=("a", "b"), decisions=(Decision("q", "a", "t"),),
     )  # fmt: skip
     sessions.start(desk.layout, one)
     assert sessions.read(desk.layout, "ses-1") == one

@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.actions.checkpoints import MOST_TOUCHED, with_files
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model.work import SessionDecision, WorkSession, with_decision
+from lumen_tui.model.work import Decision, WorkSession, with_decision
 from lumen_tui.storage import files
 from lumen_tui.store.work import sessions
 
@@ -152,5 +152,5 @@ def test_what_is_no_decision_is_not_answered(desk):
 def test_a_session_record_does_not_grow_without_end():
     names = with_files([f"f{n}" for n in range(MOST_TOUCHED)], ("f3", "new", "new"))
     assert (len(names), names[-2:], names.count("f3")) == (MOST_TOUCHED, ["f3", "new"], 1)
-    asked = WorkSession(session_id="ses-1", decisions=(SessionDecision("a"), SessionDecision("b")))
-    assert with_decision(asked, SessionDecision("a", "yes")) == (SessionDecision("b"), SessionDecision("a", "yes"))
+    asked = WorkSession(session_id="ses-1", decisions=(Decision("a"), Decision("b")))
+    assert with_decision(asked, Decision("a", "yes")) == (Decision("b"), Decision("a", "yes"))

@@ -21,7 +21,7 @@ from lumen_tui.model import jsontext
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 
-SAMPLED_FILES = 8  # changed JSON files of the short form
+SAMPLED_FILES = 16  # changed JSON files of the short form
 NOW = 1_800_000_000.0
 INFINITE = "1e400"  # what a decoder must refuse, and Python's takes
 GONE = object()

@@ -8,7 +8,7 @@ from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import agent
 from lumen_tui.model import relay as rules
 from lumen_tui.model.ids import Ambiguous, short
-from lumen_tui.model.lineage import TreeRow, rows
+from lumen_tui.model.lineage import Row, rows
 from lumen_tui.queries.lineage.trace import resolve, trace
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -29,7 +29,7 @@ def do(layout, verb, **arguments):
 
 
 def lines(layout, name) -> list[tuple[str, str, str]]:
-    found: list[TreeRow] = list(rows(trace(layout, name, NOW)))
+    found: list[Row] = list(rows(trace(layout, name, NOW)))
     return [(row.side, row.hop.kind, row.hop.link) for row in found]
 
 

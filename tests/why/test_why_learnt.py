@@ -11,7 +11,7 @@ from lumen_stage import Stage, until
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
+from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.model.ids import Ambiguous
 from lumen_tui.model.lineage import rows
 from lumen_tui.model.tasks import Spec
@@ -32,15 +32,7 @@ AT = "2027-01-15T07:00:00Z"
 def learnt(name: str, session: str, **more: Any) -> Observation:
     text = f"Use pnpm, says {name}"
     return Observation(
-        name,
-        AT,
-        ObservationKind.RULE,
-        text,
-        DOMAIN,
-        text,
-        (Source(session, 3), Source(session, 9)),
-        Trust.PERSON,
-        **more,
+        name, AT, Kind.RULE, text, DOMAIN, text, (Source(session, 3), Source(session, 9)), Trust.PERSON, **more
     )
 
 
@@ -100,4 +92,4 @@ async def test_w_on_the_evolution_screen_shows_it_and_a_session_is_the_end(layou
         await until(pilot, lambda: isinstance(app.screen, WhyScreen) and "said in" in app.shown)
         await until(pilot, lambda: app.screen.rows.selected[1].side == "here")
         await pilot.press("home", "enter")
-        await until(pilot, lambda: "A session that belongs to no task" in app.shown)
+        await until(pilot, lambda: "Nothing leads beyond a session" in app.shown)

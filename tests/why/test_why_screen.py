@@ -123,12 +123,12 @@ def test_links_to_hostile_names_are_only_told(chain):
 async def test_walking_along_the_chain_and_back(chain, size):
     app = Stage(WhyScreen(RemotePort(chain.store.root), chain.signal, NOW))
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: "Trace of signal found it" in app.shown)
+        await until(pilot, lambda: "Why signal found it" in app.shown)
         assert "sent by" in app.shown and "answered by" in app.shown and "1,000 tokens" in app.shown
         await pilot.press("j", "enter")
-        await until(pilot, lambda: "Trace of signal thanks" in app.shown)
+        await until(pilot, lambda: "Why signal thanks" in app.shown)
         await pilot.press("backspace")
-        await until(pilot, lambda: "Trace of signal found it" in app.shown)
+        await until(pilot, lambda: "Why signal found it" in app.shown)
         await pilot.press("backspace")
         await until(pilot, lambda: "where you began" in app.shown)
         await pilot.press("y")
@@ -141,7 +141,7 @@ async def test_the_cursor_stays_on_its_thing_when_others_come(chain):
     port = RemotePort(chain.store.root)
     screen = WhyScreen(port, chain.task, NOW)
     async with Stage(screen).run_test() as pilot:
-        await until(pilot, lambda: "Trace of task" in pilot.app.shown)
+        await until(pilot, lambda: "Why task" in pilot.app.shown)
         await pilot.press("G")
         place, last = screen.rows.model.cursor, screen.rows.selected[1].hop.id
         for number in range(3, 6):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.actions import kinds, turning
+from lumen_tui.actions import kinds, undo
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor.finding import NOTE, PROBLEM, Finding
 from lumen_tui.model.decoding import UNDECODABLE
@@ -96,7 +96,7 @@ def _repair_one(store: Store, action: Action, now: float) -> str:
         return "all of it stands: it counts as done"
     if any(stands):
         turned = [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
-        turning.put_back(store, turned, by=action.by, now=now)
+        undo.put_back(store, turned, by=action.by, now=now)
     journal.record_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(stands) else "nothing of it stands: it does not count"
 

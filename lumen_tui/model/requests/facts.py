@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from lumen_tui.model.facts import KINDS, SPANS
 from lumen_tui.model.requests.base import Arg, Request
 
 
@@ -14,19 +13,13 @@ class AddFact(Request, tag="fact.add", frozen=True, kw_only=True):
 
     claim: Annotated[str, Arg("what holds, in a sentence", place="CLAIM")]
     span_class: Annotated[
-        str,
-        Arg(
-            "how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]",
-            "-c",
-            "--class",
-            choices=tuple(SPANS),
-        ),
+        str, Arg("how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]", "-c", "--class")
     ] = "steady"
     source: Annotated[str, Arg("where it comes from", "-s")] = ""
     probes: Annotated[
         Sequence[str],
         Arg(
-            f"KIND TARGET [AT] [~ REGEX] [= EXPECTED], of {', '.join(KINDS)}; repeatable",
+            "KIND TARGET [AT] [~ REGEX] [= EXPECTED]: file, hash, text, json, output, exit, http, git, port; repeat it",
             "-p",
             "--probe",
             metavar="PROBE",

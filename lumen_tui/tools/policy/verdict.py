@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import Struct
 from lumen_tui.model.approvals import COMMANDS, AllowRule, allows, call_hash, moving
 from lumen_tui.model.roles import WRITE_TOOLS, ToolRule
 from lumen_tui.model.text import is_safe, one_line
-from lumen_tui.tools.base import AnyTool, Context, TaskRules, ToolError, size_text
+from lumen_tui.tools.base import Context, TaskRules, Tool, ToolError, size_text
 from lumen_tui.tools.files.paths import resolve
 from lumen_tui.tools.schema import misfit
 
@@ -202,17 +203,17 @@ _LONGEST_RULE = 500
 class RequestedCall(Struct, frozen=True):
     """One call that a model requests, with its arguments checked."""
 
-    tool: AnyTool
-    arguments: object  # as the tool takes them
-    canonical: dict[str, object]  # as they are shown and hashed
+    tool: Tool
+    arguments: Any  # as the tool takes them
+    canonical: dict[str, Any]  # as they are shown and hashed
     call: PolicyCall
     allowed_once: bool = False  # by a person, or by a rule that one saved
 
 
-def understand(context: Context, tool: AnyTool, arguments: Mapping[str, object]) -> RequestedCall:
+def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> RequestedCall:
     """Return the requested call. ToolError where the arguments do not fit."""
     checked = convert(tool, arguments)
-    canonical: dict[str, object] = msgspec.to_builtins(checked)
+    canonical: dict[str, Any] = msgspec.to_builtins(checked)
     target = tool.target(context, checked)
     call = PolicyCall(
         tool=tool.name,
@@ -224,7 +225,7 @@ def understand(context: Context, tool: AnyTool, arguments: Mapping[str, object])
     return RequestedCall(tool, checked, canonical, call)
 
 
-def too_large(arguments: Mapping[str, object]) -> str:
+def too_large(arguments: Mapping[str, Any]) -> str:
     """Return why the arguments are not even examined, or an empty string."""
     try:
         size = len(msgspec.json.encode(arguments))
@@ -235,11 +236,11 @@ def too_large(arguments: Mapping[str, object]) -> str:
     return ""
 
 
-def convert(tool: AnyTool, arguments: Mapping[str, object]) -> object:
+def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     """Return the arguments as the tool takes them; ToolError names what does not fit."""
     if problem := too_large(arguments):
         raise ToolError(f"{tool.name}: {problem}")
-    if tool.arguments is None:
+    if tool.schema:
         if problem := misfit(tool.schema, dict(arguments)):
             raise ToolError(f"{tool.name}: {problem}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
         return dict(arguments)
@@ -250,7 +251,7 @@ def convert(tool: AnyTool, arguments: Mapping[str, object]) -> object:
         raise ToolError(f"{tool.name}: {error}; its arguments are {fields}") from error
 
 
-def _groups(context: Context, tool: AnyTool) -> tuple[str, ...]:
+def _groups(context: Context, tool: Tool) -> tuple[str, ...]:
     """Return the groups of `[approvals] ask` that the call belongs to."""
     if tool.name in WRITE_TOOLS:
         return ("write",)
@@ -284,6 +285,5 @@ def check_foreign(context: Context, requested: RequestedCall) -> None:
     """Raise ToolError where a back end must not make this call with a tool of its own."""
     if requested.tool.name != "read_file":
         raise ToolError(f"{requested.tool.name} is not left to a back end: use ours")
-    path = str(requested.canonical["path"])
-    if resolve(context, path).is_dir():
-        raise ToolError(f"{path} is a folder; use list_dir")
+    if resolve(context, requested.arguments.path).is_dir():
+        raise ToolError(f"{requested.arguments.path} is a folder; use list_dir")

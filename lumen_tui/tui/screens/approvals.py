@@ -37,9 +37,11 @@ Line = list[Segment]
 
 def left(request: Approval, now: float) -> str:
     """What becomes of the question by itself."""
-    if now >= request.expires:
-        return "expired: auto-denied"
-    return f"auto-denied in {times.countdown(request.expires - now)}"
+    return (
+        f"counts as no in {times.countdown(request.expires - now)}"
+        if now < request.expires
+        else "ran out: it counts as no"
+    )
 
 
 def ages(request: Approval, now: float) -> tuple[str, str]:
@@ -77,7 +79,7 @@ def page(
 def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     """`allowed by ann, 2 min ago: as agreed`; what is known of a question that waits no more without an answer."""
     if answer is None:
-        return "no longer pending: its task has ended, or it expired"
+        return "nobody waits for one any more: its task has ended, or its time is over"
     ago = f", {times.ago(now - at)}" if (at := times.epoch(answer.at)) else ""
     state = answer.ended or ("allowed" if answer.allowed else "refused")
     by = "" if answer.ended else f" by {one_line(answer.by, 60)}"
@@ -95,9 +97,9 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Appe
     if reason := high(request, walls):
         yield from _fact("risk", f"high: {reason}", ink.bad, width, look)
     yield from _said("" if reason else "risk", request.risk, width, look)
-    yield from _fact("sandbox", walls.words(request.tool), ink.text, width, look)
+    yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
-    yield from _said("rationale", request.said, width, look)
+    yield from _said("it says", request.said, width, look)
     yield from _fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
 
 
@@ -203,7 +205,7 @@ def as_text(request: Approval) -> str:
     return "\n\n".join(safe(part) for part in parts if part) + "\n"
 
 
-_NOBODY = "No pending approvals. esc goes back; u undoes your last answer."
+_NOBODY = "No worker waits for an answer. esc goes back; u takes your last answer back."
 
 
 class ApprovalPaper(DetailScreen[str]):
@@ -217,7 +219,7 @@ class ApprovalPaper(DetailScreen[str]):
     ]
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
-        super().__init__("Approval request")
+        super().__init__("A worker asks")
         self._snapshot = snapshot
         self._now = snapshot.taken
         self._desk = desk
@@ -262,7 +264,7 @@ class ApprovalPaper(DetailScreen[str]):
         except editor.NoEditor as error:
             self.say(str(error), bad=True)
             return
-        self.say("The request stays as the worker wrote it." if changed else "")
+        self.say("What is asked stays as the worker wrote it." if changed else "")
 
 
 NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to go on
@@ -291,7 +293,7 @@ class ApprovalScreen(ApprovalPaper):
         others = (*(() if only_looks else (("u", "undo"),)), ("n N", "others"))
         if self._request is None:
             return (*others, ("esc", "back"))
-        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "snooze 1 h"))
+        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "in an hour"))
         page_keys = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
         return (*(() if self._answered or only_looks else answers), *others, *page_keys)
 
@@ -321,7 +323,7 @@ class ApprovalScreen(ApprovalPaper):
         elif self._request is None:
             self._advance()
             if self._request is not None:
-                self.say("This request just arrived.")  # the word that stood here was about another
+                self.say("This came in just now.")  # the word that stood here was about another
         elif all(approval.id != self._request.id for approval in snapshot.approvals):
             self._look(self._request)
         else:
@@ -335,7 +337,7 @@ class ApprovalScreen(ApprovalPaper):
         if self._request is not request or any(approval.id == request.id for approval in self._snapshot.approvals):
             return
         self._answered = answer_words(answer, request, self._now)
-        self.say("It is no longer pending; n shows the next one.")
+        self.say("It waits for no answer any more; n goes on.")
         self._redraw()
 
     def tick(self, now: float) -> None:
@@ -357,11 +359,7 @@ class ApprovalScreen(ApprovalPaper):
         names = [approval.id for approval in waiting]
         here = names.index(mine) + 1 if mine in names else 0
         heading = (
-            f"Approval request: {here} of {len(waiting)}"
-            if here
-            else "Answered"
-            if self._request
-            else "No pending approvals"
+            f"A worker asks: {here} of {len(waiting)}" if here else "Answered" if self._request else "No worker asks"
         )
         self.retitle(heading, f"needs you: {len(self._snapshot.attention)}")
 
@@ -391,7 +389,7 @@ class ApprovalScreen(ApprovalPaper):
     def _open(self) -> Answers | None:
         """What answers the question that is shown; None where it has its answer."""
         if self._answered:
-            self.say(f"Already answered: {self._answered}", bad=True)
+            self.say(f"It has its answer: {self._answered}", bad=True)
         return None if self._answered else self._answers
 
     def action_allow(self) -> None:

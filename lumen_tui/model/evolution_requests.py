@@ -1,7 +1,4 @@
-"""Sessions read and candidates reviewed by a model: what such a process is given, and what it answers.
-
-Nothing that it says is believed unseen: it proposes, and a review can only take away.
-"""
+"""What a process that reads a session with a model is given, and what it says: nothing of it is believed unseen."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from msgspec import Struct
 MOST_FOUND = 40  # candidates of one answer that are looked at
 
 
-class SessionPassage(Struct, frozen=True):
+class Passage(Struct, frozen=True):
     """What one line of a session says."""
 
     line: int
@@ -20,15 +17,15 @@ class SessionPassage(Struct, frozen=True):
     text: str
 
 
-class ReadingRequest(Struct, frozen=True):
+class Order(Struct, frozen=True):
     """One stretch of one session."""
 
     root: str
     session: str
-    passages: tuple[SessionPassage, ...]
+    passages: tuple[Passage, ...]
 
 
-class ReadCandidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True):
     """What a model takes for worth keeping."""
 
     line: int = 0
@@ -37,10 +34,10 @@ class ReadCandidate(Struct, frozen=True):
     quote: str = ""
 
 
-class ReadingResult(Struct, frozen=True):
+class Answer(Struct, frozen=True):
     """`problem` says why there is nothing; `brain` which model answered."""
 
-    found: tuple[ReadCandidate, ...] = ()
+    found: tuple[Candidate, ...] = ()
     problem: str = ""
     brain: str = ""
     usd: float = 0.0
@@ -54,7 +51,7 @@ MOST_ANSWER = 20_000  # characters; a longer answer is none
 MOST_REASON = 240
 
 
-class ReviewCase(Struct, frozen=True):
+class Case(Struct, frozen=True):
     """One candidate that the rules let pass."""
 
     kind: str
@@ -64,16 +61,16 @@ class ReviewCase(Struct, frozen=True):
     file: str
 
 
-class ReviewRequest(Struct, frozen=True):
+class Trial(Struct, frozen=True):
     """What one call is about. The number of a candidate is its place in `cases`, from 1."""
 
     root: str
-    cases: tuple[ReviewCase, ...]
+    cases: tuple[Case, ...]
     standing: dict[str, str]  # file -> what was learnt before and stands there
     constitution: str
 
 
-class CaseVerdict(Struct, frozen=True):
+class Word(Struct, frozen=True):
     """What the model says of one candidate."""
 
     candidate: int
@@ -81,7 +78,7 @@ class CaseVerdict(Struct, frozen=True):
     reason: str = ""
 
 
-class ReviewResult(Struct, frozen=True):
+class Judgement(Struct, frozen=True):
     """The number of each candidate that is objected to, with the reason. `problem` says why there is no answer."""
 
     against: dict[int, str] = {}
