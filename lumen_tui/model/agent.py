@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct, field
 
@@ -73,7 +71,7 @@ class OpenLoop(Struct, frozen=True, omit_defaults=True):
     read_upto: str = ""  # ... the newest of all, where it was shown every one
     read_offset: int = -1
     cut: tuple[str, ...] = ()  # what the briefing had no room for
-    cursor: dict[str, Any] = field(default_factory=dict)
+    cursor: dict[str, object] = field(default_factory=dict)
     tokens: int = 0  # of the tasks that ended
     usd: float = 0.0
     schema: int = 1

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -84,7 +83,7 @@ def parse(data: bytes, agent: str = "") -> AgentFile:
     raise BadAgentFile("this is no agent file of a known version: it has neither `agents` nor `core_memory`")
 
 
-def _decode(data: bytes) -> Any:
+def _decode(data: bytes) -> object:
     if len(data) > MOST_BYTES:
         raise BadAgentFile(f"the file has over {MOST_BYTES // 1024 // 1024} MiB: that is more than is read")
     try:
@@ -95,7 +94,7 @@ def _decode(data: bytes) -> Any:
         raise BadAgentFile(f"this is no agent file: {one_line(str(error), 160)}") from error
 
 
-def _chosen(agents: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
+def _chosen(agents: list[dict[str, object]], wanted: str) -> dict[str, object]:
     names = [text_of(item, "name") or text_of(item, "id") for item in agents]
     if not agents:
         raise BadAgentFile("there is no agent in the file")
@@ -108,7 +107,7 @@ def _chosen(agents: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
     raise BadAgentFile(f"there is no agent {one_line(wanted, 60)!r} in the file", tuple(names[:8]))
 
 
-def _new(whole: dict[str, Any], agent: dict[str, Any]) -> AgentFile:
+def _new(whole: dict[str, object], agent: dict[str, object]) -> AgentFile:
     blocks = {text_of(item, "id"): item for item in _list(whole, "blocks", "block")}
     tools = {text_of(item, "id"): text_of(item, "name") for item in _list(whole, "tools", "tool")}
     chosen = [blocks[name] for name in _names(agent, "block_ids") if name in blocks]
@@ -127,7 +126,7 @@ def _new(whole: dict[str, Any], agent: dict[str, Any]) -> AgentFile:
     )
 
 
-def _old(agent: dict[str, Any]) -> AgentFile:
+def _old(agent: dict[str, object]) -> AgentFile:
     version = agent.get("version")
     if not isinstance(version, str) or not _OLD_VERSION.fullmatch(version):
         raise BadAgentFile(f"version {one_line(str(version), 40)!r} of an agent file is unknown: 0.x is understood")
@@ -145,7 +144,7 @@ def _old(agent: dict[str, Any]) -> AgentFile:
     )
 
 
-def _list(table: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:
+def _list(table: dict[str, object], key: str, kind: str) -> list[dict[str, object]]:
     """Return the objects under a key; nothing where it is absent."""
     value = table.get(key)
     if value is None:
@@ -157,12 +156,12 @@ def _list(table: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:
     return value
 
 
-def _names(table: dict[str, Any], key: str) -> list[str]:
+def _names(table: dict[str, object], key: str) -> list[str]:
     value = table.get(key)
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _blocks(records: Iterable[dict[str, Any]]) -> tuple[AfBlock, ...]:
+def _blocks(records: Iterable[dict[str, object]]) -> tuple[AfBlock, ...]:
     blocks = []
     for record in records:
         label, value, limit = record.get("label"), record.get("value"), record.get("limit")
@@ -175,7 +174,7 @@ def _blocks(records: Iterable[dict[str, Any]]) -> tuple[AfBlock, ...]:
     return tuple(blocks)
 
 
-def _passages(table: dict[str, Any]) -> Iterator[AfPassage]:
+def _passages(table: dict[str, object]) -> Iterator[AfPassage]:
     for key in ("passages", "archival_passages", "archival_memory"):
         for record in _list(table, key, "passage"):
             if text := text_of(record, "text") or text_of(record, "content"):
@@ -190,7 +189,7 @@ def _passages(table: dict[str, Any]) -> Iterator[AfPassage]:
                 )
 
 
-def _ours(metadata: Any) -> tuple[str, float]:
+def _ours(metadata: object) -> tuple[str, float]:
     """Return the kind and importance that an export of ours wrote; "" and -1 where there are none."""
     table = metadata if isinstance(metadata, dict) else {}
     try:
@@ -201,7 +200,7 @@ def _ours(metadata: Any) -> tuple[str, float]:
     return kind if kind in KINDS else "", importance if 0.0 <= importance <= 1.0 else -1.0
 
 
-def _files(whole: dict[str, Any]) -> Iterator[AfPassage]:
+def _files(whole: dict[str, object]) -> Iterator[AfPassage]:
     """Yield the files whose content is in the agent file: what the agent could look up goes to the archive."""
     for record in _list(whole, "files", "file"):
         name = text_of(record, "original_file_name") or text_of(record, "file_name")
@@ -209,11 +208,11 @@ def _files(whole: dict[str, Any]) -> Iterator[AfPassage]:
             yield AfPassage(text, ("file",), text_of(record, "file_creation_date"), name)
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     return len(value) if isinstance(value, (list, dict)) else 1 if value else 0
 
 
-def _left(whole: dict[str, Any], agent: dict[str, Any], empty: int) -> Iterator[str]:
+def _left(whole: dict[str, object], agent: dict[str, object], empty: int) -> Iterator[str]:
     """Yield what has no place here. Of secrets only how many there are; `empty` messages had nothing to take over."""
     if empty:
         yield "1 message with nothing in it" if empty == 1 else f"{empty:,} messages with nothing in them"

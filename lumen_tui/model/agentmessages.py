@@ -6,7 +6,6 @@ Source of the fields: `MessageSchema` in Letta's letta/schemas/agent_file.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -14,14 +13,14 @@ from msgspec import Struct
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 
-Raw = dict[str, Any]
+Raw = dict[str, object]
 _SPEAKING = ("assistant", "approval")  # `approval` is an assistant whose call waits for a person, or the answer to it
 
 
 class AfCall(Struct, frozen=True):
     id: str
     name: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
 
 
 class AfMessage(Struct, frozen=True):
@@ -114,7 +113,7 @@ def _returned(result: Raw) -> str:
     return "\n".join(filter(None, (text_of(result, "func_response"), *streams)))
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
@@ -144,7 +143,7 @@ def _called(parts: list[Raw]) -> Iterator[AfCall]:
             yield AfCall(text_of(part, "id"), text_of(part, "name"), _arguments(part.get("input")))
 
 
-def _arguments(arguments: Any) -> Raw:
+def _arguments(arguments: object) -> Raw:
     """Return what a call was given: JSON in a text, as the API has it; a text that is none stays a text."""
     if isinstance(arguments, dict):
         return arguments
@@ -155,7 +154,7 @@ def _arguments(arguments: Any) -> Raw:
     return value if isinstance(value, dict) else {"arguments": value}
 
 
-def _objects(value: Any) -> list[Raw]:
+def _objects(value: object) -> list[Raw]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

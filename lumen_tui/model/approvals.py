@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -30,7 +29,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     hash: str  # of the tool and its arguments; an answer counts for this call and no other
     asked_at: str
     expires_at: str
-    arguments: dict[str, Any] = field(default_factory=dict)  # secrets masked; the hash is of the real ones
+    arguments: dict[str, object] = field(default_factory=dict)  # secrets masked; the hash is of the real ones
     summary: str = ""
     risk: str = ""
     why: str = ""
@@ -100,7 +99,7 @@ class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     at: str = ""
 
 
-def canonical(tool: str, arguments: dict[str, Any]) -> bytes:
+def canonical(tool: str, arguments: dict[str, object]) -> bytes:
     """Return the call as JSON with sorted keys: what the hash is taken of, and what a person is shown."""
     return msgspec.json.encode({"tool": tool, "arguments": arguments}, order="deterministic")
 
@@ -113,7 +112,7 @@ def whole_call(request: Approval) -> str:
     return canonical(request.tool, request.arguments).decode()
 
 
-def call_hash(tool: str, arguments: dict[str, Any]) -> str:
+def call_hash(tool: str, arguments: dict[str, object]) -> str:
     """Return the hexadecimal SHA-256 of the canonical call."""
     import hashlib  # a verb that only reads the configuration does without
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -53,7 +53,7 @@ def safe_record(record: S) -> S:
     return msgspec.convert(safe_all(msgspec.to_builtins(record)), type(record))
 
 
-def decoded(line: bytes) -> dict[str, Any]:
+def decoded(line: bytes) -> dict[str, object]:
     """Decode a JSON object of any fields, with U+FFFD for wrong bytes; return {} for anything else."""
     try:
         value = msgspec.json.decode(line.decode(errors="replace"))

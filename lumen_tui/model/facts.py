@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -165,7 +164,7 @@ def metadata(
     supersedes: str = "",
     was: str = "",
     observation: str = "",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the value of `metadata.fact`."""
     if span_class not in SPANS:
         raise ValueError(f"class {span_class!r} is unknown: one of {', '.join(SPANS)} (3, 30 and 180 days)")

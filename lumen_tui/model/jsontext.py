@@ -63,7 +63,7 @@ def decode(data: bytes) -> Raw | None:
     return record if isinstance(record, dict) and end == len(text) else None
 
 
-def _refuse_lone_surrogates(value: Any) -> None:
+def _refuse_lone_surrogates(value: object) -> None:
     """Raise UnicodeEncodeError for half a character, which can be written nowhere: no file, database or terminal."""
     if isinstance(value, str):
         value.encode()

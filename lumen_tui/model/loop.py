@@ -56,7 +56,7 @@ class LoopState(Struct, frozen=True, omit_defaults=True):
     decided_against: tuple[LeftOut, ...] = ()
     packet: str = ""
     seconds: float = 0.0
-    cursor: dict[str, Any] = field(default_factory=dict)  # how far the last loop read each journal
+    cursor: dict[str, object] = field(default_factory=dict)  # how far the last loop read each journal
     day: str = ""  # the UTC day that token_budget counts
     day_usd: float = 0.0
     empty_loops: int = 0  # loops in a row that changed nothing
@@ -98,7 +98,7 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     changed: dict[str, int] = field(default_factory=dict)
     next: tuple[str, ...] = ()
     health: Health = field(default_factory=Health)
-    cursor: dict[str, Any] = field(default_factory=dict)  # how far this loop read each journal
+    cursor: dict[str, object] = field(default_factory=dict)  # how far this loop read each journal
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     task_id: str = ""  # the session's task, where a model was asked

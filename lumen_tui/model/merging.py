@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -43,7 +42,7 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-Raw = dict[str, Any]
+Raw = dict[str, object]
 DECISIONS = (
     "status", "archive_reason", "archived_at", "archived_by", "promoted_to", "promoted_at", "snoozed_until",
     "merged_into", "merged_from", "pinned", "sensitive", "deleted_at", "deleted_by",

@@ -67,7 +67,7 @@ class Node(Struct, frozen=True, omit_defaults=True):
     wu_id: str = ""
     session_id: str = ""
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, object] = field(default_factory=dict)
     created_by: str = ""
     schema: int = 1
 

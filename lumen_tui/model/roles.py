@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -140,7 +140,7 @@ class CustomTool(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     name: str
     description: Annotated[str, Meta(min_length=1, max_length=2000)]
     command: Annotated[tuple[str, ...], Meta(min_length=1, max_length=50)]  # `./x` stands beside the file
-    schema: dict[str, Any]  # JSON Schema of the arguments
+    schema: dict[str, object]  # JSON Schema of the arguments
     risk: Literal["low", "high"] = "high"  # high: [approvals] ask knows it as custom:high
     risk_text: str = ""  # told to the person who is asked
     writes: bool = False  # whether it changes something: then only roles with write = true may have it

@@ -7,7 +7,7 @@ depends on the nodes alone, so the same nodes give the same summary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field, json
 
@@ -29,7 +29,7 @@ class Retention(Struct, frozen=True):
         return {"ephemeral": self.ephemeral, "session": self.session, "wu": self.wu}.get(lifecycle)
 
 
-def is_pending_decision(node: Mapping[str, Any]) -> bool:
+def is_pending_decision(node: Mapping[str, object]) -> bool:
     """Return whether a note asks for a decision that has no answer yet: it must not be put away."""
     metadata, tags = node.get("metadata"), node.get("tags")
     if node.get("type") != "note" or not isinstance(tags, (list, tuple)) or "decision" not in tags:
@@ -43,7 +43,7 @@ MOST_OPEN = 300  # open nodes named in the record
 MOST_NAMED = 1500  # sources named in the record, which is one line of a journal; each source names its summary too
 _ITEM_CHARS = 300
 
-Raw = Mapping[str, Any]
+Raw = Mapping[str, object]
 
 
 class Subject(NamedTuple):
@@ -133,24 +133,29 @@ def _sort(nodes: Iterable[Raw]) -> _Sorted:
 
 
 def _place(parts: _Sorted, node: Raw) -> list[Raw] | None:
-    kind, tags = node.get("type"), node.get("tags") or ()
+    kind = node.get("type")
     if kind == "discovery":
         return parts.open if meta(node, "status") in ("", "open") else parts.found
     if kind == "note":
         if is_pending_decision(node):
             return parts.pending
-        return parts.decisions if "decision" in tags else parts.notes
+        return parts.decisions if "decision" in _tags(node) else parts.notes
     if kind == "summary" and (meta(node, "summarized_into") or meta(node, "status") not in ("", "open")):
         return None
     known = {"checkpoint": parts.checkpoints, "session": parts.sessions, "summary": parts.summaries}
     return known.get(str(kind), parts.notes)
 
 
+def _tags(node: Raw) -> Sequence[object]:
+    tags = node.get("tags")
+    return tags if isinstance(tags, (list, tuple)) else ()
+
+
 def _must_stay(node: Raw) -> bool:
     """Return whether a node stays active beside the summary: pinned, or handed over and not taken yet."""
     facts = node.get("metadata")
     pinned = isinstance(facts, Mapping) and facts.get("pinned") is True
-    return pinned or ("handoff" in (node.get("tags") or ()) and not meta(node, "taken_at"))
+    return pinned or ("handoff" in _tags(node) and not meta(node, "taken_at"))
 
 
 def _text(subject: Subject, parts: _Sorted) -> str:

@@ -12,10 +12,6 @@ from itertools import groupby
 
 from lumen_tui.model import ids, times
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _HOSTILE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -41,7 +37,7 @@ def safe(text: str) -> str:
     return _HOSTILE.sub(_visible, text.replace("\r\n", "\n"))
 
 
-def safe_all(value: Any) -> Any:
+def safe_all(value: object) -> object:
     """Return a decoded JSON value with every text in it made safe, its lists as tuples."""
     if isinstance(value, str):
         return safe(value)

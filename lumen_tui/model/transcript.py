@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
 
 from lumen_tui.model.tasks import Spec, Usage
 
 _MOST_TEXT = 100_000  # characters of one text in a line
 _MOST_LINE = 900_000  # bytes; readers pass over lines beyond 1 MiB
+_MOST_ENTRIES = 100  # of each list or table in such a line
 _CUT_TEXT = 400  # characters of each text in a line that would still be too long
 
 
@@ -35,16 +35,16 @@ def session_id(spec: Spec, attempt: int) -> str:
     return _as_uuid(hashlib.sha256(f"{spec.id}\n{spec.created_at}\n{attempt}".encode()).digest())
 
 
-def text_block(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, object]:
     return {"type": "text", "text": text}
 
 
-def use_block(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def use_block(call_id: str, name: str, arguments: dict[str, object]) -> dict[str, object]:
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def result_block(call_id: str, text: str, *, ok: bool) -> dict[str, Any]:
-    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+def result_block(call_id: str, text: str, *, ok: bool) -> dict[str, object]:
+    block: dict[str, object] = {"type": "tool_result", "tool_use_id": call_id, "content": text}
     return block if ok else {**block, "is_error": True}
 
 
@@ -53,7 +53,7 @@ def usage_fields(usage: Usage) -> dict[str, int]:
     return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
 
 
-def assistant(message_id: str, model: str, block: dict[str, Any], usage: Usage, stop: str) -> dict[str, Any]:
+def assistant(message_id: str, model: str, block: dict[str, object], usage: Usage, stop: str) -> dict[str, object]:
     """Return the message of an assistant's line."""
     return {
         "id": message_id, "type": "message", "role": "assistant", "model": model, "content": [block],
@@ -61,7 +61,7 @@ def assistant(message_id: str, model: str, block: dict[str, Any], usage: Usage, 
     }  # fmt: skip
 
 
-def shortened(value: Any, most: int = _MOST_TEXT) -> Any:
+def shortened(value: object, most: int = _MOST_TEXT) -> object:
     """Return `value` with every text in it cut to `most` characters and the cut marked."""
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}… ({len(value) - most:,} more characters)"
@@ -77,14 +77,14 @@ def fits(line: bytes) -> bool:
     return len(line) <= _MOST_LINE
 
 
-def cut_hard(record: dict[str, Any]) -> dict[str, Any]:
+def cut_hard(record: dict[str, object]) -> dict[str, object]:
     """Return a record that does not fit, with little of each text and at most 100 entries of each list or table."""
-    return dict(shortened(_thinned(record), _CUT_TEXT))
+    return {key: shortened(_thinned(inner), _CUT_TEXT) for key, inner in list(record.items())[:_MOST_ENTRIES]}
 
 
-def _thinned(value: Any) -> Any:
+def _thinned(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _thinned(inner) for key, inner in list(value.items())[:100]}
+        return {key: _thinned(inner) for key, inner in list(value.items())[:_MOST_ENTRIES]}
     if isinstance(value, list):
-        return [_thinned(inner) for inner in value[:100]]
+        return [_thinned(inner) for inner in value[:_MOST_ENTRIES]]
     return value

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from lumen_tui.model import ids, times
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class Plain:
     """One record; nobody changes a field of one that was handed out."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self.__dict__.update(fields)
 
     def __eq__(self, other: object) -> bool:
@@ -27,7 +23,7 @@ class Plain:
         return f"{type(self).__name__}({builtins(self)})"
 
 
-def builtins(value: Any) -> Any:
+def builtins(value: object) -> object:
     """Return a record, or what holds some, as dicts and lists; other values as they are."""
     if isinstance(value, Plain):
         return {name: builtins(getattr(value, name)) for name in type(value).__annotations__}
@@ -49,7 +45,7 @@ class NodeView(Plain):
     wu_id: str = ""
     session_id: str = ""
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}  # noqa: RUF012 - a default that nobody changes
+    metadata: dict[str, object] = {}  # noqa: RUF012 - a default that nobody changes
 
     @property
     def title(self) -> str:
@@ -158,20 +154,22 @@ class HolderView(Plain):
     session_id: str = ""
 
 
-def fields_of(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any] | None:
+def fields_of(kind: type[Plain], raw: dict[str, object]) -> dict[str, object] | None:
     """Return the fields of `raw` that this kind knows, lists as tuples; None where one is of a wrong type."""
     values = {}
     for name in kind.__annotations__:
         if name not in raw:
             continue
-        value = tuple(raw[name]) if isinstance(raw[name], list) else raw[name]
+        value = raw[name]
+        if isinstance(value, list):
+            value = tuple(value)
         if type(value) is not type(getattr(kind, name)) or (isinstance(value, tuple) and not _plain_texts(name, value)):
             return None
         values[name] = value
     return values
 
 
-def _plain_texts(name: str, values: tuple[Any, ...]) -> bool:
+def _plain_texts(name: str, values: tuple[object, ...]) -> bool:
     """Return whether a list holds texts, or that of the decisions records of texts with a question."""
     if name != "decisions":
         return all(isinstance(item, str) for item in values)
@@ -181,7 +179,7 @@ def _plain_texts(name: str, values: tuple[Any, ...]) -> bool:
     )
 
 
-def present_unit_fields(fields: dict[str, Any]) -> dict[str, Any]:
+def present_unit_fields(fields: dict[str, object]) -> dict[str, object]:
     """Return the front matter of a work unit with the fields about a discovery under their present names.
 
     Earlier files have the node's id under `discovered_in` and the work unit under `found_during`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any
 
 FENCE = "+++"
 
@@ -17,7 +16,7 @@ class BadFile(ValueError):
         self.line = line
 
 
-def parse_toml(text: str, first_line: int = 1) -> dict[str, Any]:
+def parse_toml(text: str, first_line: int = 1) -> dict[str, object]:
     """Parse a TOML table. Raise BadFile with the line, counted from `first_line`."""
     try:
         return tomllib.loads(text)
@@ -42,7 +41,7 @@ def _plain(message: str) -> str:
     return f"[{name}] stands here a second time: put its lines under the first one" if twice else message
 
 
-def split(text: str) -> tuple[dict[str, Any], str]:
+def split(text: str) -> tuple[dict[str, object], str]:
     """Return front matter and body. Raise BadFile where the fence is missing or the TOML is broken."""
     lines = text.split("\n")
     if lines[0].strip() != FENCE:
@@ -53,7 +52,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     raise BadFile(f"the front matter is not closed with a {FENCE} line", len(lines))
 
 
-def join(fields: dict[str, Any], body: str) -> str:
+def join(fields: dict[str, object], body: str) -> str:
     """Return the text of a file with this front matter and body."""
     import tomli_w
 

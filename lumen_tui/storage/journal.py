@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder().encode
 T = TypeVar("T")
 
 
-def encode(record: Any) -> bytes:
+def encode(record: object) -> bytes:
     """Encode one record as one line. Raise files.LineTooLong."""
     return files.check_line(_encode(record))
 
@@ -31,11 +31,11 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, record: Any) -> int:
+    def append(self, record: object) -> int:
         """Append a record durably and return the offset of its line. Raise files.StoreError."""
         return files.append(self.path, encode(record))
 
-    def append_all(self, records: Iterable[Any]) -> int:
+    def append_all(self, records: Iterable[object]) -> int:
         """Append several records with one sync and return how many."""
         lines = [encode(record) for record in records]
         if lines:
@@ -243,7 +243,7 @@ class Follower:
 _FIRST = 4 * 1024 * 1024  # bytes that a reader without a cursor reads of a long journal
 
 
-def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
+def lines_after(path: Path, cursor: dict[str, object]) -> tuple[list[tuple[int, bytes]], dict[str, object]]:
     """Return the whole lines after `cursor` with their offsets, and the cursor after them.
 
     An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the position is
@@ -266,7 +266,7 @@ def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, byt
     return lines, {"ino": status.st_ino, "offset": start + len(data), "last": last}
 
 
-def _start(fd: int, status: os.stat_result, cursor: dict[str, Any]) -> int:
+def _start(fd: int, status: os.stat_result, cursor: dict[str, object]) -> int:
     offset = cursor.get("offset", 0)
     if not isinstance(offset, int) or not cursor:
         return _line_from(fd, status.st_size - _FIRST)

@@ -11,9 +11,8 @@ from lumen_tui.storage import files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    Raw = dict[str, Any]
+    from lumen_tui.model.jsontext import Raw
 
 _WINDOW = 1024 * 1024  # bytes of a journal's end that are searched for a text
 
@@ -104,7 +103,7 @@ def myself() -> str:
     return f"{os.getpid()}-{ticks}-{boot}"
 
 
-def begun(record: dict[str, Any], changes: list[dict[str, Any]]) -> bytes:
+def begun(record: Raw, changes: list[Raw]) -> bytes:
     """Return the line of an action that begins. The last changes are left out where they are too long."""
     from lumen_tui.model.secrets.redaction import redact
 

@@ -47,7 +47,7 @@ def clean(text: str) -> str:
     return text if PROCESS.verbatim else redact(text, PROCESS.count)
 
 
-def clean_value(value: Any) -> Any:
+def clean_value(value: object) -> Any:
     """Return a JSON value for a state file, with the secrets in every text masked."""
     return value if PROCESS.verbatim else redact_value(value, clean)
 
@@ -72,7 +72,7 @@ def clean_foreign(line: bytes) -> bytes:
     return _cleaned(line, record)
 
 
-def _cleaned(line: bytes, record: dict[str, Any]) -> bytes:
+def _cleaned(line: bytes, record: dict[str, object]) -> bytes:
     count = None if PROCESS.verbatim else PROCESS.count
     redacted = redact_value(record, lambda text: redact(text, count))
     if redacted == record:

@@ -150,7 +150,7 @@ def redact(text: str, count: Callable[[str, str], None] | None = None) -> str:
     return masked(text, count)
 
 
-def redact_value(value: Any, redact: Redact, name: str = "") -> Any:
+def redact_value(value: object, redact: Redact, name: str = "") -> Any:
     """Return a JSON value with every text in it redacted, names of fields as well; `name` is that of its field."""
     if isinstance(value, str):
         return _redact_field(value, redact, name)

@@ -14,7 +14,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
 from lumen_tui.model.freshness import FactState, FactsView
 from lumen_tui.model.records import decode_node
-from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, encode
@@ -217,7 +217,7 @@ class FactIndex:
 
 def _safe(line: Confirmation) -> Confirmation:
     texts = {name: safe(getattr(line, name)) for name in ("evidence", "value", "by", "kind", "outcome")}
-    return msgspec.structs.replace(line, **texts, used_by=tuple(safe_all(line.used_by)))
+    return msgspec.structs.replace(line, **texts, used_by=tuple(safe(name) for name in line.used_by))
 
 
 def record(layout: Layout, lines: Iterable[Confirmation]) -> None:

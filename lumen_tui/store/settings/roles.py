@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -79,7 +78,7 @@ def _check(role: Role, text: str) -> None:
 
 def render_role(role: Role) -> str:
     """Return the text of a role's file."""
-    fields: dict[str, Any] = msgspec.to_builtins(role)
+    fields: dict[str, object] = msgspec.to_builtins(role)
     for dropped in ("name", "prompt", "source"):
         fields.pop(dropped, None)
     return frontmatter.join(fields, role.prompt)
@@ -206,7 +205,7 @@ def _parse(name: str, text: str) -> CustomTool:
     return tool
 
 
-def _whole(table: dict[str, Any], name: str) -> dict[str, Any]:
+def _whole(table: dict[str, object], name: str) -> dict[str, object]:
     """Return the table, with the tool itself as the tool of every rule that names none."""
     rules = table.get("rules")
     if not isinstance(rules, list):

@@ -166,4 +166,5 @@ def lane_holders(layout: Layout, lane: str) -> list[HolderView]:
     entries = (
         [fields_of(HolderView, entry) for entry in raw if isinstance(entry, dict)] if isinstance(raw, list) else []
     )
-    return [HolderView(**entry) for entry in entries if entry and lanes.key(entry.get("lane", "")) == lanes.key(lane)]
+    holders = [HolderView(**entry) for entry in entries if entry]
+    return [holder for holder in holders if lanes.key(holder.lane) == lanes.key(lane)]
