@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.table import Row
-from lumen_tui.model.relay import Status, Submission, content_hash
+from lumen_tui.model.relay import Submission, SubmissionStatus, content_hash
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.journal import encode
 from lumen_tui.storage.layout import Layout
@@ -26,7 +26,7 @@ def measure(folder: Path) -> Iterator[Row]:
         text = f"Entry {number} of the outbox, with some words of its own, as they are written every day."
         lines.append(encode(Submission(
             f"rly-{number:013d}", "2026-11-21T10:00:00.000Z", "agent", text, content_hash(text), number - 1,
-            Status.SENT, number,
+            SubmissionStatus.SENT, number,
         )))  # fmt: skip
     files.append(relays.path_of(layout, "outbox"), b"".join(lines))
     took = []

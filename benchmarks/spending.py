@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks.table import Row, share
 from lumen_tui.actions.registry import named, perform
-from lumen_tui.model.spendbook import HOLD, SPENT, Entry
+from lumen_tui.model.spendbook import HOLD, SPENT, LedgerEntry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, process
@@ -38,7 +38,7 @@ def _calls(root: Path) -> Iterator[Row]:
     layout.create()
     day = iso(time.time())[:10]
     me = process.myself()
-    known = Entry(new_call(), SPENT, iso(time.time()), day, "tsk-a", 1, "researcher", "model", 1000, 0.001)
+    known = LedgerEntry(new_call(), SPENT, iso(time.time()), day, "tsk-a", 1, "researcher", "model", 1000, 0.001)
     line = msgspec.json.encode(known)
     lines = [line.replace(known.id.encode(), b"spd-%013d" % number) + b"\n" for number in range(_LINES)]
     files.append(layout.spend, b"".join(lines))
@@ -52,7 +52,7 @@ def _calls(root: Path) -> Iterator[Row]:
         ledger.refresh()
         starts.append(1000 * (time.perf_counter() - began))
     for _ in range(200):
-        hold = Entry(new_call(), HOLD, iso(time.time()), day, "tsk-a", 1, "researcher", "model", 1000, 0.001,
+        hold = LedgerEntry(new_call(), HOLD, iso(time.time()), day, "tsk-a", 1, "researcher", "model", 1000, 0.001,
                      pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id)  # fmt: skip
         began = time.perf_counter()
         ledger.hold(hold, lambda book: "")

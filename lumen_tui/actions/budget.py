@@ -10,7 +10,7 @@ from lumen_tui.model.budget import Limit
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.engine import RaiseBudget
-from lumen_tui.model.spendbook import GRANT, REVOKE, Book, Entry
+from lumen_tui.model.spendbook import GRANT, REVOKE, Book, LedgerEntry
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -34,7 +34,7 @@ def raise_cap(store: Store, request: RaiseBudget, *, by: str, now: float) -> Don
     if request.role and request.role not in config.roles:
         checks.role_name(store.layout, request.role)
     _must_have_limit(ledger.refresh(), config, day, request.role, more)
-    grant = Entry(
+    grant = LedgerEntry(
         ids.new_id("grn"),
         GRANT,
         times.iso(now),
@@ -74,7 +74,7 @@ def _limit_text(more: Limit) -> str:
     return ", ".join(parts)
 
 
-def _side(grant: Entry) -> Side:
+def _side(grant: LedgerEntry) -> Side:
     return {name: getattr(grant, name) for name in _FIELDS}
 
 
@@ -97,4 +97,4 @@ def put_grant(store: Store, change: Change) -> None:
     """For undo: revoke the grant, or give it again."""
     side = _without_nulls(change.after or change.before or {})
     kind = REVOKE if change.after is None else GRANT
-    Ledger(store.layout).append(Entry(id=change.key, kind=kind, at="", **side))
+    Ledger(store.layout).append(LedgerEntry(id=change.key, kind=kind, at="", **side))

@@ -9,7 +9,7 @@ from lumen_tui.actions import places, ready
 from lumen_tui.actions.refusal import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.model.views import Block, Cut
+from lumen_tui.model.views import ContextBlock, Cut
 from lumen_tui.queries.trail import DISCOVERY, SUMMARY, Trail
 from lumen_tui.store.work import views
 
@@ -73,9 +73,9 @@ class _Builder:
     def _leave_out(self, section: str, count: int, reason: str) -> None:
         self.cut.append(Cut(section=section, left_out=count, why=reason))
 
-    def block(self, wu_id: str) -> Block:
+    def block(self, wu_id: str) -> ContextBlock:
         text = "\n".join(self.lines)
-        return Block(wu_id=wu_id, text=text, size=len(text), max_size=self.max_size, cut=tuple(self.cut))
+        return ContextBlock(wu_id=wu_id, text=text, size=len(text), max_size=self.max_size, cut=tuple(self.cut))
 
 
 def context(
@@ -88,7 +88,7 @@ def context(
     lane: str = "",
     max_recent_summaries: int = 5,
     max_project_nodes: int = 10,
-) -> Block:
+) -> ContextBlock:
     """Build the block: the work unit, its summaries, its open discoveries, then project-wide knowledge.
 
     `lane` keeps only the project-wide nodes that name this lane or none.
@@ -152,7 +152,7 @@ def _node_line(node: NodeView, now: float, limit: int = _ENTRY) -> str:
     return f"- {priority}{one_line(node.content, limit)} ({node.author}, {age}, {node.id})"
 
 
-def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> Block:
+def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> ContextBlock:
     """Build the block for after a compaction or crash: last checkpoint, last signals, decisions, files."""
     page = ready.page(store, by=by, now=now, wu_id=wu_id)
     builder = _Builder(max_size)

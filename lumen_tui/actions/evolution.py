@@ -14,7 +14,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import constitution, gate, ids, times
 from lumen_tui.model.constitution import DEFAULT
-from lumen_tui.model.evolution import Observation, Status, Trust, Version, objections
+from lumen_tui.model.evolution import Observation, ObservationStatus, Trust, Version, objections
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.evolution import (
@@ -42,8 +42,12 @@ _SHIPPED = {"text": "shipped"}  # a file that an approval made
 _SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries of earlier versions
 _MOST = 20_000  # bytes; both sides of a change must fit into one journal line
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
-_OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
-_IN_SIGHT = (Status.ACCEPTED, Status.PROPOSED)  # of new ones: the others changed nothing
+_OUTSIDE = (
+    ObservationStatus.PROPOSED,
+    ObservationStatus.REJECTED,
+    ObservationStatus.SUPERSEDED,
+)  # what files do not tell, so that undo has to
+_IN_SIGHT = (ObservationStatus.ACCEPTED, ObservationStatus.PROPOSED)  # of new ones: the others changed nothing
 Known = dict[str, Observation]
 
 
@@ -51,17 +55,19 @@ def accept(store: Store, request: AcceptLearnings, *, by: str, now: float) -> Do
     """Accept proposals into evolved/. One that contradicts another replaces it."""
 
     def decide(observation: Observation, known: Known) -> list[Observation]:
-        if observation.status is Status.ACCEPTED:
+        if observation.status is ObservationStatus.ACCEPTED:
             raise ActionError(f"{_named([observation])} is accepted already", missing=True)
         _check_gate(store, observation)
         changed = [
             msgspec.structs.replace(
-                observation, status=Status.ACCEPTED, reasons=objections(observation), contradicts=""
+                observation, status=ObservationStatus.ACCEPTED, reasons=objections(observation), contradicts=""
             )
         ]
         other = known.get(observation.contradicts)
-        if other is not None and other.status is Status.ACCEPTED:
-            changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {observation.id}",)))
+        if other is not None and other.status is ObservationStatus.ACCEPTED:
+            changed.append(
+                msgspec.structs.replace(other, status=ObservationStatus.SUPERSEDED, reasons=(f"by {observation.id}",))
+            )
         return changed
 
     return _judge(store, request.ids, decide, verb="evolution.accept", template="{} accepted", by=by, now=now)
@@ -72,9 +78,9 @@ def reject(store: Store, request: RejectLearnings, *, by: str, now: float) -> Do
     clean_reason = checks.reason(request.reason)
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
-        if observation.status is Status.REJECTED:
+        if observation.status is ObservationStatus.REJECTED:
             raise ActionError(f"{_named([observation])} is rejected already", missing=True)
-        return [msgspec.structs.replace(observation, status=Status.REJECTED, reasons=(clean_reason,))]
+        return [msgspec.structs.replace(observation, status=ObservationStatus.REJECTED, reasons=(clean_reason,))]
 
     return _judge(
         store, request.ids, decide, verb="evolution.reject", template="{} rejected", by=by, now=now, reason=clean_reason
@@ -87,9 +93,9 @@ def edit(store: Store, request: EditLearnings, *, by: str, now: float) -> Done:
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
         changed = msgspec.structs.replace(
-            observation, text=words, status=Status.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
+            observation, text=words, status=ObservationStatus.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
         )
-        if words == observation.text and observation.status is Status.ACCEPTED:
+        if words == observation.text and observation.status is ObservationStatus.ACCEPTED:
             raise ActionError("nothing was changed", missing=True)
         _check_gate(store, changed)
         return [changed]
@@ -180,7 +186,7 @@ def observation_now(store: Store, change: Change) -> Side | None:
     observation = evolved.observations(store.layout).get(change.key)
     if observation is None:
         sides = (change.before or {}, change.after or {})
-        return next((side for side in sides if side.get("status") == Status.WITHDRAWN), None)
+        return next((side for side in sides if side.get("status") == ObservationStatus.WITHDRAWN), None)
     return _side(observation)
 
 
@@ -213,7 +219,9 @@ def learning(
     Undo withdraws what is new: what was read stays read, so that it is not learnt again.
     """
     changes = [
-        Change(KIND, new.id, _side(old) if old else {**_side(new), "status": str(Status.WITHDRAWN)}, _side(new))
+        Change(
+            KIND, new.id, _side(old) if old else {**_side(new), "status": str(ObservationStatus.WITHDRAWN)}, _side(new)
+        )
         for old, new in changed
         if (old or new.status in _IN_SIGHT) and (old is None or _side(old) != _side(new))
     ]
@@ -222,7 +230,10 @@ def learning(
     order = acting.caller()
     by = acting.LEARNING if order.actions is None else order.by
     statuses = [(change.after or {})["status"] for change in changes]
-    counts = ((statuses.count(Status.ACCEPTED), "learnt"), (statuses.count(Status.PROPOSED), "proposed"))
+    counts = (
+        (statuses.count(ObservationStatus.ACCEPTED), "learnt"),
+        (statuses.count(ObservationStatus.PROPOSED), "proposed"),
+    )
     summary = ", ".join([f"{count} {outcome}" for count, outcome in counts if count]) or f"{len(changes)} changed"
     first = one_line(str((changes[0].after or {})["text"]), 60)
     action = edits.new_action("evolve", changes, summary=f"{summary} from sessions: “{first}”", by=by, now=now)

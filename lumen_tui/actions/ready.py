@@ -6,7 +6,7 @@ from lumen_tui.actions import places
 from lumen_tui.model import times
 from lumen_tui.model.kinds import NODE_TYPES
 from lumen_tui.model.text import one_line, safe, safe_all
-from lumen_tui.model.views import Blocker, Entry, Page
+from lumen_tui.model.views import Blocker, Page, PageEntry
 from lumen_tui.queries.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
 from lumen_tui.storage import files
 from lumen_tui.store.work import open_sessions, views
@@ -100,11 +100,11 @@ def _age(at: str, now: float) -> float:
     return max(0.0, now - times.epoch(at, now))
 
 
-def _entries(nodes: Iterable[NodeView], now: float) -> tuple[Entry, ...]:
+def _entries(nodes: Iterable[NodeView], now: float) -> tuple[PageEntry, ...]:
     return tuple([entry(node, now) for node in nodes])
 
 
-def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ...]:
+def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[PageEntry, ...]:
     """Return the nodes as entries; facts that are not fresh carry a mark."""
     entries = _entries(nodes, now)
     if not any("fact" in node.tags for node in nodes):
@@ -143,7 +143,7 @@ _EXTRA = (
 )
 
 
-def entry(node: NodeView, now: float) -> Entry:
+def entry(node: NodeView, now: float) -> PageEntry:
     """Return a node as an entry of the page."""
     extra = {key: value[:_TEXT] for key in _EXTRA if isinstance(value := node.metadata.get(key), str) and value}
     if node.session_id:
@@ -151,7 +151,7 @@ def entry(node: NodeView, now: float) -> Entry:
     if node.tags:
         extra["tags"] = " ".join(node.tags)
     age = _age(node.created_at, now)
-    return Entry(
+    return PageEntry(
         id=node.id,
         kind=node.type,
         text=node.content[:_TEXT],
@@ -162,12 +162,12 @@ def entry(node: NodeView, now: float) -> Entry:
     )
 
 
-def signal_entry(signal: SignalView, now: float) -> Entry:
+def signal_entry(signal: SignalView, now: float) -> PageEntry:
     """Return a signal as an entry of the page."""
     named = {"to": signal.target_agent, "priority": signal.priority, "lane": signal.lane, "type": signal.type}
     extra = {key: value for key, value in named.items() if value}
     age = _age(signal.created_at, now)
-    return Entry(
+    return PageEntry(
         id=signal.id,
         kind="signal",
         text=signal.message[:_TEXT],
@@ -220,11 +220,11 @@ def _summary_lines(page: Page) -> list[str]:
     return [first, *[f"  {one_line(line, 600)}" for line in body[:_SUMMARY]]]
 
 
-def _prefix(item: Entry) -> str:
+def _prefix(item: PageEntry) -> str:
     return f"[{item.extra['priority']}] " if "priority" in item.extra else ""
 
 
-def entry_text(item: Entry) -> str:
+def entry_text(item: PageEntry) -> str:
     """Return an entry on one line, with its author and age."""
     to = f" to {item.extra['to']}" if item.kind == "signal" and "to" in item.extra else ""
     mark = f" {item.extra['mark']}" if "mark" in item.extra else ""

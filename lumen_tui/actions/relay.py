@@ -12,7 +12,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, relay, times
 from lumen_tui.model.records import Action, Change
-from lumen_tui.model.relay import Answer, Status, Submission
+from lumen_tui.model.relay import Submission, SubmissionAnswer, SubmissionStatus
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
@@ -26,7 +26,7 @@ Changed = list[tuple[Submission | None, Submission]]
 class Submitted(Done, frozen=True):
     """The outcome of a submission, with the relay's full answer."""
 
-    answer: Answer | None = None
+    answer: SubmissionAnswer | None = None
 
 
 def submit(store: Store, request: SubmitToRelay, *, by: str, now: float) -> Submitted:
@@ -64,30 +64,39 @@ def _must_be_known(store: Store, name: str, base: int) -> None:
 
 def _action(verb: str, name: str, changed: Changed, summary: str, *, by: str, now: float, reason: str = "") -> Action:
     changes = [
-        Change(KIND, f"{name}/{after.id}", _side(before.status if before else Status.WITHDRAWN), _side(after.status))
+        Change(
+            KIND,
+            f"{name}/{after.id}",
+            _side(before.status if before else SubmissionStatus.WITHDRAWN),
+            _side(after.status),
+        )
         for before, after in changed
     ]
     return edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
 
 
-def _side(status: Status) -> Side:
+def _side(status: SubmissionStatus) -> Side:
     return {"status": str(status)}
 
 
 def release(store: Store, request: ReleaseTexts, *, by: str, now: float) -> Done:
     """Release held texts, after everything that is there."""
-    return _decide(store, request.ids, Status.SENT, "relay.release", "released", by=by, now=now, note=request.note)
+    return _decide(
+        store, request.ids, SubmissionStatus.SENT, "relay.release", "released", by=by, now=now, note=request.note
+    )
 
 
 def drop(store: Store, request: DropTexts, *, by: str, now: float) -> Done:
     """Drop held texts; undo puts them back to be decided again."""
-    return _decide(store, request.ids, Status.DROPPED, "relay.drop", "dropped", by=by, now=now, note=request.reason)
+    return _decide(
+        store, request.ids, SubmissionStatus.DROPPED, "relay.drop", "dropped", by=by, now=now, note=request.reason
+    )
 
 
 def _decide(
     store: Store,
     selection: str | Sequence[str],
-    status: Status,
+    status: SubmissionStatus,
     verb: str,
     verdict: str,
     *,
@@ -102,11 +111,11 @@ def _decide(
     recorded: list[str] = []
     summary = f"{_named(store, name, submission_ids)} {verdict}"
 
-    def decide(submission: Submission | None, submission_id: str) -> Status:
-        if submission is None or submission.status is not Status.HELD:
+    def decide(submission: Submission | None, submission_id: str) -> SubmissionStatus:
+        if submission is None or submission.status is not SubmissionStatus.HELD:
             became = f"{submission.status} by {submission.updated_by or submission.by}" if submission else "gone"
             raise ActionError(f"{submission_id} is {became}: it does not wait any more", missing=True)
-        if status is Status.SENT and submission.by == by:
+        if status is SubmissionStatus.SENT and submission.by == by:
             raise ActionError(
                 f"{submission_id} is your own: somebody else releases it, or you submit it on what is there now"
             )
@@ -119,7 +128,7 @@ def _decide(
 
     note = one_line(note, 400)
     released = kept.change(store.layout, name, submission_ids, decide, by=by, now=now, note=note, actions=actions)
-    where = f" at position {released[-1].position} of {name}" if status is Status.SENT else ""
+    where = f" at position {released[-1].position} of {name}" if status is SubmissionStatus.SENT else ""
     return Done(summary=summary + where, target=submission_ids[0], action_id=recorded[0])
 
 
@@ -158,15 +167,15 @@ def relay_now(store: Store, change: Change) -> Side | None:
     name, submission_id = _place(change)
     box = kept.read(store.layout, name)
     submission = box.by_id.get(submission_id) if box else None
-    return _side(submission.status if submission else Status.WITHDRAWN)
+    return _side(submission.status if submission else SubmissionStatus.WITHDRAWN)
 
 
 def put_relay(store: Store, change: Change) -> None:
     """For undo: set the status of the change's `after`. A text that is sent again goes to the end."""
     name, submission_id = _place(change)
-    status = Status((change.after or {})["status"])
+    status = SubmissionStatus((change.after or {})["status"])
 
-    def decide(submission: Submission | None, _: str) -> Status:
+    def decide(submission: Submission | None, _: str) -> SubmissionStatus:
         if submission is None:
             raise ActionError(f"{submission_id} is gone from {name}: nothing was done")
         return status

@@ -21,7 +21,7 @@ from lumen_tui.model.requests.sessions import (
     StartSession,
     TakeHandoff,
 )
-from lumen_tui.model.work import TIERS, Decision, WorkSession, with_decision
+from lumen_tui.model.work import TIERS, SessionDecision, WorkSession, with_decision
 from lumen_tui.queries.trail import HANDOFF, NODES, Trail
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import BadFile
@@ -244,7 +244,7 @@ def decide(store: Store, request: NoteDecision, *, by: str, now: float) -> Done:
         return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
     summary = "decision noted" if request.answer.strip() else "question noted, to be decided"
     noted = _note_in_session(
-        store, where.session_id, Decision(clean_question, request.answer.strip(), times.iso(now)), now
+        store, where.session_id, SessionDecision(clean_question, request.answer.strip(), times.iso(now)), now
     )
     changes = [edits.made_node(node), *noted]
     action = edits.new_action("decision.note", changes, summary=f"{summary}: {clean_question[:80]}", by=by, now=now)
@@ -290,7 +290,7 @@ def answer(store: Store, request: AnswerDecision, *, by: str, now: float) -> Don
     outcome = edits.edit_nodes(
         store, full_ids, decide_node, verb="decision.answer", template="{} answered", by=by, now=now
     )
-    noted = _note_in_session(store, answered[0][1], Decision(answered[0][0], clean_answer, times.iso(now)), now)
+    noted = _note_in_session(store, answered[0][1], SessionDecision(answered[0][0], clean_answer, times.iso(now)), now)
     if noted:
         action = edits.new_action("decision.answer", noted, summary="kept with the session", by=by, now=now)
         with journal.carrying_out(store.layout, action):
@@ -303,7 +303,7 @@ def _answered_under(store: Store, node_id: str, key: str) -> bool:
     return node is not None and nodes.get_field(node[1], "metadata.answer_key") == key
 
 
-def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> list[Change]:
+def _note_in_session(store: Store, session_id: str, decision: SessionDecision, now: float) -> list[Change]:
     """Return the change of the session's own list of decisions; nothing where the session cannot be read."""
 
     def edit(session: WorkSession) -> WorkSession:

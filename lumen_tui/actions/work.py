@@ -9,6 +9,7 @@ from lumen_tui.actions import acting, checks, edits, fields
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
+from lumen_tui.model.kinds import WORK_UNIT_TYPES
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.requests.work import NewWorkUnit
 from lumen_tui.model.work import WorkUnit
@@ -18,7 +19,6 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.work import open_sessions, work_units
 
-TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
 TITLE = "Untitled"
 
 
@@ -48,8 +48,8 @@ def bring_back(layout: Layout, wu_id: str) -> None:
 
 def new(store: Store, request: NewWorkUnit, *, by: str, now: float) -> Done:
     """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
-    if request.type not in TYPES:
-        raise ActionError(f"type {request.type!r} is unknown: one of {', '.join(TYPES)}")
+    if request.type not in WORK_UNIT_TYPES:
+        raise ActionError(f"type {request.type!r} is unknown: one of {', '.join(WORK_UNIT_TYPES)}")
     draft = WorkUnit(
         id=ids.check_wu(request.id.upper()) if request.id else "",
         title=" ".join(fields.prose(request.title, "title").split())[:200],

@@ -64,7 +64,9 @@ class UsageError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises `Usage` for wrong words instead of exiting."""
+    """An argument parser that raises `UsageError` for wrong words instead of exiting."""
+
+    alone = ""  # the command of a group that runs where only the noun is given
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -75,23 +77,54 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: "):
             word = message.removeprefix("unrecognized arguments: ").split()[0]
             candidates = nearest(word, self._option_string_actions)
-        if message.endswith("required: COMMAND") and self._subparsers is not None:
-            names = [name for action in self._subparsers._group_actions for name in action.choices or ()]
-            message = f"{self.prog.partition(' ')[2] or 'lumen-tui'} needs one of {', '.join(names)}"
+        if message.endswith("required: COMMAND"):
+            message = f"{self.prog.partition(' ')[2] or 'lumen-tui'} needs one of {', '.join(self.below())}"
         raise UsageError(f"{message}; see `{self.prog} --help`", candidates)
 
-    def fields(self, kind: type[Request], *names: str, **settings: Any) -> None:
-        """Add an argument for each field of a request that says how it is spelled, or for the named ones.
+    def below(self) -> dict[str, Parser]:
+        """Return the parsers of the commands of a group, by name."""
+        groups = self._subparsers._group_actions if self._subparsers is not None else []
+        return {name: parser for group in groups for name, parser in dict(group.choices or {}).items()}
 
-        `settings` replace what the declaration says, as `add_argument` takes them.
+    def fields(
+        self,
+        kind: type[Request],
+        *names: str,
+        into: argparse._MutuallyExclusiveGroup | None = None,
+        **settings: Any,
+    ) -> None:
+        """Add an argument for each field of a request that says how it is spelled, or for the named ones, in order.
+
+        `into` is a group of this parser to which they belong. `settings` replace what the declaration says, as
+        `add_argument` takes them.
         """
-        for name, (hint, arg) in declared_fields(kind).items():
-            if not names or name in names:
-                said = _settings(name, hint, arg, _default(kind, name))
-                self.add_argument(*_spelling(name, arg), **{**said, **settings})
+        declared = declared_fields(kind)
+        for name in names or declared:
+            hint, arg = declared[name]
+            if hint == bool | None:
+                self._add_yes_or_no(name, arg)
+                continue
+            declaration = _settings(name, hint, arg, _default(kind, name))
+            (into or self).add_argument(*_spelling(name, arg), **{**declaration, **settings})
+
+    def _add_yes_or_no(self, name: str, arg: Arg) -> None:
+        """Add the two options of a field that may also be left as it is."""
+        options = self.add_mutually_exclusive_group()
+        for (option, text), value in (((*_spelling(name, arg), arg.help), True), (arg.opposite, False)):
+            options.add_argument(option, dest=name, action="store_const", const=value, help=text)
+
+    def json(self) -> None:
+        """Add `--json`."""
+        self.add_argument("--json", action="store_true", help="one JSON document")
+
+    def author(self) -> None:
+        """Add the option for an author other than the operator."""
+        self.add_argument("--from", dest="by", default="", metavar="NAME", help="who says so [you]")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options here, where this command's own are known."""
+        if self.alone and (not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))):
+            args = [self.alone, *args]
         parsed, extra = super().parse_known_args(args, namespace)
         if extra:
             self.error(f"unrecognized arguments: {' '.join(extra)}")
@@ -145,10 +178,14 @@ def _settings(name: str, hint: Any, arg: Arg, default: Any) -> dict[str, Any]:
         settings["required"] = True
     words = [option.removeprefix("--") for option in arg.names if option.startswith("--")]
     settings["metavar"] = arg.place or arg.metavar or (words[0] if words else name).upper().replace("_", "-")
+    if arg.choices:
+        settings["choices"] = arg.choices
     if arg.duration:
         settings["type"] = seconds_of
-    elif hint in (int, float):
-        settings["type"] = hint
+    elif arg.commas:
+        return {**settings, "type": words_of}
+    elif hint in (int, float, int | None):
+        settings["type"] = float if hint is float else int
     if hint == str | Sequence[str]:
         settings["nargs"] = "*" if optional else "+"
     elif hint == Sequence[str]:
@@ -156,6 +193,11 @@ def _settings(name: str, hint: Any, arg: Arg, default: Any) -> dict[str, Any]:
     elif arg.place and optional:
         settings["nargs"] = "?"
     return settings
+
+
+def words_of(text: str) -> list[str]:
+    """Return words that were written as one, with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def seconds_of(text: str) -> float:
@@ -193,21 +235,28 @@ class CommandGroup:
         *,
         prints: Callable[..., int] = print_outcome,
         request: Callable[[Session, argparse.Namespace], Request] | None = None,
+        judged: bool = False,
     ) -> Parser:
-        """Add a command that submits one request made of its arguments, and prints what came of it."""
+        """Add a command that submits one request made of its arguments, and prints what came of it.
+
+        What is `judged` an agent's own program does in its own name, not in the operator's.
+        """
 
         def run(session: Session, args: argparse.Namespace) -> int:
             asked = request(session, args) if request else request_of(kind, args)
-            return prints(session.perform(asked, by=getattr(args, "by", "")), as_json=args.json)
+            by = session.judge if judged else getattr(args, "by", "")
+            return prints(session.perform(asked, by=by), as_json=args.json)
 
         parser = self.add(name, run, text, example)
         parser.fields(kind)
-        parser.add_argument("--json", action="store_true", help="one JSON document")
+        parser.json()
         return parser
 
-    def group(self, name: str, text: str) -> CommandGroup:
-        """Return a group for commands of two words that begin with `name`."""
-        parser: Parser = self._parsers.add_parser(name, help=text, description=text)
+    def group(self, name: str, text: str, *, alone: str = "") -> CommandGroup:
+        """Return a group for commands of two words that begin with `name`; `alone` is the one that `name` runs."""
+        hint = f"\n`{name}` alone is `{name} {alone}`." if alone else ""
+        parser: Parser = self._parsers.add_parser(name, help=text, description=text + hint)
+        parser.alone = alone
         return CommandGroup(parser, "COMMAND")
 
 

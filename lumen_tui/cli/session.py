@@ -119,16 +119,28 @@ def document(value: object) -> None:
 
 def print_outcome(done: Done, *, as_json: bool) -> int:
     """Print what an action did, as a sentence or as one JSON document; return the exit code."""
+    _talk_aside(done)
     document(done) if as_json else say(done.summary)
     return 0
 
 
-def print_id(done: Done, *, as_json: bool = False) -> int:
+def print_id(done: Done, *, as_json: bool) -> int:
     """Print the id of what an action created, and on standard error what else happened; return the exit code."""
-    if done.aside:
-        talk(f"lumen-tui: {done.aside}")
+    _talk_aside(done)
     document(done) if as_json else say(done.target)
     return 0
+
+
+def print_id_and_outcome(done: Done, *, as_json: bool) -> int:
+    """Print the id of what an action created, and on standard error what it did; return the exit code."""
+    if not as_json:
+        talk(done.summary)
+    return print_id(done, as_json=as_json)
+
+
+def _talk_aside(done: Done) -> None:
+    if done.aside:
+        talk(f"lumen-tui: {done.aside}")
 
 
 def table(rows: Sequence[Iterable[str]]) -> None:

@@ -19,6 +19,7 @@ from lumen_tui.storage.store import Store
 
 _TAIL = 256 * 1024
 _ROTATE_AT = 8 * 1024 * 1024
+_REMEMBERED = 2 * 1024 * 1024  # bytes of either file in which `newest` looks
 _event = msgspec.json.Decoder(EngineEvent)
 
 Listener = Callable[[EngineEvent], None]
@@ -72,6 +73,15 @@ class EventLog:
                 break
             events.append(event)
         return events[::-1]
+
+    def newest(self, kind: str) -> Iterator[EngineEvent]:
+        """Yield the events of one kind in the newest part of both files."""
+        needle = f'"kind":"{kind}"'.encode()
+        for journal in (self._previous, self._store.layout.events):
+            for line in backwards.read_tail(journal, _REMEMBERED).splitlines():
+                if needle in line:
+                    with contextlib.suppress(*UNDECODABLE):
+                        yield _event.decode(line)
 
     def _newest_first(self) -> Iterator[EngineEvent]:
         for journal in (self._store.layout.events, self._previous):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
 from lumen_tui.model.requests.roles import FireRole
 from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.spendbook import NOTICE, Entry
+from lumen_tui.model.spendbook import NOTICE, LedgerEntry
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import backwards, files
+from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
@@ -33,9 +32,8 @@ from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.settings.roles import list_roles
 
 _ENDED = "the task ended before anybody answered"
-_REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
 _HOOK_BYTES = 1024 * 1024  # bytes of the journal of hooks read in one pass
-_EXPIRED_EVENT = re.compile(rb'"kind":"approval_expired".*?"approval":"([a-z0-9-]+)"')
+_EXPIRED_EVENT = "approval_expired"
 Find = Callable[[str], TaskView | None]
 
 
@@ -80,11 +78,11 @@ class ApprovalMonitor:
         if answer is None or answer.ended != EXPIRED:
             return
         if self._reported is None:
-            self._reported = _reported_before(self._layout)
+            self._reported = {str(event.data.get("approval")) for event in self._log.newest(_EXPIRED_EVENT)}
         if request.id not in self._reported:
             waited = times.span(max(0.0, request.expires - request.asked))
             text = f"{request.role} asked: {request.summary}: expired, denied by itself after {waited}"
-            self._log.add("approval_expired", text, now, task_id=request.task_id, approval=request.id)
+            self._log.add(_EXPIRED_EVENT, text, now, task_id=request.task_id, approval=request.id)
             self._reported.add(request.id)
 
     def _close(self, request: Approval, now: float) -> None:
@@ -98,12 +96,6 @@ class ApprovalMonitor:
         except approvals.Answered as error:
             self._report(request, error.decision, now)
         approvals.archive(self._layout, request.id)
-
-
-def _reported_before(layout: Layout) -> set[str]:
-    """Return the ids of the requests that the newest events report as expired."""
-    tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
-    return {match.decode() for tail in tails for match in _EXPIRED_EVENT.findall(tail)}
 
 
 class Budgets:
@@ -130,7 +122,7 @@ class Budgets:
         self._warn(now)
         self._report_full(now)
 
-    def _report_dead(self, hold: Entry, now: float) -> None:
+    def _report_dead(self, hold: LedgerEntry, now: float) -> None:
         """Report what became of the amount that a dead worker had set aside."""
         amount = f"{hold.tokens:,} tokens, ${hold.usd:.4f}"
         if hold.unsent:
@@ -162,7 +154,7 @@ class Budgets:
             name = f"warn-{self._day}-{cap.name}"
             if name in self._ledger.book.notices:
                 continue
-            if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=cap.warning)):
+            if self._ledger.once(LedgerEntry(name, NOTICE, times.iso(now), day=self._day, text=cap.warning)):
                 self._log.add("budget_warning", cap.warning, now)
 
     def _report_full(self, now: float) -> None:

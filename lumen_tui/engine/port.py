@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model import ids, lineage
-from lumen_tui.model.analytics import Book
+from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
@@ -98,7 +98,7 @@ class Port(Protocol):
     def why(self, name: str) -> Trace:
         """Return what caused a thing and what came of it. Raises ActionError if nothing has this id."""
 
-    def role_book(self) -> Book:
+    def role_book(self) -> TaskStatistics:
         """Return the statistics of every role and model."""
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
@@ -220,7 +220,7 @@ class RemotePort:
         except (LookupError, ValueError) as error:
             raise ActionError(f"there is nothing with the id {one_line(name, 60)}", missing=True) from error
 
-    def role_book(self) -> Book:
+    def role_book(self) -> TaskStatistics:
         from lumen_tui.store.tasks import role_stats
 
         return role_stats.book(self._store.layout, self._clock.now())

@@ -103,7 +103,7 @@ class Retirement(Struct, frozen=True):
         return f"role {self.role} does worse than the others: {own} done, they {others}{cost}; retire it?"
 
 
-class Book(Struct, frozen=True):
+class TaskStatistics(Struct, frozen=True):
     """The figures of every role and every model, and of all roles together."""
 
     roles: tuple[Stats, ...] = ()
@@ -135,9 +135,9 @@ def quantile(numbers: Sequence[float], share: float) -> float:
 
 
 def shares(tally: Tally) -> str:
-    """Format a share with its interval: `12 of 20 (39–78 %)`."""
+    """Format a share with its interval: `12 of 20 (95 % CI 39–78 %)`."""
     low, high = tally.interval
-    return f"{tally.done} of {tally.tried} ({percent(low)}–{percent(high)} %)"
+    return f"{tally.done} of {tally.tried} (95 % CI {percent(low)}–{percent(high)} %)"
 
 
 def percent(share: float) -> str:
@@ -189,13 +189,13 @@ def _weeks(tried: Sequence[Sample], now: float) -> tuple[Tally, ...]:
     return tuple(Tally(*pair) for pair in zip(done, all_, strict=True))
 
 
-def book(samples: Iterable[Sample], now: float) -> Book:
+def task_statistics(samples: Iterable[Sample], now: float) -> TaskStatistics:
     """Return the figures of all roles and models in these tasks, in alphabetical order."""
     known = list(samples)
     roles = _by([(entry.role, entry) for entry in known], now)
     models = _by([(entry.model, entry) for entry in known if entry.model], now)
     tallies = {entry.name: (Tally(entry.done, entry.done + entry.failed), entry.usd) for entry in roles}
-    return Book(roles=roles, models=models, retirements=retirements(tallies))
+    return TaskStatistics(roles=roles, models=models, retirements=retirements(tallies))
 
 
 def _by(named: list[tuple[str, Sample]], now: float) -> tuple[Stats, ...]:

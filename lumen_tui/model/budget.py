@@ -14,7 +14,7 @@ from lumen_tui.model import times
 from lumen_tui.model.agent import ROLE as MAIN_ROLE
 from lumen_tui.model.config import CLOSED_TOKENS, BudgetConfig, RoleBudget
 from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
+from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry
 from lumen_tui.model.tasks import Budget, Usage
 from lumen_tui.model.text import one_line
 
@@ -166,7 +166,7 @@ def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budge
         yield Cap("the loop's budget", loop, spent, held, own=True, key="task")
 
 
-def caps(book: Book, config: BudgetConfig, hold: Entry, own: Budget) -> list[Cap]:
+def caps(book: Book, config: BudgetConfig, hold: LedgerEntry, own: Budget) -> list[Cap]:
     """Return every cap that a call of a task must fit under, its own first."""
     every = [*task_caps(book, config, hold.task, hold.role, own)]
     every += [role_cap(book, config, hold.day, hold.role), day_cap(book, config, hold.day)]

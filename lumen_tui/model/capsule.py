@@ -36,14 +36,14 @@ CUTS = (
 )  # fmt: skip
 
 
-class Part(Struct, frozen=True):
+class CapsulePart(Struct, frozen=True):
     """One section, the most important entry first."""
 
     name: str
     entries: tuple[str, ...]
 
 
-class Cut(Struct, frozen=True):
+class CapsuleCut(Struct, frozen=True):
     """How many entries of a part were left out, of how many."""
 
     part: str
@@ -58,8 +58,8 @@ class Capsule(Struct, frozen=True):
     written_at: str
     budget: int  # tokens
     tokens: int = 0  # of its text, estimated
-    parts: tuple[Part, ...] = ()
-    cut: tuple[Cut, ...] = ()  # in the order in which they were cut
+    parts: tuple[CapsulePart, ...] = ()
+    cut: tuple[CapsuleCut, ...] = ()  # in the order in which they were cut
     first_loop: int = 0  # of the packets that it is made from
     last_loop: int = 0
     claims: int = 0  # that the agent goes by now
@@ -92,11 +92,11 @@ def tokens_in(size: int) -> int:
 
 
 def assemble(
-    loop: int, parts: Sequence[Part], claims: Claims, *, budget: int, now: float, loops: tuple[int, int] = (0, 0)
+    loop: int, parts: Sequence[CapsulePart], claims: Claims, *, budget: int, now: float, loops: tuple[int, int] = (0, 0)
 ) -> Capsule:
     """Return a capsule of at most `budget` tokens; one below LEAST is taken as LEAST."""
-    marked = [Part(part.name, tuple(_marked(entry, claims.marks) for entry in part.entries)) for part in parts]
-    listed = Part("claims", tuple(one_line(entry, 2 * _ENTRY) for entry in claims.listed))
+    marked = [CapsulePart(part.name, tuple(_marked(entry, claims.marks) for entry in part.entries)) for part in parts]
+    listed = CapsulePart("claims", tuple(one_line(entry, 2 * _ENTRY) for entry in claims.listed))
     whole = [part for part in (*marked, listed) if part.entries]
     capsule = Capsule(
         loop=loop,
@@ -120,13 +120,13 @@ def _marked(entry: str, marks: Mapping[str, str]) -> str:
     return f"{text} {mark}" if mark and mark not in text else text
 
 
-def _filled(capsule: Capsule, parts: list[Part]) -> Capsule:
+def _filled(capsule: Capsule, parts: list[CapsulePart]) -> Capsule:
     entries = {part.name: list(part.entries) for part in parts}
     cut = _shortened(entries, capsule.budget * _BYTES - _size(_head(capsule)))
-    fitting = tuple(Part(part.name, tuple(entries[part.name])) for part in parts if entries[part.name])
+    fitting = tuple(CapsulePart(part.name, tuple(entries[part.name])) for part in parts if entries[part.name])
     marked = sum(entry.endswith("]") and " [" in entry for part in fitting for entry in part.entries)
     counts = {part.name: len(part.entries) for part in parts}
-    report = tuple(Cut(name, counts[name] - len(entries[name]), counts[name]) for name in cut)
+    report = tuple(CapsuleCut(name, counts[name] - len(entries[name]), counts[name]) for name in cut)
     filled = structs.replace(capsule, parts=fitting, cut=report, marked=marked)
     return structs.replace(filled, tokens=tokens_of(render(filled)))
 

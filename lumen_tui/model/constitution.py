@@ -32,7 +32,7 @@ anybody else stops all learning until the operator has approved it.
 """
 
 
-class Approval(Struct, frozen=True):
+class ConstitutionApproval(Struct, frozen=True):
     """constitution.json: what the operator approved."""
 
     sha256: str
@@ -62,7 +62,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def standing(current: str | None, approval: Approval | None) -> ConstitutionState:
+def standing(current: str | None, approval: ConstitutionApproval | None) -> ConstitutionState:
     """Judge what stands in the file (None where there is none) by what was approved.
 
     Without an approval the shipped text is in force, so that a new state folder can learn.

@@ -55,7 +55,7 @@ def event_words(kind: str, text: str) -> str:
     return "engine started" if kind == "engine_started" else f"{_BEFORE.get(kind, '')}{text}"
 
 
-class Entry(Struct, frozen=True):
+class DigestEntry(Struct, frozen=True):
     """One entry. `at` in seconds since 1970; `target` is the id of what it is about, empty for none."""
 
     at: float
@@ -69,7 +69,7 @@ class Group(Struct, frozen=True):
 
     name: str
     count: int
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[DigestEntry, ...] = ()
     at_least: bool = False  # more was there than was looked through
 
     @property
@@ -95,7 +95,7 @@ class Digest(Struct, frozen=True):
 
 
 def grouped(
-    entries_by_group: Mapping[str, Sequence[Entry]], counts: Mapping[str, int], partly: frozenset[str], most: int
+    entries_by_group: Mapping[str, Sequence[DigestEntry]], counts: Mapping[str, int], partly: frozenset[str], most: int
 ) -> tuple[Group, ...]:
     """Return the groups that have anything, in their order, each with its newest `most` entries."""
     groups = []

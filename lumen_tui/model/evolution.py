@@ -20,10 +20,10 @@ TARGETS = {
 }  # in the order in which they stand in CLAUDE.md
 GATE = "gate"  # rejected by the rules, not by a model
 _MOST_SOURCES = 20  # of one observation; the count goes on
-OBJECTION = "the model that judges: "  # begins the reason of what a model turned away
+OBJECTION = "the model that judges: "  # begins the reason of what a model rejected
 
 
-class Kind(StrEnum):
+class ObservationKind(StrEnum):
     """What sort of thing was learnt."""
 
     DECISION = "decision"
@@ -34,7 +34,9 @@ class Kind(StrEnum):
     FACT = "fact"
 
 
-INSTRUCTIONS = frozenset({Kind.DECISION, Kind.CORRECTION, Kind.RULE})  # what tells an agent what to do
+INSTRUCTIONS = frozenset(
+    {ObservationKind.DECISION, ObservationKind.CORRECTION, ObservationKind.RULE}
+)  # what tells an agent what to do
 
 
 class Trust(StrEnum):
@@ -52,7 +54,7 @@ class Trust(StrEnum):
         return {"person": 3, "agent": 2, "worker": 1, "tool": 1, "web": 0}[self.value]
 
 
-class Status(StrEnum):
+class ObservationStatus(StrEnum):
     """What became of it."""
 
     ACCEPTED = "accepted"  # it stands in its file
@@ -81,7 +83,7 @@ class Observation(Struct, frozen=True, omit_defaults=True):
 
     id: str
     at: str
-    kind: Kind
+    kind: ObservationKind
     text: str
     target: str
     quote: str  # verbatim from the first source
@@ -89,7 +91,7 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     trust: Trust
     confidence: float = 0.5
     count: int = 1
-    status: Status = Status.PROPOSED
+    status: ObservationStatus = ObservationStatus.PROPOSED
     reasons: tuple[str, ...] = ()
     subject: str = ""  # what a fact or a choice is about: two values for one subject contradict each other
     value: str = ""
@@ -111,12 +113,12 @@ def objections(observation: Observation) -> tuple[str, ...]:
 
 def objected(observation: Observation) -> bool:
     """Return whether a model turned it away, and no person has decided since."""
-    return observation.status is Status.REJECTED and bool(objections(observation))
+    return observation.status is ObservationStatus.REJECTED and bool(objections(observation))
 
 
 def why_rows(observation: Observation) -> list[tuple[str, str]]:
     """Return the reasons of an observation as labelled rows; empty where there are none."""
-    name = "objection" if observation.status is Status.ACCEPTED else "why"
+    name = "objection" if observation.status is ObservationStatus.ACCEPTED else "why"
     return [(name, "; ".join(observation.reasons))] if observation.reasons else []
 
 
@@ -175,7 +177,7 @@ def figures(text: str) -> tuple[str, ...]:
 MODEL_PLACE = "model:"  # before the key of a place that a model has read up to
 
 
-class Entry(Struct, frozen=True):
+class SessionEntry(Struct, frozen=True):
     """One block of one line."""
 
     session: str
@@ -197,7 +199,7 @@ class Entry(Struct, frozen=True):
         return Source(self.session, self.line, self.uuid, self.at)
 
 
-class Failure(Struct):
+class FailedCommand(Struct):
     """A command that failed and waits for what fixes it."""
 
     command: str
@@ -210,7 +212,7 @@ class Failure(Struct):
     evidence: str = ""  # the output in which the quote stands
 
 
-class Call(Struct, frozen=True):
+class PendingCall(Struct, frozen=True):
     """A tool call whose result has not been seen yet."""
 
     tool: str
@@ -220,16 +222,16 @@ class Call(Struct, frozen=True):
     source: Source
 
 
-class Open(Struct):
+class ExtractionState(Struct):
     """What extraction holds between two lines; kept with the place in the file, so that a kill costs nothing."""
 
-    calls: dict[str, Call] = field(default_factory=dict)  # by the id of the call
-    failures: list[Failure] = field(default_factory=list)
+    calls: dict[str, PendingCall] = field(default_factory=dict)  # by the id of the call
+    failures: list[FailedCommand] = field(default_factory=list)
     step: int = 0
     new: int = 0  # observations that this session has given so far
 
 
-class Place(Struct, frozen=True):
+class ReadPosition(Struct, frozen=True):
     """One line of evolved/read.jsonl: how far a session was read. The key is its id and the hash of its first line."""
 
     key: str
@@ -240,18 +242,18 @@ class Place(Struct, frozen=True):
     mtime: int  # nanoseconds
     tail: str  # hash of the bytes before the offset: where it differs the file was rewritten
     at: str
-    open: Open = field(default_factory=Open)
+    open: ExtractionState = field(default_factory=ExtractionState)
     schema: int = 1
 
 
-class Skipped(Struct):
+class SkippedLines(Struct):
     """Why lines were passed over: how many, and the first of them."""
 
     count: int = 0
     first: int = 0
 
 
-class Report(Struct):
+class SessionReport(Struct):
     """What became of one session file."""
 
     file: str
@@ -265,13 +267,13 @@ class Report(Struct):
     left_out: int = 0  # beyond what one session may add
     finished: bool = True  # False where it was stopped on the way; the next call goes on
     seconds: float = 0.0
-    skipped: dict[str, Skipped] = field(default_factory=dict)
+    skipped: dict[str, SkippedLines] = field(default_factory=dict)
     problem: str = ""
     unsure: str = ""  # the first version of the writing program that nobody here knows
 
     def skip(self, reason: str, line: int) -> None:
         """Note a line that was passed over."""
-        known = self.skipped.setdefault(reason, Skipped(0, line))
+        known = self.skipped.setdefault(reason, SkippedLines(0, line))
         known.count += 1
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from lumen_tui.model.evolution import TARGETS, Observation, Status
+from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus
 
 BEGIN, END = "<!-- learnt: begin -->", "<!-- learnt: end -->"
 _ENTRY = re.compile(r"^- (?P<text>.*?) <!-- (?P<id>evo-[0-9a-z]+) -->$", re.M)
@@ -67,7 +67,7 @@ def in_force(observations: Iterable[Observation], target: str) -> list[Observati
     return [
         observation
         for observation in observations
-        if observation.target == target and observation.status is Status.ACCEPTED
+        if observation.target == target and observation.status is ObservationStatus.ACCEPTED
     ]
 
 
@@ -82,7 +82,7 @@ Worth = tuple[bool, float, float]  # nothing speaks against it; its confidence; 
 _NOTE = "Learnt from sessions; `lumen-tui evolve` and the evolution screen change it, not this file."
 
 
-class Cut(Struct, frozen=True):
+class SectionCut(Struct, frozen=True):
     """What did not fit."""
 
     part: str
@@ -97,7 +97,7 @@ class Assembled(Struct, frozen=True):
     text: str
     size: int  # bytes
     budget: int
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[SectionCut, ...] = ()
 
 
 def _all_alike(_: str) -> Worth:
@@ -126,7 +126,7 @@ def assemble(
         spare += share - len(section.encode())
         assembled += section
         if lost := [*learnt, *own]:
-            cuts.append(Cut(title, len(lost), len("\n".join(lost).encode()), len(own)))
+            cuts.append(SectionCut(title, len(lost), len("\n".join(lost).encode()), len(own)))
     assembled += f"{SECTION_END}\n"
     return Assembled(assembled, len(assembled.encode()), budget, tuple(cuts))
 

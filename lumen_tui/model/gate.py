@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from lumen_tui.model import evolvedfiles
-from lumen_tui.model.evolution import TARGETS, Kind, Observation, Status, Trust
+from lumen_tui.model.evolution import TARGETS, Observation, ObservationKind, ObservationStatus, Trust
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe
 
@@ -125,20 +125,20 @@ class Rules(Struct, frozen=True):
     redact: Callable[[str], str] = str  # takes secrets out; a text that it changes holds one
 
 
-class Verdict(Struct, frozen=True):
+class GateVerdict(Struct, frozen=True):
     """Accepted, proposed or rejected, and why not accepted."""
 
-    status: Status
+    status: ObservationStatus
     reasons: tuple[str, ...] = ()
 
 
-def judge(observation: Observation, evidence: str, rules: Rules) -> Verdict:
+def judge(observation: Observation, evidence: str, rules: Rules) -> GateVerdict:
     """Judge one proposal. `evidence` is the text of the line that it names."""
     if wrong := (*_form(observation, evidence), *forbidden(observation, rules)):
-        return Verdict(Status.REJECTED, wrong)
+        return GateVerdict(ObservationStatus.REJECTED, wrong)
     if waits := _waits(observation):
-        return Verdict(Status.PROPOSED, waits)
-    return Verdict(Status.ACCEPTED)
+        return GateVerdict(ObservationStatus.PROPOSED, waits)
+    return GateVerdict(ObservationStatus.ACCEPTED)
 
 
 def _form(observation: Observation, evidence: str) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _waits(observation: Observation) -> tuple[str, ...]:
     if observation.instructs and observation.trust is not Trust.PERSON:
         reasons.append(f"it tells what to do, and no person said it ({observation.trust})")
     elif observation.trust.rank < Trust.AGENT.rank and not (
-        observation.kind is Kind.FACT and _FIXED.fullmatch(observation.text)
+        observation.kind is ObservationKind.FACT and _FIXED.fullmatch(observation.text)
     ):
         reasons.append(f"it needs the word of a person: it comes from {_FROM[observation.trust]}")
     return tuple(reasons)

@@ -13,6 +13,7 @@ LIFECYCLE_BY_TYPE = {
     "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
 }  # fmt: skip
 DISCOVERY_ALIASES = ("bug", "idea", "question", "dependency")
+WORK_UNIT_TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
 RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")
 
 

@@ -45,7 +45,7 @@ class Trace(Struct, frozen=True):
         return sum(hop.tokens for hop in hops.values()), sum(hop.usd for hop in hops.values())
 
 
-class Row(NamedTuple):
+class TreeRow(NamedTuple):
     """One line of the tree: `side` is up, here or down."""
 
     side: str
@@ -53,17 +53,17 @@ class Row(NamedTuple):
     hop: Hop
 
 
-def rows(trace: Trace) -> Iterator[Row]:
+def rows(trace: Trace) -> Iterator[TreeRow]:
     """Yield the tree line by line: causes above, the thing itself, effects below."""
     for hop in trace.up:
         yield from _below("up", 1, hop)
-    yield Row("here", 0, trace.node)
+    yield TreeRow("here", 0, trace.node)
     for hop in trace.down:
         yield from _below("down", 1, hop)
 
 
-def _below(side: str, depth: int, hop: Hop) -> Iterator[Row]:
-    yield Row(side, depth, hop)
+def _below(side: str, depth: int, hop: Hop) -> Iterator[TreeRow]:
+    yield TreeRow(side, depth, hop)
     for inner in hop.steps:
         yield from _below(side, depth + 1, inner)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import times
@@ -170,6 +171,9 @@ class Pauses(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
 
+TASK_ENDED = "task_ended"  # the kind of the engine's event
+
+
 class EngineEvent(Struct, frozen=True, omit_defaults=True):
     """One line of events.jsonl: what the engine did. `seq` grows by one and never repeats."""
 
@@ -182,20 +186,38 @@ class EngineEvent(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
 
+class TaskEnd(Struct, frozen=True):
+    """What a `task_ended` event says of the end of the task."""
+
+    status: str = ""  # done | failed | cancelled | lost
+    reason: str = ""
+    tokens: int = 0
+    usd: float = 0.0
+    brain: str = ""
+    attempt: int = 0
+
+
+def task_end(event: EngineEvent) -> TaskEnd:
+    """Return how a task ended, from its event; empty for another event and for one whose data are damaged."""
+    try:
+        return msgspec.convert(event.data, TaskEnd) if event.kind == TASK_ENDED else TaskEnd()
+    except msgspec.ValidationError:
+        return TaskEnd()
+
+
 def event_line(event: EngineEvent) -> str:
     """Return an event in words for a log; of a task also how it ended, and why."""
-    status = event.data.get("status")
-    if event.kind != "task_ended" or not isinstance(status, str):
+    end = task_end(event)
+    if not end.status:
         return event.text
-    reason = event.data.get("reason")
-    explanation = f": {reason}" if status != "done" and isinstance(reason, str) and reason else ""
-    return f"{status}  {event.text}{explanation}"
+    explanation = f": {end.reason}" if end.status != "done" and end.reason else ""
+    return f"{end.status}  {event.text}{explanation}"
 
 
 def went_wrong(event: EngineEvent) -> bool:
     """Return whether an event tells of something bad."""
-    if event.kind == "task_ended":
-        return event.data.get("status") not in ("done", "cancelled")
+    if event.kind == TASK_ENDED:
+        return task_end(event).status not in ("done", "cancelled")
     return any(word in event.kind for word in _BAD)
 
 

@@ -32,7 +32,7 @@ _LED_BY_TIME = (
 )
 
 
-class Status(StrEnum):
+class SubmissionStatus(StrEnum):
     """The state of a submission."""
 
     SENT = "sent"  # it stands in the relay under its position
@@ -40,6 +40,9 @@ class Status(StrEnum):
     DROPPED = "dropped"  # a person decided against it
     REPLACED = "replaced"  # its contributor looked, and submitted it again
     WITHDRAWN = "withdrawn"  # taken back by whoever had submitted it
+
+
+REPLACED_AS = "as "  # in the note of a replaced submission, before the id of the one in its place
 
 
 class Submission(Struct, frozen=True, omit_defaults=True):
@@ -51,7 +54,7 @@ class Submission(Struct, frozen=True, omit_defaults=True):
     text: str
     hash: str
     base: int  # the position up to which the contributor had seen the relay
-    status: Status
+    status: SubmissionStatus
     position: int = 0
     key: str = ""  # the same key is the same submission, however often it comes
     reasons: tuple[str, ...] = ()  # why it was held
@@ -66,6 +69,11 @@ class Submission(Struct, frozen=True, omit_defaults=True):
         return one_line(self.text.strip().partition("\n")[0], 120)
 
     @property
+    def replaced_by(self) -> str:
+        """The submission that its contributor made of it after looking; empty where it was not replaced."""
+        return self.note.removeprefix(REPLACED_AS) if self.status is SubmissionStatus.REPLACED else ""
+
+    @property
     def since(self) -> float:
         """When it came, in seconds since 1970."""
         return times.epoch(self.at)
@@ -78,7 +86,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256((words.rstrip(".! ") or words).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-class Moved(Struct, frozen=True):
+class MovedEntry(Struct, frozen=True):
     """One entry that its contributor had not seen."""
 
     position: int
@@ -87,21 +95,21 @@ class Moved(Struct, frozen=True):
     title: str
 
 
-class Answer(Struct, frozen=True):
+class SubmissionAnswer(Struct, frozen=True):
     """What a contributor is told, in the answer to its own call."""
 
     id: str
     relay: str
-    status: Status
+    status: SubmissionStatus
     position: int  # of the relay now
     base: int
     reasons: tuple[str, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[MovedEntry, ...] = ()
     moved_more: int = 0  # entries beyond those in `moved`
     repeated: bool = False  # it was there already: nothing was written
 
 
-class Refused(ValueError):
+class BadSubmission(ValueError):
     """A submission that makes no sense: nothing was written."""
 
 
@@ -117,22 +125,22 @@ class Box(Struct):
         self.by_id[submission.id] = submission
         self.position = max(self.position, submission.position)
 
-    def with_status(self, *statuses: Status) -> list[Submission]:
+    def with_status(self, *statuses: SubmissionStatus) -> list[Submission]:
         """Return the submissions of these statuses, in the order in which they came."""
         return [submission for submission in self.by_id.values() if submission.status in statuses]
 
     @property
     def entries(self) -> list[Submission]:
         """What stands in the relay, by position."""
-        return sorted(self.with_status(Status.SENT), key=lambda submission: submission.position)
+        return sorted(self.with_status(SubmissionStatus.SENT), key=lambda submission: submission.position)
 
     @property
     def held(self) -> list[Submission]:
         """What waits for a person, the oldest first."""
-        return self.with_status(Status.HELD)
+        return self.with_status(SubmissionStatus.HELD)
 
 
-class Verdict(Struct, frozen=True):
+class SubmissionVerdict(Struct, frozen=True):
     """What is to become of a new submission: one that was there already, or a status with the reasons for it."""
 
     known: Submission | None = None
@@ -140,7 +148,7 @@ class Verdict(Struct, frozen=True):
     replaces: tuple[Submission, ...] = ()
 
 
-def judge(box: Box, text: str, *, by: str, base: int, key: str) -> Verdict:
+def judge(box: Box, text: str, *, by: str, base: int, key: str) -> SubmissionVerdict:
     """Decide on a new submission. Refused where its base cannot be, or where its key belongs to another text."""
     mark = content_hash(text)
     if key and (
@@ -149,19 +157,25 @@ def judge(box: Box, text: str, *, by: str, base: int, key: str) -> Verdict:
         )
     ):
         if same.hash != mark:
-            raise Refused(f"the key {key!r} belongs to another text of yours ({same.id}): give each text its own key")
-        return Verdict(known=same)
+            raise BadSubmission(
+                f"the key {key!r} belongs to another text of yours ({same.id}): give each text its own key"
+            )
+        return SubmissionVerdict(known=same)
     if not 0 <= base <= box.position:
-        raise Refused(f"{box.name} is at position {box.position}: the base {base} is not known here; read it first")
+        raise BadSubmission(
+            f"{box.name} is at position {box.position}: the base {base} is not known here; read it first"
+        )
     reasons = tuple(_reasons(box, mark, base))
     twin = [submission for submission in box.held if submission.by == by and submission.hash == mark]
     if not reasons:
-        return Verdict(replaces=tuple(twin))
+        return SubmissionVerdict(replaces=tuple(twin))
     if twin:
-        return Verdict(known=twin[-1])
+        return SubmissionVerdict(known=twin[-1])
     if sum(submission.by == by for submission in box.held) >= MOST_HELD:
-        raise Refused(f"{MOST_HELD} submissions of {by} wait in {box.name} already: a person has to look at them first")
-    return Verdict(reasons=reasons)
+        raise BadSubmission(
+            f"{MOST_HELD} submissions of {by} wait in {box.name} already: a person has to look at them first"
+        )
+    return SubmissionVerdict(reasons=reasons)
 
 
 def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
@@ -169,24 +183,24 @@ def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
     if missed := [submission for submission in box.entries if submission.position > base]:
         count = len(missed)
         yield f"it was written on position {base}; since then {count} {'entry' if count == 1 else 'entries'} came"
-    for submission in box.with_status(Status.SENT, Status.DROPPED):
+    for submission in box.with_status(SubmissionStatus.SENT, SubmissionStatus.DROPPED):
         if submission.hash == mark:
             yield _said_before(submission)
 
 
 def _said_before(submission: Submission) -> str:
-    if submission.status is Status.SENT:
+    if submission.status is SubmissionStatus.SENT:
         when = times.stamp_of(submission.at)
         return f"the same text stands at position {submission.position}, by {submission.by} ({when})"
     note = f": {submission.note}" if submission.note else ""
     return f"the same text was dropped by {submission.updated_by} ({times.stamp_of(submission.updated_at)}){note}"
 
 
-def answer(box: Box, submission: Submission, *, base: int, repeated: bool = False) -> Answer:
+def answer(box: Box, submission: Submission, *, base: int, repeated: bool = False) -> SubmissionAnswer:
     """Return what the contributor of the submission is told."""
     missed = [entry for entry in box.entries if entry.position > base and entry.id != submission.id]
-    shown = [Moved(entry.position, entry.by, entry.at, entry.title) for entry in missed[-_SHOWN:]]
-    return Answer(
+    shown = [MovedEntry(entry.position, entry.by, entry.at, entry.title) for entry in missed[-_SHOWN:]]
+    return SubmissionAnswer(
         submission.id,
         box.name,
         submission.status,
@@ -199,10 +213,10 @@ def answer(box: Box, submission: Submission, *, base: int, repeated: bool = Fals
     )
 
 
-def words(reply: Answer) -> list[str]:
+def words(reply: SubmissionAnswer) -> list[str]:
     """Return an answer in plain lines: what happened, why, what moved since, and what to do."""
     before = " already" if reply.repeated else ""
-    if reply.status is Status.SENT:
+    if reply.status is SubmissionStatus.SENT:
         return [f"{reply.id} is in {reply.relay}{before}; it is at position {reply.position}"]
     lines = [f"{reply.id} is {reply.status}{before}: it is not in {reply.relay}, which is at position {reply.position}"]
     lines += [f"because {reason}" for reason in reply.reasons]
@@ -210,7 +224,7 @@ def words(reply: Answer) -> list[str]:
         more = f" (and {reply.moved_more} before these)" if reply.moved_more else ""
         lines.append(f"since position {reply.base}{more}:")
         lines += [f"  {entry.position}  {times.stamp_of(entry.at)}  {entry.by}: {entry.title}" for entry in reply.moved]
-    if reply.status is Status.HELD:
+    if reply.status is SubmissionStatus.HELD:
         lines.append(
             f"read what is new (`relay show {reply.relay} --since {reply.base}`); where your text still holds and says "
             f"something new, submit it on base {reply.position}. A person can release it too"

@@ -14,7 +14,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-class Options(NamedTuple):
+class ProgramOptions(NamedTuple):
     """`valued` takes the rest of its word, or the next one, as its value; `operand_never` begins no other word."""
 
     flags: str
@@ -29,60 +29,88 @@ ALL = _names(
     "sha512sum sleep stat tac tail tee touch tr tree true truncate uname uniq uptime which whoami xxd zcat"
 )
 OPTIONS = {
-    "curl": Options(
-        "sSLfOIivkGJRN46#0", "oXdHAebcuFTmrwzC",
+    "curl": ProgramOptions(
+        "sSLfOIivkGJRN46#0",
+        "oXdHAebcuFTmrwzC",
         "silent show-error location fail fail-with-body output remote-name remote-name-all remote-header-name head "
         "include verbose insecure request data data-ascii data-raw data-binary data-urlencode json header user-agent "
         "referer cookie cookie-jar user get form form-string upload-file max-time connect-timeout range write-out "
         "compressed retry retry-delay retry-max-time create-dirs url http1.1 http2 ipv4 ipv6 no-progress-meter "
         "progress-bar remote-time continue-at time-cond max-redirs no-buffer limit-rate",
     ),
-    "diff": Options(
-        "abBcdeEinNpqrstTuwy0123456789", "CUWxI",
+    "diff": ProgramOptions(
+        "abBcdeEinNpqrstTuwy0123456789",
+        "CUWxI",
         "brief unified context recursive new-file ignore-case ignore-all-space ignore-space-change ignore-blank-lines "
         "side-by-side width text report-identical-files exclude ignore-matching-lines color minimal normal label",
     ),
-    "du": Options(
-        "abchDHkLlmPsSx0", "dtB",
+    "du": ProgramOptions(
+        "abchDHkLlmPsSx0",
+        "dtB",
         "all apparent-size bytes total max-depth human-readable inodes separate-dirs si summarize threshold time "
         "one-file-system exclude block-size dereference",
     ),
-    "file": Options("bihLNrvk0s", "", "brief mime mime-type mime-encoding dereference no-pad keep-going"),
-    "grep": Options(
-        "EFGPivwxcLlqsonHhbraRIzUTy0123456789", "eABCmdD",
+    "file": ProgramOptions("bihLNrvk0s", "", "brief mime mime-type mime-encoding dereference no-pad keep-going"),
+    "grep": ProgramOptions(
+        "EFGPivwxcLlqsonHhbraRIzUTy0123456789",
+        "eABCmdD",
         "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case invert-match word-regexp line-regexp count "
         "files-without-match files-with-matches max-count only-matching quiet silent no-messages line-number "
         "byte-offset with-filename no-filename recursive dereference-recursive include exclude exclude-dir text regexp "
         "after-context before-context context binary-files color null null-data initial-tab",
     ),
-    "install": Options(
-        "bcCdDpTv", "gmoSt",
+    "install": ProgramOptions(
+        "bcCdDpTv",
+        "gmoSt",
         "backup compare directory group mode owner preserve-timestamps suffix target-directory no-target-directory "
         "verbose",
     ),
-    "sort": Options(
-        "bdfghiMnrRVcCmsuz", "ktoST",
+    "sort": ProgramOptions(
+        "bdfghiMnrRVcCmsuz",
+        "ktoST",
         "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort human-numeric-sort month-sort "
         "numeric-sort random-sort reverse version-sort check key stable field-separator unique zero-terminated merge "
         "output buffer-size temporary-directory parallel",
     ),
-    "strings": Options("afwd", "nteo", "all data bytes radix encoding print-file-name include-all-whitespace", "@"),
-    "wc": Options("cmlLw", "", "bytes chars lines words max-line-length total"),
-}  # fmt: skip
+    "strings": ProgramOptions(
+        "afwd", "nteo", "all data bytes radix encoding print-file-name include-all-whitespace", "@"
+    ),
+    "wc": ProgramOptions("cmlLw", "", "bytes chars lines words max-line-length total"),
+}
 
 _SEEN = "pnsuSGbwzLMCrRDiEFcmt0123456789"  # of commits
 GIT = {
-    "add": Options("AnufvN"), "blame": Options("blwscefptnMC", "L"), "branch": Options("adDfmMcCrvqtl", "u"),
-    "checkout": Options("fqtdl", "bB"), "cherry-pick": Options("nx", "m"), "clean": Options("dfnqxX"),
-    "commit": Options("aqsvnio", "mC"), "describe": Options(""), "diff": Options(_SEEN, "U"),
-    "fetch": Options("aptnqvfk46", "j"), "init": Options("q", "b"), "log": Options(_SEEN, "U"),
-    "ls-files": Options("cdmosuztv", "x"), "merge": Options("nq", "mX"), "mv": Options("fknv"),
-    "pull": Options("qvfanrpt46", "X"), "push": Options("qvnufd46", "o"), "remote": Options("vf", "tm"),
-    "reset": Options("qN"), "restore": Options("WSq", "s"), "rev-parse": Options(""), "revert": Options("n", "m"),
-    "rm": Options("rfnq"), "shortlog": Options("nse"), "show": Options(_SEEN, "U"), "stash": Options("uakqS", "m"),
-    "status": Options("sbuvz"), "switch": Options("qdft", "cC"), "tag": Options("adflnv", "m"),
-    "worktree": Options("fdqv", "bB"),
-}  # fmt: skip
+    "add": ProgramOptions("AnufvN"),
+    "blame": ProgramOptions("blwscefptnMC", "L"),
+    "branch": ProgramOptions("adDfmMcCrvqtl", "u"),
+    "checkout": ProgramOptions("fqtdl", "bB"),
+    "cherry-pick": ProgramOptions("nx", "m"),
+    "clean": ProgramOptions("dfnqxX"),
+    "commit": ProgramOptions("aqsvnio", "mC"),
+    "describe": ProgramOptions(""),
+    "diff": ProgramOptions(_SEEN, "U"),
+    "fetch": ProgramOptions("aptnqvfk46", "j"),
+    "init": ProgramOptions("q", "b"),
+    "log": ProgramOptions(_SEEN, "U"),
+    "ls-files": ProgramOptions("cdmosuztv", "x"),
+    "merge": ProgramOptions("nq", "mX"),
+    "mv": ProgramOptions("fknv"),
+    "pull": ProgramOptions("qvfanrpt46", "X"),
+    "push": ProgramOptions("qvnufd46", "o"),
+    "remote": ProgramOptions("vf", "tm"),
+    "reset": ProgramOptions("qN"),
+    "restore": ProgramOptions("WSq", "s"),
+    "rev-parse": ProgramOptions(""),
+    "revert": ProgramOptions("n", "m"),
+    "rm": ProgramOptions("rfnq"),
+    "shortlog": ProgramOptions("nse"),
+    "show": ProgramOptions(_SEEN, "U"),
+    "stash": ProgramOptions("uakqS", "m"),
+    "status": ProgramOptions("sbuvz"),
+    "switch": ProgramOptions("qdft", "cC"),
+    "tag": ProgramOptions("adflnv", "m"),
+    "worktree": ProgramOptions("fdqv", "bB"),
+}
 GIT_LONG = _names(
     "abbrev abbrev-commit abort after all allow-empty allow-empty-message always amend annotate atomic author "
     "autostash before branches cached color continue contains copy date decorate deepen delete delete-merged depth "
@@ -181,7 +209,7 @@ def _strange(words: list[str]) -> str:
     return _unknown(arguments, options, options.long.split()) if options else ""
 
 
-def _unknown(words: list[str], options: Options, long: Iterable[str]) -> str:
+def _unknown(words: list[str], options: ProgramOptions, long: Iterable[str]) -> str:
     """Return the first word that is an option and not among these, or an operand that is more than that."""
     for word in words:
         if word.startswith("--"):
@@ -195,7 +223,7 @@ def _unknown(words: list[str], options: Options, long: Iterable[str]) -> str:
     return ""
 
 
-def _cluster_fits(letters: str, options: Options) -> bool:
+def _cluster_fits(letters: str, options: ProgramOptions) -> bool:
     """Return whether `-abc` holds harmless options only; what follows a letter that takes a value is that value."""
     for letter in letters:
         if letter in options.valued:
@@ -231,4 +259,4 @@ def _strange_systemctl(words: list[str]) -> str:
         return verb or "nothing"
     if path := next((word for word in words if "/" in word), ""):
         return path
-    return _unknown(words, Options("q"), SYSTEMCTL_LONG)
+    return _unknown(words, ProgramOptions("q"), SYSTEMCTL_LONG)

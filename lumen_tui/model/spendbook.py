@@ -26,7 +26,7 @@ _TASKS_KEPT = 3000  # whole totals of tasks, the last ones that spent something
 _IDS_KEPT = 1000  # settled calls whose repetition is known by name
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class LedgerEntry(Struct, frozen=True, omit_defaults=True):
     """One line of spend.jsonl. `day` is the budget day that counts it: that of the hold, also when it is settled later.
 
     A `hold` sets aside the most that a call can cost; where it is `unsent`, nothing leaves before its `sent`.
@@ -89,16 +89,18 @@ class Book(Struct, omit_defaults=True):
     tasks: dict[str, Amount] = field(default_factory=dict)  # over all days and attempts
     waited: dict[str, float] = field(default_factory=dict)  # seconds by task
     slots: dict[int, Amount] = field(default_factory=dict)  # by time divided by SLOT
-    open: dict[str, Entry] = field(default_factory=dict)  # holds that nobody settled
-    lost: dict[str, Entry] = field(default_factory=dict)  # holds that count in full because nobody will say
-    early: dict[str, Entry] = field(default_factory=dict)  # settled or lost before the hold was read: it counts then
+    open: dict[str, LedgerEntry] = field(default_factory=dict)  # holds that nobody settled
+    lost: dict[str, LedgerEntry] = field(default_factory=dict)  # holds that count in full because nobody will say
+    early: dict[str, LedgerEntry] = field(
+        default_factory=dict
+    )  # settled or lost before the hold was read: it counts then
     sent: dict[str, bool] = field(default_factory=dict)  # told before the hold was read
     recent: dict[str, bool] = field(default_factory=dict)  # ids of the last settled calls
-    grants: dict[str, Entry] = field(default_factory=dict)
+    grants: dict[str, LedgerEntry] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)  # id -> when
-    waits: dict[str, Entry] = field(default_factory=dict)  # by task: it found no room and has made no call since
+    waits: dict[str, LedgerEntry] = field(default_factory=dict)  # by task: it found no room and has made no call since
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LedgerEntry) -> None:
         """Fold in one line. Unknown kinds are passed over: a later version may have written them."""
         if kind := _KINDS.get(entry.kind):
             kind(self, entry)
@@ -123,7 +125,7 @@ class Book(Struct, omit_defaults=True):
                 total = total.plus(Amount(hold.tokens, hold.usd, 0.0, 1))
         return total
 
-    def add(self, entry: Entry, amount: Amount, sign: int = 1) -> None:
+    def add(self, entry: LedgerEntry, amount: Amount, sign: int = 1) -> None:
         """Count an amount for the day, the slot, and the names of an entry."""
         if entry.day not in self.days:
             self._forget(entry.day)
@@ -163,7 +165,7 @@ def _last(known: dict[_K, _V], count: int) -> dict[_K, _V]:
     return dict(list(known.items())[-count:])
 
 
-def _hold(book: Book, entry: Entry) -> None:
+def _hold(book: Book, entry: LedgerEntry) -> None:
     if entry.id in book.open or entry.id in book.lost or entry.id in book.recent:
         return
     book.open[entry.id] = replace(entry, unsent=entry.unsent and not book.sent.pop(entry.id, False))
@@ -176,7 +178,7 @@ def _hold(book: Book, entry: Entry) -> None:
         book.take(known)
 
 
-def _send(book: Book, entry: Entry) -> None:
+def _send(book: Book, entry: LedgerEntry) -> None:
     if hold := book.open.get(entry.id):
         book.open[entry.id] = replace(hold, unsent=False)
     elif entry.id not in book.lost and entry.id not in book.recent:
@@ -184,7 +186,7 @@ def _send(book: Book, entry: Entry) -> None:
         book.sent = _last(book.sent, _IDS_KEPT)
 
 
-def _settle(book: Book, entry: Entry) -> None:
+def _settle(book: Book, entry: LedgerEntry) -> None:
     if entry.id in book.recent:
         return  # told a second time
     assumed = book.lost.pop(entry.id, None)
@@ -198,7 +200,7 @@ def _settle(book: Book, entry: Entry) -> None:
     book.settled(entry.id)
 
 
-def _lose(book: Book, entry: Entry) -> None:
+def _lose(book: Book, entry: LedgerEntry) -> None:
     if entry.id in book.recent or entry.id in book.lost:
         return
     hold = book.open.pop(entry.id, None)
@@ -209,7 +211,7 @@ def _lose(book: Book, entry: Entry) -> None:
     book.lost[entry.id] = hold
 
 
-def _keep_early(book: Book, entry: Entry) -> None:
+def _keep_early(book: Book, entry: LedgerEntry) -> None:
     """Store an entry whose hold was not read yet: the first settlement stays, and replaces a loss."""
     known = book.early.get(entry.id)
     if known is None or (known.kind == LOST and entry.kind != LOST):
@@ -218,7 +220,7 @@ def _keep_early(book: Book, entry: Entry) -> None:
         book.early = _last(book.early, _IDS_KEPT)
 
 
-def _spend(book: Book, entry: Entry) -> None:
+def _spend(book: Book, entry: LedgerEntry) -> None:
     if entry.id in book.open or entry.id in book.lost:
         _settle(book, entry)  # somebody had reserved it after all
     elif entry.id not in book.recent:
@@ -226,28 +228,28 @@ def _spend(book: Book, entry: Entry) -> None:
         book.settled(entry.id)
 
 
-def _wait(book: Book, entry: Entry) -> None:
+def _wait(book: Book, entry: LedgerEntry) -> None:
     book.waits[entry.task] = entry
 
 
-def _gone(book: Book, entry: Entry) -> None:
+def _gone(book: Book, entry: LedgerEntry) -> None:
     if (wait := book.waits.get(entry.task)) and wait.id == entry.id:
         del book.waits[entry.task]
 
 
-def _grant(book: Book, entry: Entry) -> None:
+def _grant(book: Book, entry: LedgerEntry) -> None:
     book.grants[entry.id] = entry
 
 
-def _revoke(book: Book, entry: Entry) -> None:
+def _revoke(book: Book, entry: LedgerEntry) -> None:
     book.grants.pop(entry.id, None)
 
 
-def _notice(book: Book, entry: Entry) -> None:
+def _notice(book: Book, entry: LedgerEntry) -> None:
     book.notices[entry.id] = entry.at
 
 
-_KINDS: dict[str, Callable[[Book, Entry], None]] = {
+_KINDS: dict[str, Callable[[Book, LedgerEntry], None]] = {
     HOLD: _hold, SENT: _send, SETTLE: _settle, RELEASE: _settle, LOST: _lose, SPENT: _spend, WAIT: _wait, GONE: _gone,
     GRANT: _grant, REVOKE: _revoke, NOTICE: _notice,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from msgspec import Struct
 from lumen_tui.model import budget, times
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.config import BudgetConfig
-from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
+from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry
 from lumen_tui.model.text import one_line
 
 HOURS = 24
@@ -121,7 +121,7 @@ def _shares(book: Book, day: str, kind: str) -> tuple[Share, ...]:
     return tuple(sorted(shares, key=lambda share: (-share.amount.usd, -share.amount.tokens, share.name)))
 
 
-def _held(entries: Iterable[Entry]) -> tuple[Held, ...]:
+def _held(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
     return tuple(
         Held(
             one_line(entry.task, 64),
@@ -136,7 +136,7 @@ def _held(entries: Iterable[Entry]) -> tuple[Held, ...]:
     )
 
 
-def _grant(entry: Entry) -> Grant:
+def _grant(entry: LedgerEntry) -> Grant:
     return Grant(
         entry.id,
         one_line(entry.by, 60),

@@ -194,7 +194,7 @@ def present_unit_fields(fields: dict[str, object]) -> dict[str, object]:
     return renamed
 
 
-class Entry(Plain):
+class PageEntry(Plain):
     """One line of the page. `extra` holds what this kind of line has beside its text."""
 
     id: str = ""
@@ -227,16 +227,16 @@ class Page(Plain):
     session: SessionView | None = None  # the newest open one on this work unit
     session_age_seconds: float = 0.0
     other_sessions: tuple[str, ...] = ()
-    handoffs: tuple[Entry, ...] = ()
-    last_checkpoint: Entry | None = None
+    handoffs: tuple[PageEntry, ...] = ()
+    last_checkpoint: PageEntry | None = None
     files_touched: tuple[str, ...] = ()
-    signals: tuple[Entry, ...] = ()
-    pending_decisions: tuple[Entry, ...] = ()
-    decisions: tuple[Entry, ...] = ()
-    summary: Entry | None = None  # the newest one, of what is not listed any more
-    discoveries: tuple[Entry, ...] = ()
+    signals: tuple[PageEntry, ...] = ()
+    pending_decisions: tuple[PageEntry, ...] = ()
+    decisions: tuple[PageEntry, ...] = ()
+    summary: PageEntry | None = None  # the newest one, of what is not listed any more
+    discoveries: tuple[PageEntry, ...] = ()
     blockers: tuple[Blocker, ...] = ()
-    items: tuple[Entry, ...] = ()  # open nodes in order of priority, date and id
+    items: tuple[PageEntry, ...] = ()  # open nodes in order of priority, date and id
     drifted: tuple[str, ...] = ()  # facts that the work unit relies on and that are not so any more, each with its mark
     left_out: dict[str, int] = {}  # noqa: RUF012 - a default that nobody changes
 
@@ -249,7 +249,7 @@ class Cut(Plain):
     why: str = ""
 
 
-class Block(Plain):
+class ContextBlock(Plain):
     """Text for an agent's context, within its budget of characters."""
 
     wu_id: str = ""

@@ -55,7 +55,7 @@ TIERS = ("core", "full", "minimal")  # how much context the agent asked for
 MOST_DECISIONS = 100  # of one session; the oldest leave first
 
 
-class Decision(Struct, frozen=True):
+class SessionDecision(Struct, frozen=True):
     """A question and, once there is one, its answer."""
 
     question: str
@@ -71,7 +71,7 @@ class WorkSession(Struct, frozen=True):
     active_wu: str = ""
     lane: str = ""
     files_touched: tuple[str, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[SessionDecision, ...] = ()
     agent: str = ""  # who started it: what tells parallel sessions apart
     agent_type: str = "unknown"
     context_tier: str = "full"
@@ -87,7 +87,7 @@ class WorkSession(Struct, frozen=True):
     schema: int = 1
 
 
-def with_decision(session: WorkSession, decision: Decision) -> tuple[Decision, ...]:
+def with_decision(session: WorkSession, decision: SessionDecision) -> tuple[SessionDecision, ...]:
     """Return the decisions with one added; an answer replaces its pending question."""
     others = [known for known in session.decisions if known.question != decision.question]
     return (*others, decision)[-MOST_DECISIONS:]

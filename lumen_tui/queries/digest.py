@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from lumen_tui.model import agent, digest, ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
-from lumen_tui.model.digest import Digest, Entry
+from lumen_tui.model.digest import Digest, DigestEntry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
-from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.loop import TASK_ENDED, EngineEvent, task_end
 from lumen_tui.model.packets import outcome
 from lumen_tui.model.records import Stage, decode_node, decode_signal
 from lumen_tui.model.text import one_line, safe
@@ -26,6 +26,7 @@ from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store import approvals
+from lumen_tui.store.audit.journal import decode_action_line
 from lumen_tui.store.memory.loop_records import packet_in
 
 _MOST = 64 * 1024  # bytes of a record
@@ -97,21 +98,6 @@ def places(layout: Layout) -> dict[str, JournalPosition]:
             continue
         positions[journal.name] = JournalPosition(stat.st_ino, stat.st_size)
     return positions
-
-
-class _AuditLine(msgspec.Struct):
-    """As much of a line of actions.jsonl as is said here."""
-
-    id: str
-    at: str = ""
-    by: str = ""
-    verb: str = ""
-    target: str = ""
-    summary: str = ""
-    stage: str = ""
-
-
-_deed = msgspec.json.Decoder(_AuditLine).decode
 
 
 class NewLines(NamedTuple):
@@ -192,7 +178,7 @@ class _DigestBuilder:
 
     def __init__(self, layout: Layout, operator: str, since: float, seen: LastVisit | None) -> None:
         self._layout, self._operator, self._since, self._seen = layout, operator, since, seen
-        self._entries: dict[str, list[Entry]] = {}
+        self._entries: dict[str, list[DigestEntry]] = {}
         self._counts: dict[str, int] = {}
         self._partly: set[str] = set()
         self._usd = 0.0
@@ -213,7 +199,7 @@ class _DigestBuilder:
         return new_lines(path, places.get(path.name), self._since)
 
     def _add(self, group: str, at: str, text: str, target: str, kind: str) -> None:
-        entry = Entry(times.epoch(at), one_line(text, _TEXT), one_line(target, 80), kind)
+        entry = DigestEntry(times.epoch(at), one_line(text, _TEXT), one_line(target, 80), kind)
         self._entries.setdefault(group, []).append(entry)
 
     def _events(self) -> None:
@@ -228,13 +214,13 @@ class _DigestBuilder:
             self._event(event)
 
     def _event(self, event: EngineEvent) -> None:
-        if event.kind == "task_ended":
-            self._usd += _number(event.data.get("usd"))
+        if event.kind == TASK_ENDED:
+            end = task_end(event)
+            self._usd += end.usd
             if not agent.loop_of(event.task_id):
-                status = str(event.data.get("status", ""))
-                reason = f": {event.data['reason']}" if status != "done" and event.data.get("reason") else ""
-                text = event.text if status == "done" else f"{event.text} {status}{reason}"
-                self._add("ended" if status == "done" else "failed", event.at, text, event.task_id, "task")
+                reason = f": {end.reason}" if end.reason else ""
+                text = event.text if end.status == "done" else f"{event.text} {end.status}{reason}"
+                self._add("ended" if end.status == "done" else "failed", event.at, text, event.task_id, "task")
         elif group := digest.EVENTS.get(event.kind):
             target, kind = event.task_id, "task"
             if isinstance(fact := event.data.get("fact"), str):
@@ -280,7 +266,7 @@ class _DigestBuilder:
     def _people(self) -> None:
         """Add what other operators did. An action may take several lines."""
         new = self._new_lines(self._layout.actions)
-        others = [line for line in _decoded(new.lines, _deed) if line.by != self._operator]
+        others = [line for line in _decoded(new.lines, decode_action_line) if line.by != self._operator]
         dropped = {line.id for line in others if line.stage == Stage.DROPPED}
         reported = [
             line for line in others if line.stage not in (Stage.DONE, Stage.DROPPED) and line.verb not in _ELSEWHERE
@@ -322,7 +308,3 @@ def _decoded(lines: list[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
             yield decode(line)
         except UNDECODABLE:
             continue
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0

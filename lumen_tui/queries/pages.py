@@ -9,7 +9,7 @@ from lumen_tui.model import times
 from lumen_tui.model.blocks import Block, Step, shown_difference
 from lumen_tui.model.constitution import ConstitutionState, difference
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, Rejection, Status, Version
+from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, ObservationStatus, Rejection, Version
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -19,7 +19,13 @@ from lumen_tui.store.evolution.versions import DamagedVersion, contents, listed,
 from lumen_tui.store.memory import block_files, blocks
 
 _MOST = 2000  # observations that are shown, and rejections
-_ORDER = [Status.PROPOSED, Status.ACCEPTED, Status.SUPERSEDED, Status.WITHDRAWN, Status.REJECTED]
+_ORDER = [
+    ObservationStatus.PROPOSED,
+    ObservationStatus.ACCEPTED,
+    ObservationStatus.SUPERSEDED,
+    ObservationStatus.WITHDRAWN,
+    ObservationStatus.REJECTED,
+]
 
 
 class BlocksPage(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -67,7 +67,7 @@ class ApprovalRequest(Struct, frozen=True):
 
     tool: str
     summary: str  # the call in a few words, safe and on one line
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     risk: str = ""  # what could go wrong, in a plain sentence
     reason: str = ""  # the rule that asks
     diff: str = ""  # what a change of a file would do to it
@@ -99,12 +99,31 @@ def _ignore(text: str) -> None:
     pass
 
 
+class BackgroundJob(Protocol):
+    """A command that runs while the worker does something else."""
+
+    exit_code: int | None  # None while it runs
+
+    @property
+    def state(self) -> str:
+        """How it is, in words."""
+
+    def take(self, seconds: float, check: Callable[[], None]) -> tuple[bytes, int]:
+        """Return new output, and how many bytes of it were dropped."""
+
+    def take_quarantined(self) -> list[str]:
+        """Return the quarantined paths that nobody took before."""
+
+    def stop(self) -> None:
+        """End it and wait for that."""
+
+
 @dataclass
 class TaskMemo:
     """What the calls of one task remember for later ones."""
 
     web: set[str] = field(default_factory=set)  # hosts that were read from; notes written after that are untrusted
-    running: dict[str, Any] = field(default_factory=dict)  # commands in the background, by name
+    running: dict[str, BackgroundJob] = field(default_factory=dict)  # by name
     outputs: int = 0  # texts kept whole in outputs/
     output_bytes: int = 0
     env_files: set[str] = field(default_factory=set)  # found where commands work
@@ -148,27 +167,33 @@ class Context:
 REPORT_EVERY = 20.0  # seconds between two reports of progress
 
 
-def _no_text(arguments: Any) -> str:
+def _no_text(arguments: object) -> str:
     return ""
 
 
-def _no_preview(context: Context, arguments: Any) -> str:
+def _no_preview(context: Context, arguments: object) -> str:
     return ""
 
 
-class Tool(Struct, frozen=True):
-    """One tool: its declaration for a model and the function behind it. `arguments` is a msgspec Struct type."""
+A = TypeVar("A")  # the arguments of one tool: a Struct, or a dict for a tool with a schema of its own
+
+
+class Tool(Struct, Generic[A], frozen=True):
+    """One tool: its declaration for a model and the function behind it."""
 
     name: str
     description: str
-    arguments: Any
-    run: Callable[[Context, Any], ToolResult]
-    describe: Callable[[Any], str]  # a call in a few words, for the live tail
-    target: Callable[[Context, Any], str] = _no_preview  # the command, path or address that rules look at
-    folder: Callable[[Any], str] = _no_text  # the folder that a command named
-    preview: Callable[[Context, Any], str] = _no_preview  # the diff that it would make; ToolError where it cannot
+    arguments: type[A] | None  # None where `schema` says what they are
+    run: Callable[[Context, A], ToolResult]
+    describe: Callable[[A], str]  # a call in a few words, for the live tail
+    target: Callable[[Context, A], str] = _no_preview  # the command, path or address that rules look at
+    folder: Callable[[A], str] = _no_text  # the folder that a command named
+    preview: Callable[[Context, A], str] = _no_preview  # the diff that it would make; ToolError where it cannot
     risk: str = ""  # what could go wrong, in a plain sentence
-    schema: dict[str, Any] = {}  # where `arguments` does not give it
+    schema: dict[str, Any] = {}
+
+
+AnyTool = Tool[Any]
 
 
 def size_text(count: int) -> str:

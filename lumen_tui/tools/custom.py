@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -50,7 +49,7 @@ def _unfit(tool: CustomTool, role: Role) -> str:
     return ""
 
 
-def as_tool(custom: CustomTool, layout: Layout) -> Tool:
+def as_tool(custom: CustomTool, layout: Layout) -> Tool[dict[str, object]]:
     """Return a custom tool as the toolbox takes it."""
     return Tool(
         name=custom.name,
@@ -71,8 +70,8 @@ def _program(custom: CustomTool, layout: Layout) -> list[str]:
     return [first, *arguments]
 
 
-def _runner(custom: CustomTool, layout: Layout) -> Callable[[Context, dict[str, Any]], ToolResult]:
-    def run(context: Context, arguments: dict[str, Any]) -> ToolResult:
+def _runner(custom: CustomTool, layout: Layout) -> Callable[[Context, dict[str, object]], ToolResult]:
+    def run(context: Context, arguments: dict[str, object]) -> ToolResult:
         if custom.writes and not context.rules.write:
             raise ToolError("it changes something, and this task may not")
         if custom.network and not context.rules.network:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
@@ -15,8 +16,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _ANNOTATIONS = {"description", "title", "default", "examples"}
 _DEEPEST = 20
 
+JsonSchema = dict[str, Any]
 
-def bad_schema(schema: Any, at: str = "schema", depth: int = 0) -> str:
+
+def bad_schema(schema: object, at: str = "schema", depth: int = 0) -> str:
     """Return what is wrong with a schema, or an empty string. An unknown keyword is an error."""
     if not isinstance(schema, dict):
         return f"{at} must be a table"
@@ -31,7 +34,7 @@ def bad_schema(schema: Any, at: str = "schema", depth: int = 0) -> str:
     return next(_bad_words(schema, at, depth), "")
 
 
-def _bad_words(schema: dict[str, Any], at: str, depth: int) -> Iterator[str]:
+def _bad_words(schema: JsonSchema, at: str, depth: int) -> Iterator[str]:
     for word in schema:
         if word in _WORDS and not isinstance(schema[word], _WORDS[word]):
             yield f"{at}.{word} has the wrong kind of value"
@@ -43,7 +46,7 @@ def _bad_words(schema: dict[str, Any], at: str, depth: int) -> Iterator[str]:
             yield problem
 
 
-def _inner(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _inner(schema: JsonSchema) -> Iterator[tuple[str, object]]:
     if isinstance(schema.get("properties"), dict):
         yield from schema["properties"].items()
     if "items" in schema:
@@ -65,7 +68,7 @@ _WORDS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def misfit(schema: dict[str, Any], value: Any, at: str = "") -> str:
+def misfit(schema: JsonSchema, value: object, at: str = "") -> str:
     """Return why a value does not fit a valid schema, or an empty string.
 
     Unknown fields fit only where the schema allows them.
@@ -79,39 +82,35 @@ def misfit(schema: dict[str, Any], value: Any, at: str = "") -> str:
     return next(filter(None, (check(schema, value, at) for check in _CHECKS)), "")
 
 
-def _size(schema: dict[str, Any], value: Any, at: str) -> str:
-    for low, high, kinds, measure in _SIZES:
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            continue
-        size = measure(value)
-        if size < schema.get(low, size):
-            return f"{at}: at least {schema[low]} is needed"
-        if size > schema.get(high, size):
-            return f"{at}: at most {schema[high]} is allowed"
-    return ""
+def _size(schema: JsonSchema, value: object, at: str) -> str:
+    size: float
+    if isinstance(value, str):
+        low, high, size = "minLength", "maxLength", len(value)
+    elif isinstance(value, list | tuple):
+        low, high, size = "minItems", "maxItems", len(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        low, high, size = "minimum", "maximum", value
+    else:
+        return ""
+    if size < schema.get(low, size):
+        return f"{at}: at least {schema[low]} is needed"
+    return f"{at}: at most {schema[high]} is allowed" if size > schema.get(high, size) else ""
 
 
-_SIZES: tuple[tuple[str, str, tuple[type, ...], Callable[[Any], Any]], ...] = (
-    ("minimum", "maximum", (int, float), lambda value: value),
-    ("minLength", "maxLength", (str,), len),
-    ("minItems", "maxItems", (list, tuple), len),
-)
-
-
-def _pattern(schema: dict[str, Any], value: Any, at: str) -> str:
+def _pattern(schema: JsonSchema, value: object, at: str) -> str:
     if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
         return f"{at}: it must match {schema['pattern']}"
     return ""
 
 
-def _items(schema: dict[str, Any], value: Any, at: str) -> str:
+def _items(schema: JsonSchema, value: object, at: str) -> str:
     if "items" not in schema or not isinstance(value, list | tuple):
         return ""
     parts = (misfit(schema["items"], part, f"{at}[{number}]") for number, part in enumerate(value))
     return next(filter(None, parts), "")
 
 
-def _fields(schema: dict[str, Any], value: Any, at: str) -> str:
+def _fields(schema: JsonSchema, value: object, at: str) -> str:
     if not isinstance(value, dict):
         return ""
     known = schema.get("properties", {})
@@ -126,14 +125,16 @@ def _fields(schema: dict[str, Any], value: Any, at: str) -> str:
 _CHECKS = (_size, _pattern, _items, _fields)
 
 
-def schema_of(arguments: Any) -> dict[str, Any]:
+def schema_of(arguments: type[Struct]) -> JsonSchema:
     """Return the JSON schema of a tool's arguments, a msgspec Struct type, without references."""
     _, components = msgspec.json.schema_components([arguments], ref_template="{name}")
-    schema: dict[str, Any] = _resolved(components[arguments.__name__], components)
+    schema = _resolved(components[arguments.__name__], components)
+    if not isinstance(schema, dict):
+        raise TypeError(f"{arguments.__name__} is no record")
     return schema
 
 
-def _resolved(schema: Any, components: dict[str, Any]) -> Any:
+def _resolved(schema: object, components: JsonSchema) -> object:
     """Return a schema with its references resolved and without the titles that name our types."""
     if isinstance(schema, list):
         return [_resolved(inner, components) for inner in schema]

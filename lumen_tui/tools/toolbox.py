@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -24,11 +23,11 @@ from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, RE
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import tools_of
 from lumen_tui.tools.base import (
+    AnyTool,
     ApprovalReply,
     ApprovalRequest,
     Context,
     TaskRules,
-    Tool,
     ToolError,
     ToolResult,
     size_text,
@@ -55,12 +54,12 @@ from lumen_tui.tools.policy.verdict import (
 )
 from lumen_tui.tools.sandbox import admission, secrets
 from lumen_tui.tools.sandbox.sandboxed_command import ASK
-from lumen_tui.tools.schema import schema_of
+from lumen_tui.tools.schema import JsonSchema, schema_of
 from lumen_tui.tools.shell import background
 from lumen_tui.tools.shell.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
 from lumen_tui.tools.shell.tool import SHELL
 
-TOOLS: dict[str, Tool] = {
+TOOLS: dict[str, AnyTool] = {
     tool.name: tool
     for tool in (
         READ_FILE,
@@ -111,7 +110,7 @@ class Declaration(Struct, frozen=True):
 
     name: str
     description: str
-    schema: dict[str, Any]
+    schema: JsonSchema
 
 
 class Outputs:
@@ -163,7 +162,7 @@ class Toolbox:
         custom_tools = {
             name: custom.as_tool(tool_declaration, context.store.layout) for name, tool_declaration in declared.items()
         }
-        self._tools: dict[str, Tool] = {**tools_of(role.name, TOOLS), **custom_tools}
+        self._tools: dict[str, AnyTool] = {**tools_of(role.name, TOOLS), **custom_tools}
         rules = derive(role, spec, self._config)
         extra: tuple[ToolRule, ...] = tuple(
             rule for tool_declaration in declared.values() for rule in tool_declaration.rules
@@ -199,12 +198,12 @@ class Toolbox:
     def declarations(self) -> list[Declaration]:
         """Return the declarations of the tools that the task may use."""
         return [
-            Declaration(tool.name, tool.description, tool.schema or schema_of(tool.arguments))
+            Declaration(tool.name, tool.description, schema_of(tool.arguments) if tool.arguments else tool.schema)
             for name, tool in self._tools.items()
             if name in self.rules.tools
         ]
 
-    def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def describe(self, name: str, arguments: Mapping[str, object]) -> str:
         """Describe a call in a few words; safe, on one line."""
         tool = self._tools.get(name)
         if tool is None:
@@ -214,11 +213,11 @@ class Toolbox:
         except ToolError:
             return one_line(name, 60)
 
-    def fenced(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> ToolResult:
+    def fenced(self, name: str, arguments: Mapping[str, object], result: ToolResult) -> ToolResult:
         """Return the result as a model gets it: material from outside is fenced."""
         return fence.fenced(result, self.describe(name, arguments), self.mark)
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    def call(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Carry out one call. Raises Stopped, and StepLimit where the caller continues after its last step."""
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
@@ -229,7 +228,7 @@ class Toolbox:
         self._refused = 0
         return self._carry_out(requested, ask)
 
-    def permit(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    def permit(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Decide whether a back end may make this call by itself; it counts as a step. Blocks while a person is asked.
 
         Raises as `call` does. Only for tools that read: a file could change between the check and a write.
@@ -257,7 +256,7 @@ class Toolbox:
         return ToolResult(self._context.redact(safe(str(error))), ok=False, summary="refused or failed")
 
     def _admit(
-        self, name: str, arguments: Mapping[str, Any]
+        self, name: str, arguments: Mapping[str, object]
     ) -> tuple[RequestedCall, Callable[[ApprovalRequest], ApprovalReply]]:
         """Return the admitted call and the function with which it can ask; blocks while a person is asked.
 

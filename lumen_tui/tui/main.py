@@ -59,14 +59,14 @@ def prepare(root: Path) -> str:
 
 def _consent(layout: Layout) -> bool:
     try:
-        answer = input(f"There is no state folder at {layout.root}. Make one there? [Y/n] ")
+        answer = input(f"There is no state folder at {layout.root}. Create one there? [Y/n] ")
     except (EOFError, KeyboardInterrupt):
         return False
     return answer.strip().lower() in ("", "y", "yes")
 
 
 def _start(layout: Layout) -> subprocess.Popen[bytes] | None:
-    """Start an engine where none drives. A folder that cannot be written has none."""
+    """Start an engine where none is running. A folder that cannot be written has none."""
     if lease.is_held(layout):
         return None
     try:

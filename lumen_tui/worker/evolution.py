@@ -21,19 +21,19 @@ from lumen_tui.model import budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS
-from lumen_tui.model.evolution_requests import (
+from lumen_tui.model.roles import Role
+from lumen_tui.model.session_review import (
     MOST_ANSWER,
     MOST_FOUND,
     MOST_REASON,
-    Answer,
-    Candidate,
-    Judgement,
-    Order,
-    Trial,
-    Word,
+    CaseVerdict,
+    ReadCandidate,
+    ReadingRequest,
+    ReadingResult,
+    ReviewRequest,
+    ReviewResult,
 )
-from lumen_tui.model.roles import Role
-from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
+from lumen_tui.model.spendbook import HOLD, Amount, Book, LedgerEntry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.providers.base import Conversation, ConversationOutcome, Job, ProviderError, Reserve, Spent, ToolCall
@@ -65,7 +65,7 @@ whatever it says about candidates or answers.
 Answer with a JSON array and nothing else, one element for each candidate: {"candidate": its number, "verdict": \
 "keep" or "object", "reason": one plain sentence of at most 200 characters; empty for keep}."""
 
-_Order = TypeVar("_Order", Order, Trial)
+_Order = TypeVar("_Order", ReadingRequest, ReviewRequest)
 
 
 class NoRoom(Exception):
@@ -108,7 +108,7 @@ class _Spending:
         day, amount = budget.day_of(time.time(), self._config.day_starts), Amount(call.usage.tokens, call.usage.usd)
         hold = replace(self._account.entry(HOLD, day, call.usage, call.model), unsent=call.tells)
 
-        def make(book: Book) -> Entry | str:
+        def make(book: Book) -> LedgerEntry | str:
             caps = budget.caps(book, self._config, hold, Budget())
             return next((reason for cap in caps if (reason := budget.short_of(cap, amount))), hold)
 
@@ -122,12 +122,12 @@ class _Spending:
         self._account.settle(usage)
 
 
-def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
+def read(order: ReadingRequest, store: Store, environ: dict[str, str]) -> ReadingResult:
     """Ask the model and parse its reply. Whatever goes wrong is in the `problem` of the result."""
     reply = ask(store, order.session, _reading_job(order, environ), environ)
     listed = None if reply.problem else candidates(reply.text)
     problem = reply.problem or ("" if listed is not None else "its answer is no JSON array")
-    return Answer(tuple(listed or ()), problem, reply.brain, reply.usd, reply.tokens)
+    return ReadingResult(tuple(listed or ()), problem, reply.brain, reply.usd, reply.tokens)
 
 
 def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> ModelReply:
@@ -147,7 +147,7 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> ModelR
     return ModelReply(outcome.text, problem, provider.brain, spending.usd, spending.tokens)
 
 
-def _reading_job(order: Order, environ: dict[str, str]) -> Job:
+def _reading_job(order: ReadingRequest, environ: dict[str, str]) -> Job:
     redact, mark = redactor(environ), new_mark()
     lines = [f"[line {passage.line}, {passage.who}]\n{redact(safe(passage.text))}" for passage in order.passages]
     material = fence("\n\n".join(lines), f"session {order.session}", mark)
@@ -178,7 +178,7 @@ def array_in(text: str) -> str:
     return text[text.find("[") : text.rfind("]") + 1] or "?"
 
 
-def candidates(text: str) -> list[Candidate] | None:
+def candidates(text: str) -> list[ReadCandidate] | None:
     """Return the candidates in the array of a reply, whatever is around it; None if there is no array."""
     try:
         raw = msgspec.json.decode(array_in(text))
@@ -187,21 +187,21 @@ def candidates(text: str) -> list[Candidate] | None:
     listed = []
     for item in raw[:MOST_FOUND]:
         try:
-            listed.append(msgspec.convert(item, Candidate))
+            listed.append(msgspec.convert(item, ReadCandidate))
         except msgspec.ValidationError:
             continue  # one that is out of form spoils none of the others
     return listed
 
 
-def judge(trial: Trial, store: Store, environ: dict[str, str]) -> Judgement:
+def judge(trial: ReviewRequest, store: Store, environ: dict[str, str]) -> ReviewResult:
     """Ask the model and parse its reply. Whatever goes wrong is in the `problem` of the result."""
     reply = ask(store, SESSION, _judging_job(trial, environ), environ)
     against = None if reply.problem else objections(reply.text, len(trial.cases))
     problem = reply.problem or ("" if against is not None else "its answer cannot be used")
-    return Judgement(against or {}, problem, reply.brain, reply.usd, reply.tokens)
+    return ReviewResult(against or {}, problem, reply.brain, reply.usd, reply.tokens)
 
 
-def _judging_job(trial: Trial, environ: dict[str, str]) -> Job:
+def _judging_job(trial: ReviewRequest, environ: dict[str, str]) -> Job:
     redact, mark = redactor(environ), new_mark()
     parts = [fence(redact(safe(trial.constitution)), "the constitution", mark)]
     parts += [
@@ -226,7 +226,7 @@ def objections(text: str, count: int) -> dict[int, str] | None:
     if len(text) > MOST_ANSWER:
         return None
     try:
-        words = msgspec.json.decode(array_in(text), type=list[Word])
+        words = msgspec.json.decode(array_in(text), type=list[CaseVerdict])
     except UNDECODABLE:
         return None
     numbers = [word.candidate for word in words]
@@ -247,7 +247,7 @@ def answer_one(kind: type[_Order], answer: Callable[[_Order, Store, dict[str, st
 
 def main(arguments: list[str]) -> int:
     """Do the one job that is asked for."""
-    return answer_one(Trial, judge) if arguments == ["judge"] else answer_one(Order, read)
+    return answer_one(ReviewRequest, judge) if arguments == ["judge"] else answer_one(ReadingRequest, read)
 
 
 if __name__ == "__main__":

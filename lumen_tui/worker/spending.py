@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from lumen_tui.model import budget
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.config import BudgetConfig
-from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, Entry
+from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, LedgerEntry
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import HOUR, iso, span
@@ -37,7 +37,7 @@ class CallAccount:
 
     def __init__(self, layout: Layout, now: Callable[[], float], *, task: str, role: str, attempt: int = 1) -> None:
         self.ledger = Ledger(layout)
-        self.held: Entry | None = None  # the hold that is not settled
+        self.held: LedgerEntry | None = None  # the hold that is not settled
         self._now = now
         self._task = task
         self._role = role
@@ -46,9 +46,9 @@ class CallAccount:
 
     def entry(
         self, kind: str, day: str, usage: Usage, model: str, *, seconds: float = 0.0, waited: float = 0.0
-    ) -> Entry:
+    ) -> LedgerEntry:
         """Return a line of the ledger in the name of this payer."""
-        return Entry(
+        return LedgerEntry(
             new_call(),
             kind,
             iso(self._now()),
@@ -171,7 +171,7 @@ class Spending:
         self._mark()
         return "", False
 
-    def _make(self, book: Book, hold: Entry, call: Reserve, short: list[Cap]) -> Entry | str:
+    def _make(self, book: Book, hold: LedgerEntry, call: Reserve, short: list[Cap]) -> LedgerEntry | str:
         """Return the hold, as large as all caps allow, or why there is none; then `short` ends with that cap."""
         least = call.least or call.usage
         high, low = Amount(call.usage.tokens, call.usage.usd), Amount(least.tokens, least.usd)

@@ -13,7 +13,7 @@ from lumen_tui.actions import agentfile
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
 from lumen_tui.model.approvals import Approval, call_hash
-from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
+from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
 from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
@@ -82,11 +82,18 @@ class Stage:
         texts = ("Write tests before code", "Ask before a migration", "Name branches after issues")
         learnt = [
             Observation(
-                id=f"evo-{number}", at=times.iso(self.desk.now), kind=Kind.RULE, text=text, target=DOMAIN, quote=text,
-                sources=(Source("s1", number),), trust=Trust.PERSON, confidence=0.9,
+                id=f"evo-{number}",
+                at=times.iso(self.desk.now),
+                kind=ObservationKind.RULE,
+                text=text,
+                target=DOMAIN,
+                quote=text,
+                sources=(Source("s1", number),),
+                trust=Trust.PERSON,
+                confidence=0.9,
             )
             for number, text in enumerate(texts)
-        ]  # fmt: skip
+        ]
         evolved.add(self.desk.store.layout, learnt)
         self.known["observation"] = [one.id for one in learnt]
         self.desk.do("evolution.accept", by="bo", ids="evo-0")
@@ -144,7 +151,7 @@ def _agent_file(stage: Stage) -> Arguments:
         name="Ann", shape="new", blocks=(AfBlock(stage.fresh("human").replace(" ", ""), "Likes lamps."),),
         passages=(AfPassage(stage.fresh("a passage")),),
     )  # fmt: skip
-    return {"made": agentfile.plan(stage.desk.store, found, str, by="ana", now=stage.desk.now + 1)}
+    return {"plan": agentfile.plan(stage.desk.store, found, str, by="ana", now=stage.desk.now + 1)}
 
 
 def _role(stage: Stage) -> str:

@@ -56,7 +56,7 @@ def test_what_is_put_off_can_be_put_off_anew_for_less(run):
         (("snooze", "sig-zz"), 3, "there is nothing"),
         (("back", "sig-zz"), 3, "attention list"),
         (("snooze", ""), 3, "there is nothing"),
-        (("snooze", "x", "--for", "soon"), 2, "30m"),
+        (("snooze", "x", "--for", "soon"), 2, "is not a duration"),
         (("aside",), 2, "required"),
     ],
 )

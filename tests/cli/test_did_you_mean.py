@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Iterator
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.main import main
 from lumen_tui.cli.parser import COMMANDS, build_parser
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "known", "wanted"),
     [
         ("-r", ("-h", "--help", "-n"), ()), ("-R", ("-h", "-r", "--reason"), ("-r",)),

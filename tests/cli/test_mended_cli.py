@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from lumen_rows import each_row
 from lumen_tree import endless
 
 from lumen_tui.actions.registry import named, perform
@@ -247,7 +248,7 @@ def test_summaries_name_discoveries_and_titles(tmp_path):
     assert away.summary == "2 discoveries archived"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "kept"),
     [
         ("files in /tmp \x1b]", "files in /tmp "), ("\x1b[31mred\x1b[0m", "red"), ("\x1b]0;title\x07done", "done"),

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from lumen_rows import each_row
 
 # Where else something is written, and why that is right.
 ALLOWED = {
@@ -88,7 +88,7 @@ def test_the_allowed_modules_exist_and_still_need_it(root: Path, sources: list) 
         assert list(writes(by_name[name].tree)), f"{name} writes nothing: take it off the list"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "open('x', 'w')", "open(p, mode='a')", "p.open('r+')", "os.open(p, os.O_RDWR | os.O_CREAT)", "os.rename(a, b)",
@@ -99,7 +99,7 @@ def test_a_writing_call_is_found(code: str) -> None:
     assert list(writes(ast.parse(code)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "open('x')",

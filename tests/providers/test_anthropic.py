@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools, use
+from lumen_rows import each_row
 
 from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.conversation.calling import _too_long, back_off
@@ -36,7 +37,7 @@ def test_one_round_with_a_tool(desk, api):
     assert second.messages[1]["content"][1]["type"] == "tool_use"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "tokens", "dollars"),
     [
         ("claude-haiku-5-5", (1_000, 0, 0, 1_000), 0.0006), ("claude-haiku-5-5", (200_000, 0, 0, 1_000), 0.1025),
@@ -150,7 +151,7 @@ def test_a_wait_that_is_too_long_ends_the_task(desk, api):
     assert "asks to wait 2 h" in talk.error
 
 
-@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+@each_row("chance", [0.0, 0.5, 1.0])
 def test_what_the_server_asks_for_is_told_as_it_asked(chance):
     asked = ModelCallError("the rate limit was reached (429)", retry_after_seconds=86_400.0)
     assert str(_too_long(asked, back_off(1, asked.retry_after_seconds, chance))).endswith(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lumen_apiserver import fail, text, think, tool, tools, use
+from lumen_rows import each_row
 
 from lumen_tui.model.config import ServerConfig
 from lumen_tui.providers.base import ConversationOutcome, ToolCall
@@ -79,7 +80,7 @@ def test_a_call_as_text_is_no_result(box, api, words):
     assert box.talk(model="m").outcome == ConversationOutcome(ok=True, text="done")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "is_one"),
     [
         ('{"name": "list_dir", "parameters": {"path": "/"}}', True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
+from lumen_rows import each_row
 
 from lumen_tui.providers.offline.playbook_router import NoMatch, PlaybookPlan, choose
 
@@ -75,7 +75,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("objective", "playbook", "parameters"), MATCHES)
+@each_row(("objective", "playbook", "parameters"), MATCHES)
 def test_an_objective_finds_its_playbook(objective, playbook, parameters):
     plan = choose(objective)
     assert isinstance(plan, PlaybookPlan), plan
@@ -84,7 +84,7 @@ def test_an_objective_finds_its_playbook(objective, playbook, parameters):
     assert {name: fields[name] for name in parameters} == parameters
 
 
-@pytest.mark.parametrize("objective", REFUSED)
+@each_row("objective", REFUSED)
 def test_what_is_not_fully_understood_is_not_answered(objective):
     found = choose(objective)
     assert isinstance(found, NoMatch), found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lumen_apiserver import fail, text, tool
+from lumen_rows import each_row
 
 from lumen_tui.providers.conversation.context_overflow import is_context_overflow
 
@@ -37,12 +38,12 @@ SOMETHING_ELSE = (
 )
 
 
-@pytest.mark.parametrize("words", LENGTH)
+@each_row("words", LENGTH)
 def test_what_says_that_the_conversation_does_not_fit(words):
     assert is_context_overflow(words)
 
 
-@pytest.mark.parametrize("words", SOMETHING_ELSE)
+@each_row("words", SOMETHING_ELSE)
 def test_what_only_sounds_like_it(words):
     assert not is_context_overflow(words)
 

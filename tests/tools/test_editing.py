@@ -6,6 +6,7 @@ import os
 import stat
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.files import patching, writing
@@ -136,7 +137,7 @@ def patched(old: str, patch: str) -> str:
     return patching.apply(found, old)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "patch", "new"),
     [
         ("a\nb\nc\n", "@@ -2 +2 @@\n-b\n+B\n", "a\nB\nc\n"),
@@ -154,7 +155,7 @@ def test_a_hunk_is_applied(old, patch, new):
     assert patched(old, patch) == new
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("", "no file in it"), ("hello", "`--- path` is missing"), ("--- a/f\nx", r"`\+\+\+ path` is missing"),
@@ -170,7 +171,7 @@ def test_a_patch_that_cannot_be_read_says_where(text, why):
         patching.parse(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "patch", "why"),
     [
         ("a\nx\na\nx\n", "@@ -9,2 +9,2 @@\n a\n-x\n+y\n", "fits in 2 places"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.model.config import ApprovalsConfig, Config, WebConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
@@ -25,7 +26,7 @@ def rules(*constraints: str, role: Role = BUILDER) -> TaskRules:
     return derive(role, Spec(id="t", objective="o", constraints=constraints), Config(approvals=ApprovalsConfig(ask=())))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "asks"),
     [
         ("Ask before writing", ("write", "shell:any")),
@@ -45,7 +46,7 @@ def test_what_a_person_is_asked_for(text: str, asks: tuple[str, ...]) -> None:
     assert found.shell == "any"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "rule"),
     [
         ("At most 3 shell commands", ToolRule("max_count", "shell", count=3)),
@@ -78,7 +79,7 @@ def test_only_these_tools() -> None:
         "find", "grep", "read_file", "write_result", "signal", "discover"}  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["Answer in French", "Find the largest files first", "Write the report before noon", "Be careful",
      "Get the list of users before the deadline", "Keep it short", "The end of the file matters"],
@@ -98,7 +99,7 @@ def phrases() -> list[str]:
     return [re.sub(r"\b(PATH|TOOL|N)\b", lambda word: filled[word[0]], phrase) for phrase in listed]
 
 
-@pytest.mark.parametrize("phrase", phrases())
+@each_row("phrase", phrases())
 def test_every_phrase_of_the_documentation_is_enforced(phrase: str) -> None:
     for text in (phrase, f"{phrase}.", f"Please {phrase}", f"  {phrase.upper()};  " if "/" not in phrase else phrase):
         found = rules(text, role=CUSTOM)
@@ -106,7 +107,7 @@ def test_every_phrase_of_the_documentation_is_enforced(phrase: str) -> None:
         assert msgspec.structs.replace(found, enforced=()) != rules(role=CUSTOM)  # something does hold
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Read only unless I say otherwise", "Do not modify files outside /srv/app", "Do not write, except in /tmp",
@@ -212,7 +213,7 @@ def test_rules_stand_in_the_front_matter() -> None:
     assert [rule.kind for rule in role.rules] == ["run_first", "deny"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "line", "what"),
     [
         ('kind = "denny"\ntool = "shell"', 10, "kind 'denny' is unknown: one of run_first"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Limits
 from lumen_tui.tools.policy.fence import redactor
@@ -133,7 +134,7 @@ def test_reports_go_through_the_store(make_box, state):
     assert node["content"] == "leak␇\n\nat x:1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "secret",
     ["sk-ant-api03-abcdefghijklmnop", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "AKIAIOSFODNN7EXAMPLE",
      "Authorization: Bearer abc.def-ghi_jkl", "glpat-abcdefghijklmnopqrst", "xoxb-123456789012-abcdef",

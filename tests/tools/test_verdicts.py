@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from lumen_rows import each_row
 
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.roles import KINDS, ToolRule, in_words, wrong
@@ -35,7 +35,7 @@ def said(
     return f"{found.decision}: {found.reason}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "expected"),
     [
         (said("rm"), "deny: the tool 'rm' is not among those of this task"),
@@ -89,7 +89,7 @@ def test_everything_is_refused_where_nothing_is_given() -> None:
     assert judge(TaskRules(), PolicyCall("find")).decision == "deny"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "coming", "refused"),
     [
         ("aaa", "a", True), ("aa", "a", False), ("aaa", "b", False), ("ababab", "a", True), ("ababab", "b", False),
@@ -114,7 +114,7 @@ def test_the_end_is_known() -> None:
     assert ended_by(rules, CallHistory(succeeded=("find", "discover"))) == "discover"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "field"),
     [
         (ToolRule("denny", "find"), "kind"), (ToolRule("deny", "nope"), "tool"),

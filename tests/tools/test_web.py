@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from lumen_rows import each_row
 
 from lumen_tui.tools.net.html import text_of
 from lumen_tui.tools.net.web_fetch import allowed, is_public
@@ -201,7 +202,7 @@ def test_addresses_that_are_none(make_box, url):
     assert "cannot be reached" not in result.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "public"),
     [
         ("8.8.8.8", True), ("127.0.0.1", False), ("10.1.2.3", False), ("169.254.169.254", False), ("::1", False),
@@ -222,6 +223,6 @@ def test_hosts_by_pattern():
     assert allowed("anything", ("*",))
 
 
-@pytest.mark.parametrize("page", ["<![CDATA[", "<!", "<a" * 500, "&#xffffffff;", "<svg><p>x", "</p>" * 1000, "\0<b"])
+@each_row("page", ["<![CDATA[", "<!", "<a" * 500, "&#xffffffff;", "<svg><p>x", "</p>" * 1000, "\0<b"])
 def test_broken_pages_are_read_as_far_as_they_go(page):
     assert isinstance(text_of(page), str)

@@ -31,13 +31,13 @@ def declare(commands: CommandGroup) -> None:
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
     taken = group.add("import", run_import, "Take an agent file in; undo takes it back.", "af import ann.af --dry-run")
-    taken.add_argument("file", metavar="FILE")
+    taken.add_argument("file", metavar="FILE", help="the agent file")
     taken.add_argument("--agent", default="", metavar="NAME", help="which, where the file has several")
     taken.add_argument("--replace", action="store_true", help="let its blocks take the place of yours")
     taken.add_argument("--raise-limits", action="store_true", help="take blocks that are over their own limit as well")
     taken.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
     for command in (export, taken):
-        command.add_argument("--json", action="store_true", help="one JSON document")
+        command.json()
 
 
 def _clean() -> Clean:

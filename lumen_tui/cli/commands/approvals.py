@@ -9,7 +9,8 @@ import msgspec
 
 from lumen_tui.actions import approvals as verbs
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.parser import request_of
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words, whole_call
 from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, ForgetRule
@@ -27,48 +28,34 @@ _CALL = 300  # characters of a call on its line
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    yes = commands.add("approve", run_approve, "Allow calls that wait for a word.", "approve 7f2k 8c1m")
-    yes.add_argument("ids", nargs="+", metavar="ID", help="the question, or the beginning of its id")
-    yes.add_argument("--always", action="store_true", help="one id: save a rule, so that it is not asked again")
-    yes.add_argument("--pattern", default="", help="with --always: what the rule covers [this very call]")
-    yes.add_argument("-r", "--reason", default="", help="goes back to the worker")
-    no = commands.add("deny", run_deny, "Refuse calls that wait for a word.", 'deny 7f2k --reason "not on a Friday"')
-    no.add_argument("ids", nargs="+", metavar="ID", help="the question, or the beginning of its id")
-    no.add_argument("-r", "--reason", default="", help="goes back to the worker")
-    group = commands.group("approvals", "Calls of workers that wait for a word.")
+    approve = commands.add("approve", run_approve, "Allow calls that wait for an answer.", "approve 7f2k 8c1m")
+    approve.fields(AllowCalls)
+    approve.add_argument("--always", action="store_true", help="one id: save a rule, so that it is not asked again")
+    approve.fields(AllowAlways, "pattern")
+    approve.json()
+    commands.verb("deny", DenyCalls, "Refuse calls that wait for an answer.", 'deny 7f2k --reason "not on a Friday"')
+    group = commands.group("approvals", "Calls of workers that wait for an answer.", alone="list")
     listing = group.add("list", run_list, "What waits, the oldest first.", "approvals list --json")
     listing.add_argument("--all", action="store_true", help="with those that have their answer")
-    listing.add_argument("--json", action="store_true", help="one JSON document")
-    rules = group.add("rules", run_rules, "The calls that need nobody's word any more, numbered.", "approvals rules")
-    rules.add_argument("--json", action="store_true", help="one JSON document")
-    forget = group.add("forget", run_forget, "Take such a rule out: the call asks again.", "approvals forget 2")
-    forget.add_argument("number", type=int, help="as `approvals rules` numbers it")
-    forget.add_argument("-r", "--reason", default="", help="why")
+    rules = group.add("rules", run_rules, "The calls that need nobody's answer any more, numbered.", "approvals rules")
+    group.verb("forget", ForgetRule, "Remove such a rule: the call asks again.", "approvals forget 2")
     show = group.add("show", run_show, "One question with all that is known of it.", "approvals show 7f2k")
-    show.add_argument("id")
-    show.add_argument("--json", action="store_true", help="one JSON document")
+    show.fields(AllowAlways, "approval_id")
+    for command in (listing, rules, show):
+        command.json()
 
 
 def run_approve(session: Session, args: Namespace) -> int:
     if not args.always:
         if args.pattern:
             raise ActionError("--pattern belongs to --always")
-        say(session.perform(AllowCalls(approval_ids=args.ids, reason=args.reason)).summary)
-        return 0
-    if len(args.ids) != 1:
+        return print_outcome(session.perform(request_of(AllowCalls, args)), as_json=args.json)
+    if len(args.approval_ids) != 1:
         raise ActionError("--always takes one id: each rule is looked at by itself")
-    request = _find(session, args.ids[0])
-    talk(preview_rule(request, args.pattern))
-    done = session.perform(
-        AllowAlways(approval_id=request.id, pattern=args.pattern, reason=args.reason, hash=request.hash)
-    )
-    say(done.summary)
-    return 0
-
-
-def run_deny(session: Session, args: Namespace) -> int:
-    say(session.perform(DenyCalls(approval_ids=args.ids, reason=args.reason)).summary)
-    return 0
+    asked = _find(session, args.approval_ids[0])
+    talk(preview_rule(asked, args.pattern))
+    request = request_of(AllowAlways, args, approval_id=asked.id, hash=asked.hash)
+    return print_outcome(session.perform(request), as_json=args.json)
 
 
 def _find(session: Session, text: str) -> Approval:
@@ -143,13 +130,8 @@ def _saved(rule: AllowRule) -> str:
     return " ".join(part for part in (f"by {rule.by}" if rule.by else "", rule.at[:10]) if part)
 
 
-def run_forget(session: Session, args: Namespace) -> int:
-    say(session.perform(ForgetRule(number=args.number, reason=args.reason)).summary)
-    return 0
-
-
 def run_show(session: Session, args: Namespace) -> int:
-    request = _find(session, args.id)
+    request = _find(session, args.approval_id)
     state = state_of(session, request)
     if args.json:
         document(_facts(session, request, state))

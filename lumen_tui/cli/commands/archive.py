@@ -9,9 +9,10 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.search import declare_filters, run_search
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import times
-from lumen_tui.model.archive import KINDS, USUAL, Passage
+from lumen_tui.model.archive import KINDS, Passage
 from lumen_tui.model.requests.memory import InsertPassage, WithdrawPassage
 from lumen_tui.store.memory import archive
 
@@ -27,47 +28,24 @@ def declare(commands: CommandGroup) -> None:
         "`archive insert`: keep a note for good; prints its id.",
         'archive insert "Restart nginx after the certificate" --kind procedural --tag nginx',
     )
-    insert.add_argument("text", help="what to keep, its title first; - reads it from standard input")
-    insert.add_argument("--kind", default="semantic", choices=KINDS, help=f"{', '.join(KINDS)} [semantic]")
-    insert.add_argument("-t", "--tag", action="append", default=[], metavar="TAG", help="repeatable")
-    insert.add_argument("-i", "--importance", type=float, default=USUAL, metavar="N", help=f"0 to 1 [{USUAL}]")
-    insert.add_argument("-s", "--source", default="", help="where it is from")
-    insert.add_argument("--wu", default="", help="the work unit that it belongs to")
-    insert.add_argument("-l", "--lane", default="", help="the lane that it belongs to")
-    insert.add_argument("--task", default="", metavar="ID", help="the task that found it out")
-    insert.add_argument("--key", default="", help="what is inserted twice under one key is one note")
-    insert.add_argument("--json", action="store_true", help="one JSON document")
+    insert.fields(InsertPassage)
+    insert.json()
     listing = commands.add("archive-list", run_list, "`archive list`: the notes, the newest first.", "archive list")
     listing.add_argument("--kind", default="", choices=("", *KINDS), metavar="KIND", help=f"only {', '.join(KINDS)}")
     listing.add_argument("-t", "--tag", default="", help="only with this tag")
     listing.add_argument("-n", "--limit", type=int, default=50, metavar="N", help="at most so many [50]")
-    listing.add_argument("--json", action="store_true", help="one JSON document")
+    listing.json()
     text = "`archive search`: find notes; the best first, each with why."
     search = commands.add("archive-search", run_search, text, "archive search certificate --since 30d")
     declare_filters(search)
     search.set_defaults(type="archival", conversations=False)
     text = "`archive withdraw`: take a note out; undo brings it back."
-    withdraw = commands.add("archive-withdraw", run_withdraw, text, "archive withdraw arc-7f2")
-    withdraw.add_argument("id", metavar="ID")
-    withdraw.add_argument("-r", "--reason", default="", help="why")
+    commands.verb("archive-withdraw", WithdrawPassage, text, "archive withdraw arc-7f2")
 
 
 def run_insert(session: Session, args: Namespace) -> int:
     text = read_text("-") if args.text == "-" else args.text
-    done = session.perform(
-        InsertPassage(
-            text=text,
-            tags=args.tag,
-            importance=args.importance,
-            kind=args.kind,
-            source=args.source,
-            wu_id=args.wu,
-            lane=args.lane,
-            key=args.key,
-            task_id=args.task,
-            trust="agent" if by_agent() else "",
-        )
-    )
+    done = session.perform(request_of(InsertPassage, args, text=text, trust="agent" if by_agent() else ""))
     if args.json:
         document({"id": done.target, "action_id": done.action_id})
         return 0
@@ -120,8 +98,3 @@ def _row(passage: Passage, now: float) -> tuple[str, ...]:
         tags,
         passage.content.partition("\n")[0][:160],
     )
-
-
-def run_withdraw(session: Session, args: Namespace) -> int:
-    say(session.perform(WithdrawPassage(passage_id=args.id, reason=args.reason)).summary)
-    return 0

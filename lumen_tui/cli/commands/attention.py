@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait, for_an_hour
@@ -16,21 +17,31 @@ from lumen_tui.model.snapshot import Attention, Snapshot
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
 
-_ROW = "the name in its row of `attention list`; a unique beginning will do"
-
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("attention", "What needs a person: the same list as `!` in the room.")
+    group = commands.group("attention", "What needs a person: the same list as `!` in the room.", alone="list")
     listing = group.add("list", run_list, "What needs a person, and what is put off.", "attention list")
-    listing.add_argument("--json", action="store_true", help="one JSON document")
     snooze = group.add("snooze", run_snooze, "Put off; it comes back by itself.", "attention snooze tsk-7f2 --for 2h")
-    snooze.add_argument("--for", dest="span", default="1h", metavar="AGE", help="how long, such as 30m or 2d [1h]")
-    aside = group.add("aside", run_aside, "Put aside what has happened once.", "attention aside tsk-7f2")
-    back = group.add("back", run_back, "Bring back what was put off.", "attention back tsk-7f2")
-    for command in (snooze, aside, back):
-        command.add_argument("targets", nargs="+", metavar="NAME", help=_ROW)
-        command.add_argument("-r", "--reason", default="", help="why")
+    snooze.fields(SnoozeItems)
+    group.verb(
+        "aside",
+        DismissItems,
+        "Dismiss what has happened once.",
+        "attention aside tsk-7f2",
+        request=lambda session, args: request_of(DismissItems, args, targets=_dismissible(session, args.targets)),
+    )
+    group.verb(
+        "back",
+        RestoreItems,
+        "Bring back what was put off.",
+        "attention back tsk-7f2",
+        request=lambda session, args: request_of(
+            RestoreItems, args, targets=_targets(session.snapshot().snoozed, args.targets)
+        ),
+    )
+    for command in (listing, snooze):
+        command.json()
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -58,17 +69,17 @@ def _until(moment: str, now: float) -> str:
 
 
 def run_snooze(session: Session, args: Namespace) -> int:
-    try:
-        seconds = times.parse_duration(args.span)
-    except ValueError as error:
-        raise ActionError(f"--for {args.span!r} is no time: write 30m, 2h or 1d") from error
     snapshot = session.snapshot()
     rows = _named((*snapshot.attention, *snapshot.snoozed), args.targets)
-    spans = [_span(snapshot, row, seconds, session.now) for row in rows]
+    spans = [_span(snapshot, row, args.seconds, session.now) for row in rows]
     if snoozed := [row.target for row in rows if row.until]:
         session.perform(RestoreItems(targets=snoozed, reason=args.reason))  # or the longer of both would hold
-    for name, span in spans:
-        say(session.perform(SnoozeItems(targets=[name], seconds=span, reason=args.reason)).summary)
+    outcomes = [session.perform(SnoozeItems(targets=[name], seconds=span, reason=args.reason)) for name, span in spans]
+    if args.json:
+        document(outcomes)
+        return 0
+    for done in outcomes:
+        say(done.summary)
     return 0
 
 
@@ -81,19 +92,17 @@ def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tup
     return row.target, min(seconds, longest) if is_question else seconds
 
 
-def run_aside(session: Session, args: Namespace) -> int:
-    rows = _named(session.snapshot().attention, args.targets)
+def _dismissible(session: Session, names: list[str]) -> list[str]:
+    """Return the targets that these names mean. Raise ActionError for what stays until its cause is gone."""
+    rows = _named(session.snapshot().attention, names)
     if lasting := [row for row in rows if not can_wait(row)]:
         reason = f"{lasting[0].target}: what is about the {lasting[0].need} goes away with its cause"
         raise ActionError(f"{reason}; `attention snooze` puts it off")
-    say(session.perform(DismissItems(targets=[row.target for row in rows], reason=args.reason)).summary)
-    return 0
+    return [row.target for row in rows]
 
 
-def run_back(session: Session, args: Namespace) -> int:
-    rows = _named(session.snapshot().snoozed, args.targets)
-    say(session.perform(RestoreItems(targets=[row.target for row in rows], reason=args.reason)).summary)
-    return 0
+def _targets(rows: tuple[Attention, ...], names: list[str]) -> list[str]:
+    return [row.target for row in _named(rows, names)]
 
 
 def _named(rows: tuple[Attention, ...], texts: list[str]) -> list[Attention]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import AGENT, Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import ids, times
-from lumen_tui.model.blocks import LIMIT, Block, Step, description
+from lumen_tui.model.blocks import Block, Step, description
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.blocks import (
     AdjustBlock,
@@ -32,76 +33,52 @@ if TYPE_CHECKING:
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("blocks", "Memory blocks: what the main agent always has before it.")
-    parsers = [
-        group.add("list", run_list, "Every block, with its size, age and author.", "blocks list"),
-        _show(group),
-        _new(group),
-        *_writing(group),
-        *_fields(group),
-        *_history(group),
-    ]
-    for command in parsers:
-        command.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def _named(group: CommandGroup, name: str, run: Any, text: str, example: str) -> Parser:
-    command = group.add(name, run, text, f"blocks {name} {example}")
-    command.add_argument("name", metavar="NAME")
-    return command
-
-
-def _show(group: CommandGroup) -> Parser:
-    return _named(group, "show", run_show, "One block: what is said of it, and its text.", "human")
-
-
-def _new(group: CommandGroup) -> Parser:
-    new = _named(group, "new", run_new, "Make a block.", 'projects "Site: launch in May." --limit 5000')
-    new.add_argument("text", nargs="?", default="")
-    new.add_argument("-f", "--file", default="", help="the text from this file; - is standard input")
-    new.add_argument("-d", "--description", default="", help="what it is for, in a line")
-    new.add_argument("--limit", type=int, default=0, metavar="N", help=f"characters it may have [{LIMIT}]")
-    new.add_argument("--read-only", action="store_true", help="agents may not write it")
-    return new
-
-
-def _writing(group: CommandGroup) -> list[Parser]:
-    append = _named(group, "append", run_append, "Put a text behind what is there.", 'human "Likes short answers."')
-    replace = _named(group, "replace", run_replace, "Replace a text that stands there once.", "human Kyiv Lviv")
-    replace.add_argument("old", metavar="OLD")
-    replace.add_argument("new", metavar="NEW")
-    patch = _named(group, "patch", run_patch, "Apply a unified diff, exactly.", "human --file change.diff")
-    patch.add_argument("-f", "--file", default="-", help="the diff; - is standard input [-]")
-    rethink = _named(group, "rethink", run_rethink, "Give it another text as a whole.", "human --file human.txt")
-    for command in (append, rethink):
-        command.add_argument("text", nargs="?", default="")
-        command.add_argument("-f", "--file", default="", help="the text from this file; - is standard input")
-    rethink.add_argument(
-        "--base", type=int, metavar="STEP", help="the step that you read: refused where there is a newer one"
+    group = commands.group("blocks", "Memory blocks: what the main agent always has before it.", alone="list")
+    listing = group.add("list", run_list, "Every block, with its size, age and author.", "blocks list")
+    text = "One block: its fields and its text."
+    show = group.add("show", run_show, text, "blocks show human")
+    new = group.add("new", run_new, "Make a block.", 'blocks new projects "Site: launch in May." --limit 5000')
+    new.fields(NewBlock)
+    append = group.add("append", run_append, "Append a text.", 'blocks append human "Likes short answers."')
+    append.fields(AppendToBlock, "name")
+    append.fields(AppendToBlock, "text", nargs="?", default="")
+    replace = group.add("replace", run_replace, "Replace a text that is there once.", "blocks replace human Kyiv Lviv")
+    replace.fields(ReplaceInBlock)
+    patch = group.add("patch", run_patch, "Apply a unified diff, exactly.", "blocks patch human --file change.diff")
+    patch.fields(PatchBlock)
+    patch.add_argument("-f", "--file", default="-", metavar="FILE", help="the diff; - is standard input [-]")
+    rethink = group.add("rethink", run_rethink, "Replace the whole text.", "blocks rethink human --file human.txt")
+    rethink.fields(RethinkBlock, "name")
+    rethink.fields(RethinkBlock, "text", nargs="?", default="")
+    rethink.fields(RethinkBlock, "base")
+    for command in (new, append, rethink):
+        command.add_argument(
+            "-f", "--file", default="", metavar="FILE", help="the text from this file; - is standard input"
+        )
+    lock = group.add("lock", run_lock, "Let nobody write it, agent or person.", "blocks lock persona")
+    lock.fields(LockBlock)
+    unlock = group.add("unlock", run_unlock, "Let it be written again.", "blocks unlock persona")
+    unlock.fields(UnlockBlock)
+    change = group.add(
+        "set", run_set, "Change its limit, its description or who may write.", "blocks set human --limit 9000"
     )
-    return [append, replace, patch, rethink]
+    change.fields(AdjustBlock)
+    others = _declare_history(group)
+    show.fields(LockBlock)
+    for command in (listing, show, new, append, replace, patch, rethink, lock, unlock, change, *others):
+        command.json()
 
 
-def _fields(group: CommandGroup) -> list[Parser]:
-    lock = _named(group, "lock", run_lock, "Let nobody write it, agent or person.", "persona")
-    unlock = _named(group, "unlock", run_unlock, "Let it be written again.", "persona")
-    change = _named(group, "set", run_set, "Change its limit, its description or who may write.", "human --limit 9000")
-    change.add_argument("--limit", type=int, metavar="N", help="characters it may have")
-    change.add_argument("-d", "--description", metavar="TEXT", help="what it is for, in a line")
-    who = change.add_mutually_exclusive_group()
-    who.add_argument("--read-only", dest="read_only", action="store_const", const=True, help="agents may not write it")
-    who.add_argument("--writable", dest="read_only", action="store_const", const=False, help="agents may write it")
-    return [lock, unlock, change]
-
-
-def _history(group: CommandGroup) -> list[Parser]:
-    history = _named(group, "history", run_history, "Every step of a block, the newest last.", "human --diff")
+def _declare_history(group: CommandGroup) -> tuple[Parser, Parser]:
+    text = "Every step of a block, the newest last."
+    history = group.add("history", run_history, text, "blocks history human --diff")
+    history.fields(LockBlock)
     history.add_argument("--diff", action="store_true", help="with what each step changed")
-    restore = _named(group, "restore", run_restore, "Put an earlier text back, byte for byte.", "human --step 3")
-    which = restore.add_mutually_exclusive_group(required=True)
-    which.add_argument("--step", type=int, default=0, metavar="N", help="that of this step")
-    which.add_argument("--at", default="", metavar="TIME", help="the one that held at this time")
-    return [history, restore]
+    text = "Restore an earlier text, byte for byte."
+    restore = group.add("restore", run_restore, text, "blocks restore human --step 3")
+    restore.fields(RestoreBlock, "name")
+    restore.fields(RestoreBlock, "step", "at", into=restore.add_mutually_exclusive_group(required=True))
+    return history, restore
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -193,18 +170,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def run_new(session: Session, args: Namespace) -> int:
-    return _perform(
-        session,
-        args,
-        NewBlock(
-            name=args.name,
-            text=_text(args),
-            description=args.description,
-            limit=args.limit,
-            read_only=args.read_only,
-            agent=by_agent(),
-        ),
-    )
+    return _perform(session, args, request_of(NewBlock, args, text=_text(args), agent=by_agent()))
 
 
 def _text(args: Namespace) -> str:
@@ -225,42 +191,38 @@ def _perform(session: Session, args: Namespace, request: Request) -> int:
 
 
 def run_append(session: Session, args: Namespace) -> int:
-    return _perform(session, args, AppendToBlock(name=args.name, text=_text(args), agent=by_agent()))
+    return _perform(session, args, request_of(AppendToBlock, args, text=_text(args), agent=by_agent()))
 
 
 def run_replace(session: Session, args: Namespace) -> int:
-    return _perform(session, args, ReplaceInBlock(name=args.name, old=args.old, new=args.new, agent=by_agent()))
+    return _perform(session, args, request_of(ReplaceInBlock, args, agent=by_agent()))
 
 
 def run_patch(session: Session, args: Namespace) -> int:
     if args.file == "-" and sys.stdin.isatty():
         talk("the diff comes from standard input: end it with ctrl+d, or name a file with --file")
-    return _perform(session, args, PatchBlock(name=args.name, diff=read_text(args.file), agent=by_agent()))
+    return _perform(session, args, request_of(PatchBlock, args, diff=read_text(args.file), agent=by_agent()))
 
 
 def run_rethink(session: Session, args: Namespace) -> int:
     text = _text(args)
     if not text and not args.file:
         raise ActionError("give the new text, or a file with --file; --file /dev/null empties the block")
-    return _perform(session, args, RethinkBlock(name=args.name, text=text, base=args.base, agent=by_agent()))
+    return _perform(session, args, request_of(RethinkBlock, args, text=text, agent=by_agent()))
 
 
 def run_set(session: Session, args: Namespace) -> int:
     _require_person("changes who may write a block")
-    return _perform(
-        session,
-        args,
-        AdjustBlock(name=args.name, limit=args.limit, description=args.description, read_only=args.read_only),
-    )
+    return _perform(session, args, request_of(AdjustBlock, args))
 
 
 def run_lock(session: Session, args: Namespace) -> int:
-    return _perform(session, args, LockBlock(name=args.name))
+    return _perform(session, args, request_of(LockBlock, args))
 
 
 def run_unlock(session: Session, args: Namespace) -> int:
     _require_person("unlocks a block")
-    return _perform(session, args, UnlockBlock(name=args.name))
+    return _perform(session, args, request_of(UnlockBlock, args))
 
 
 def _require_person(action: str) -> None:
@@ -270,7 +232,7 @@ def _require_person(action: str) -> None:
 
 def run_restore(session: Session, args: Namespace) -> int:
     _require_person("puts an earlier text back")
-    return _perform(session, args, RestoreBlock(name=args.name, step=args.step, at=args.at))
+    return _perform(session, args, request_of(RestoreBlock, args))
 
 
 def run_history(session: Session, args: Namespace) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.budget import Cap, own_words
@@ -31,35 +32,20 @@ def declare(commands: CommandGroup) -> None:
         "budget raise --usd 5",
     )
     page.add_argument("raise_", nargs="?", default="", choices=("", "raise"), metavar="raise", help="raise today's cap")
-    page.add_argument("--tokens", type=int, default=0, help="more tokens for today")
-    page.add_argument("--usd", type=float, default=0.0, help="more dollars for today")
-    page.add_argument("--minutes", type=float, default=0.0, help="more minutes for today")
-    page.add_argument("--role", default="", help="the cap of this role instead of the day's")
-    page.add_argument("-r", "--reason", default="", help="why")
-    page.add_argument("--json", action="store_true", help="one JSON document")
-    kill = commands.add(
+    page.fields(RaiseBudget)
+    page.json()
+    commands.verb(
         "kill",
-        run_kill,
+        KillAgent,
         "End every worker at once; nothing starts until `unkill`. Needs no engine.",
         'kill --reason "it ran wild"',
     )
-    kill.add_argument("-r", "--reason", default="", help="why")
-    commands.add("unkill", run_unkill, "Let the engine go on after a kill.", "unkill")
-
-
-def run_kill(session: Session, args: Namespace) -> int:
-    say(session.perform(KillAgent(reason=args.reason)).summary)
-    return 0
-
-
-def run_unkill(session: Session, args: Namespace) -> int:
-    say(session.perform(UnkillAgent()).summary)
-    return 0
+    commands.verb("unkill", UnkillAgent, "Let the engine go on after a kill.", "unkill")
 
 
 def run_budget(session: Session, args: Namespace) -> int:
     if args.raise_:
-        return _raise(session, args)
+        return print_outcome(session.perform(request_of(RaiseBudget, args)), as_json=args.json)
     if args.tokens or args.usd or args.minutes or args.role:
         raise ActionError("to make room for today write `budget raise`")
     report = spend_report(session.layout, session.now)
@@ -68,13 +54,6 @@ def run_budget(session: Session, args: Namespace) -> int:
     else:
         _page(report, session.now)
     return 0
-
-
-def _raise(session: Session, args: Namespace) -> int:
-    done: Done = session.perform(
-        RaiseBudget(tokens=args.tokens, usd=args.usd, minutes=args.minutes, role=args.role, reason=args.reason)
-    )
-    return print_outcome(done, as_json=args.json)
 
 
 def _page(report: SpendReport, now: float) -> None:
@@ -108,7 +87,7 @@ def _grant(grant: Grant) -> str:
 def _cap(cap: Cap) -> str:
     if not cap.limit:
         return f"{cap.name}: {_amount(cap.spent)}, no limit"
-    aside = f", {_amount(cap.held)} set aside" if cap.held else ""
+    aside = f", {_amount(cap.held)} reserved" if cap.held else ""
     share = "" if cap.closed else f" ({cap.share:.0%})"
     return f"{cap.name}: {cap.words}{share}{aside}"
 

@@ -21,7 +21,7 @@ def declare(commands: CommandGroup) -> None:
     command = commands.add("capsule", run_capsule, text, "capsule --budget 800")
     command.add_argument("--budget", type=int, default=0, metavar="N", help="tokens at most, at four bytes each")
     command.add_argument("--loop", default="", metavar="LOOP", help="the one that this loop woke with")
-    command.add_argument("--json", action="store_true", help="one JSON document")
+    command.json()
 
 
 def run_capsule(session: Session, args: Namespace) -> int:

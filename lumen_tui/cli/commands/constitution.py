@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, document, print_outcome, say, talk
+from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model import times
 from lumen_tui.model.requests.evolution import ApproveConstitution
 
@@ -17,15 +17,12 @@ _SHIPPED = "this one comes with the program: write your own to {}, then `constit
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("constitution", "The principles that evolution cannot change.")
-    for name, run_it, text in (
-        ("show", run_show, "The constitution in force."),
-        ("diff", run_diff, "What was changed since it was approved; exit code 1 where something was."),
-        ("approve", run_approve, "Approve evolved/constitution.md as it stands."),
-    ):
-        group.add(name, run_it, text, f"constitution {name}").add_argument(
-            "--json", action="store_true", help="one JSON document"
-        )
+    group = commands.group("constitution", "The principles that evolution cannot change.", alone="show")
+    group.add("show", run_show, "The constitution in force.", "constitution show").json()
+    text = "What was changed since it was approved; exit code 1 where something was."
+    group.add("diff", run_diff, text, "constitution diff").json()
+    text = "Approve evolved/constitution.md as it is now."
+    group.verb("approve", ApproveConstitution, text, "constitution approve")
 
 
 def run_show(session: Session, args: Namespace) -> int:
@@ -57,7 +54,3 @@ def run_diff(session: Session, args: Namespace) -> int:
     else:
         talk(constitution.why or "nothing was changed")
     return 1 if constitution.why else 0
-
-
-def run_approve(session: Session, args: Namespace) -> int:
-    return print_outcome(session.perform(ApproveConstitution()), as_json=args.json)

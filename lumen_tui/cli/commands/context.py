@@ -6,9 +6,9 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import context
-from lumen_tui.cli.commands.sessions import add_author
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.model.views import Block
+from lumen_tui.model.requests.sessions import TakeHandoff
+from lumen_tui.model.views import ContextBlock
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
@@ -28,12 +28,14 @@ def declare(commands: CommandGroup) -> None:
 
 
 def _common(parser: Parser, size: int) -> None:
-    parser.add_argument("--wu", default="", help="the work unit [of your open session]")
+    parser.fields(TakeHandoff, "wu_id")
     parser.add_argument("-m", "--max-size", type=int, default=size, metavar="N", help=f"characters at most [{size}]")
-    parser.add_argument("-f", "--format", default="human", choices=("human", "json"), metavar="human|json")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "-f", "--format", default="human", choices=("human", "json"), metavar="human|json", help="[human]"
+    )
+    parser.json()
     parser.add_argument("-q", "--quiet", action="store_true", help="no word on what was cut")
-    add_author(parser)
+    parser.author()
 
 
 def run_context(session: Session, args: Namespace) -> int:
@@ -41,7 +43,7 @@ def run_context(session: Session, args: Namespace) -> int:
         session.store,
         by=args.by or session.operator,
         now=session.now,
-        wu_id=args.wu,
+        wu_id=args.wu_id,
         max_size=args.max_size,
         lane=args.lane,
         max_recent_summaries=args.max_recent_summaries,
@@ -52,10 +54,10 @@ def run_context(session: Session, args: Namespace) -> int:
 
 def run_recover(session: Session, args: Namespace) -> int:
     by = args.by or session.operator
-    return _show(context.recover(session.store, by=by, now=session.now, wu_id=args.wu, max_size=args.max_size), args)
+    return _show(context.recover(session.store, by=by, now=session.now, wu_id=args.wu_id, max_size=args.max_size), args)
 
 
-def _show(block: Block, args: Namespace) -> int:
+def _show(block: ContextBlock, args: Namespace) -> int:
     if args.json or args.format == "json":
         document(block)
         return 0

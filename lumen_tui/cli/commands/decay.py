@@ -12,6 +12,7 @@ from lumen_tui.actions import cleanup, summaries
 from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
@@ -22,7 +23,7 @@ from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals.retention import CleanupCounts
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import CommandGroup, Parser
+    from lumen_tui.cli.parser import CommandGroup
 
 _MOST_SHOWN = 100  # of a list for people; --json has all of them
 _NOTHING = 3
@@ -35,44 +36,29 @@ def declare(commands: CommandGroup) -> None:
         "decay", run_decay, "Archive what nobody has touched for long.", "decay --dry-run --at 2027-01-31"
     )
     fade.add_argument("set", nargs="?", default="", choices=("", "set"), metavar="set", help="change the rule instead")
-    fade.add_argument("--half-life", default="", metavar="D", help="days until a score has halved [as configured]")
-    fade.add_argument("--threshold", type=float, default=0.0, metavar="T", help="archived below it [as configured]")
+    fade.fields(ApplyDecay, "half_life_days", type=str, default="")  # days, or a duration such as 45d
+    fade.fields(ApplyDecay, "threshold")
     fade.add_argument("--at", default="", metavar="DATE", help="with --dry-run: at that date, or so far ahead (30d)")
-    _common(fade)
+    fade.fields(ApplyDecay, "force")
     conclude = commands.add("summarize", run_summarize, "Conclude the work on a work unit.", "summarize --wu WU-001")
-    conclude.add_argument("--wu", required=True, help="the work unit")
-    conclude.add_argument("--dry-run", action="store_true", help="show the text, write nothing")
-    conclude.add_argument("--json", action="store_true", help="one JSON document")
+    conclude.fields(Summarize)
     clean = commands.add(
         "cleanup",
         run_cleanup,
         "Archive nodes whose lifecycle is over; active work stays.",
         "cleanup --dry-run --ttl 30d",
     )
-    clean.add_argument("--ttl", default="", help="one age for every lifecycle, such as 30d")
-    clean.add_argument("--session-id", default="", metavar="ID", help="close this session and archive its nodes")
-    clean.add_argument("--decay", action="store_true", help="archive what has faded as well")
-    _common(clean)
-    _declare_signals(commands)
-
-
-def _declare_signals(commands: CommandGroup) -> None:
+    clean.fields(CleanUpNodes)
     signals = commands.add(
         "signal-cleanup",
         run_signals,
         "Move old signals to memory/archive.jsonl (also: signal cleanup).",
         "signal-cleanup --dry-run",
     )
-    signals.add_argument("--ttl", default="7d", help="of what is read [7d]")
-    signals.add_argument("--unread-ttl", default="30d", help="of what is unread and not about active work [30d]")
-    signals.add_argument("--max-entries", type=int, default=500, metavar="N", help="read ones kept at most [500]")
-    _common(signals)
-
-
-def _common(command: Parser) -> None:
-    command.add_argument("--dry-run", action="store_true", help="only look")
-    command.add_argument("--force", action="store_true", help="even right after the clock jumped")
-    command.add_argument("--json", action="store_true", help="one JSON document")
+    signals.fields(CleanUpSignals)
+    for command in (fade, conclude, clean, signals):
+        command.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
+        command.json()
 
 
 def _days(text: str) -> float:
@@ -108,7 +94,7 @@ def _moment(text: str, now: float) -> float:
 
 
 def run_decay(session: Session, args: Namespace) -> int:
-    half_life = _days(args.half_life)
+    half_life = _days(args.half_life_days)
     if args.set:
         return _set_rule(session, args, half_life)
     if args.at and not args.dry_run:
@@ -120,7 +106,7 @@ def run_decay(session: Session, args: Namespace) -> int:
     leaving = decay_actions.due(index, rule, at)
     done = None
     if not args.dry_run:
-        done = session.perform(ApplyDecay(half_life_days=half_life, threshold=args.threshold, force=args.force))
+        done = session.perform(request_of(ApplyDecay, args, half_life_days=half_life))
     head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
     return _report(_shown(index, leaving, rule), done, args, head)
 
@@ -181,14 +167,14 @@ def _done_facts(done: Done | None) -> dict[str, object]:
 
 
 def run_summarize(session: Session, args: Namespace) -> int:
-    draft = summaries.plan(session.store, args.wu)
+    draft = summaries.plan(session.store, args.wu_id)
     if args.dry_run:
         if args.json:
             document({"dry_run": True, **summaries.to_json(draft)})
         else:
             say(draft.content)
         return 0
-    done = session.perform(Summarize(wu_id=args.wu))
+    done = session.perform(request_of(Summarize, args))
     if args.json:
         document(
             {
@@ -223,8 +209,7 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     ]
     done = None
     if not args.dry_run:
-        request = CleanUpNodes(ttl=args.ttl, session_id=args.session_id, decay=args.decay, force=args.force)
-        done = session.perform(request)
+        done = session.perform(request_of(CleanUpNodes, args))
     return _report(_shown(index, leaving, rule), done, args, {"retention": options.retention})
 
 
@@ -250,7 +235,7 @@ def _planned(session: Session, request: CleanUpSignals) -> CleanupCounts:
 
 
 def run_signals(session: Session, args: Namespace) -> int:
-    request = CleanUpSignals(ttl=args.ttl, unread_ttl=args.unread_ttl, max_entries=args.max_entries, force=args.force)
+    request = request_of(CleanUpSignals, args)
     done = None
     if args.dry_run:
         counts = _planned(session, request)

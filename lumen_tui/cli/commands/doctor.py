@@ -24,7 +24,7 @@ def declare(commands: CommandGroup) -> None:
     doctor = commands.add("doctor", run, "Look through the state folder for what is wrong.", "doctor --fix")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended, and say what was done")
     doctor.add_argument("--sandbox", action="store_true", help="test the sandbox now, and say which tier holds")
-    doctor.add_argument("--json", action="store_true", help="one JSON document")
+    doctor.json()
     doctor.set_defaults(without_state=True)  # a folder that is not to be trusted is what the doctor is for
 
 

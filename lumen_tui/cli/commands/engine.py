@@ -24,7 +24,7 @@ def declare(commands: CommandGroup) -> None:
     pause.add_argument("scope", nargs="*", metavar="SCOPE", help=_SCOPES)
     resume = commands.add("resume", run_resume, "Go on after a pause; without a scope after every one.", "resume loop")
     resume.add_argument("scope", nargs="*", metavar="SCOPE", help=_SCOPES)
-    resume.add_argument("--json", action="store_true", help="one JSON document")
+    resume.json()
     commands.verb("stop", StopEngine, "End the engine.", "stop --after task")
     commands.verb("beat", RequestBeat, "Make the engine look at everything now.", "beat")
 

@@ -14,7 +14,7 @@ from lumen_tui.cli.session import Session, document, print_outcome, say, table, 
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolution import Observation, ObservationStatus
 from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.gate import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
-    from lumen_tui.model.evolution import Report
-    from lumen_tui.model.evolvedfiles import Cut
+    from lumen_tui.model.evolution import SessionReport
+    from lumen_tui.model.evolvedfiles import SectionCut
 
 
 _WATCH_SECONDS = 2.0
@@ -43,14 +43,14 @@ def declare(commands: CommandGroup) -> None:
     evolve.add_argument("--watch", action="store_true", help="go on with new ones until interrupted")
     evolve.add_argument("--dry-run", action="store_true", help="show what would be learnt, write nothing")
     _declare_choices(evolve)
-    evolve.add_argument("-r", "--reason", default="", help="why it is turned down")
-    evolve.add_argument("--text", default="", help="the new words")
-    evolve.add_argument("--json", action="store_true", help="one JSON document")
+    evolve.fields(RejectLearnings, "reason", required=False, default="")
+    evolve.fields(EditLearnings, "text", required=False, default="")
+    evolve.json()
     claude = commands.add(
         "claude-md", run_claude_md, "Bring CLAUDE.md up to date, and say what did not fit.", "claude-md"
     )
     claude.add_argument("--print", action="store_true", help="show it and write nothing")
-    claude.add_argument("--json", action="store_true", help="one JSON document")
+    claude.json()
 
 
 def _declare_choices(evolve: Parser) -> None:
@@ -61,20 +61,20 @@ def _declare_choices(evolve: Parser) -> None:
         nargs="?",
         const="all",
         metavar="STATUS",
-        choices=("all", *Status),
+        choices=("all", *ObservationStatus),
         help="what was learnt: all, accepted, proposed, rejected …",
     )
     choice.add_argument("--show", metavar="ID", help="one observation with its sources")
-    choice.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model turned away")
-    choice.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
-    choice.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
-    choice.add_argument("--rejections", action="store_true", help="what was turned away, by whom and why")
+    evolve.fields(AcceptLearnings, into=choice, dest="accept", required=False)
+    evolve.fields(RejectLearnings, "ids", into=choice, dest="reject", required=False)
+    evolve.fields(EditLearnings, "ids", into=choice, dest="edit", required=False, nargs=None)
+    choice.add_argument("--rejections", action="store_true", help="what was rejected, by whom and why")
     choice.add_argument("--versions", action="store_true", help="every version of evolved/")
     choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
-    choice.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
+    evolve.fields(RestoreVersion, into=choice, dest="restore", required=False)
 
 
-_NOTHING_NEW = "nothing was learnt that could be put back: `evolve --rejections` shows what was turned away"
+_NOTHING_NEW = "nothing learnt can be put back: `evolve --rejections` shows what was rejected"
 
 
 def _config(session: Session) -> EvolutionConfig:
@@ -183,7 +183,7 @@ def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterab
     return [*own, *foreign_sessions(config)] if args.all or args.watch else own
 
 
-def _progress(report: Report, size: int) -> None:
+def _progress(report: SessionReport, size: int) -> None:
     if size >= _LARGE:
         share = min(100, 100 * report.bytes // size)
         print(f"\r{share:3} %  {report.lines:,} lines  ", end="", file=sys.stderr, flush=True)
@@ -264,7 +264,7 @@ def run_claude_md(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _cut(cut: Cut) -> str:
+def _cut(cut: SectionCut) -> str:
     lines = "1 line" if cut.lines == 1 else f"{cut.lines} lines"
     learnt = "what is doubted, least sure and oldest of what was learnt"
     whose = learnt if not cut.own else f"all that was learnt, and the last {cut.own} written by hand"
@@ -390,9 +390,9 @@ def _rejections(session: Session, args: Namespace) -> int:
         ]
     )
     if not rejected:
-        talk("nothing was turned away")
+        talk("nothing was rejected")
     elif any(rejection.id for rejection in rejected):
-        talk("`evolve --accept ID` takes over what a model turned away")
+        talk("`evolve --accept ID` accepts what a model rejected")
     return 0
 
 

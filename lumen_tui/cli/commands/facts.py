@@ -8,96 +8,61 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions import facts as verbs
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, print_id, print_outcome, table, talk
+from lumen_tui.cli.parser import request_of
+from lumen_tui.cli.session import Session, document, print_id, table, talk
 from lumen_tui.model import freshness, times
-from lumen_tui.model.facts import KINDS, SPANS, absolute, probe_words
+from lumen_tui.model.facts import absolute, probe_words
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.requests.facts import AddFact, AddProbe, CheckFacts, ConfirmFacts, RetireFacts
 from lumen_tui.store.memory.facts import states
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import CommandGroup, Parser
+    from lumen_tui.cli.parser import CommandGroup
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("fact", "What the agent believes of the live system, and when that was last confirmed.")
-    add = _declare_add(group)
+    group = commands.group(
+        "fact", "What the agent believes of the live system, and when that was last confirmed.", alone="list"
+    )
+    add = group.add("add", run_add, "Note a fact.", 'fact add "The API runs on port 8080" --probe "port 8080"')
+    add.fields(AddFact)
+    add.add_argument("--no-suggest", action="store_true", help="without --probe: take no probe from the claim itself")
     listing = group.add("list", run_list, "The facts, the stalest first.", "fact list --stale")
     listing.add_argument("--stale", action="store_true", help="only what is not fresh")
     listing.add_argument("--all", action="store_true", help="superseded and retired ones too")
     check = group.add(
-        "check", run_check, "Make the probes of facts now; all facts without an id.", "fact check mem-7f2"
+        "check", run_check, "Run the probes of facts now; of all facts without an id.", "fact check mem-7f2"
     )
-    check.add_argument("ids", nargs="*", metavar="ID")
-    confirm = group.add("confirm", run_confirm, "Say that facts hold: a person's word.", "fact confirm mem-7f2")
-    confirm.add_argument("ids", nargs="+", metavar="ID")
-    confirm.add_argument("-n", "--note", default="", help="how you know")
-    retire = group.add("retire", run_retire, "Put facts away; undo brings them back.", "fact retire mem-7f2 -r moved")
-    retire.add_argument("ids", nargs="+", metavar="ID")
-    retire.add_argument("-r", "--reason", default="", help="why")
-    probe = group.add(
-        "probe", run_probe, "Give a fact another probe.", 'fact probe mem-7f2 "file /etc/nginx/nginx.conf"'
+    check.fields(CheckFacts, nargs="*")
+    group.verb("confirm", ConfirmFacts, "Say as a person that facts hold.", "fact confirm mem-7f2", judged=True)
+    group.verb("retire", RetireFacts, "Archive facts; undo brings them back.", "fact retire mem-7f2 -r moved")
+    group.verb(
+        "probe",
+        AddProbe,
+        "Give a fact another probe.",
+        'fact probe mem-7f2 "file /etc/nginx/nginx.conf"',
+        request=lambda _, args: request_of(AddProbe, args, probe=_absolute_probe(args.probe)),
     )
-    probe.add_argument("id", metavar="ID")
-    probe.add_argument("probe", metavar="PROBE")
     suggest = group.add(
         "suggest", run_suggest, "The probes that a text suggests.", 'fact suggest "nginx is on port 80"'
     )
-    suggest.add_argument("text")
-    for command in (add, listing, check, confirm, retire, probe, suggest):
-        command.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def _declare_add(group: CommandGroup) -> Parser:
-    add = group.add("add", run_add, "Note a fact.", 'fact add "The API runs on port 8080" --probe "port 8080"')
-    add.add_argument("claim")
-    add.add_argument(
-        "-c",
-        "--class",
-        dest="span_class",
-        default="steady",
-        choices=tuple(SPANS),
-        help="how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]",
-    )
-    add.add_argument(
-        "-p",
-        "--probe",
-        action="append",
-        default=[],
-        metavar="PROBE",
-        help=f"KIND TARGET [AT] [~ REGEX] [= EXPECTED], of {', '.join(KINDS)}; repeatable",
-    )
-    add.add_argument("-s", "--source", default="", help="where it comes from")
-    add.add_argument("--from", dest="source_id", default="", metavar="ID", help="the node in which it was found")
-    add.add_argument("--wu", default="", help="the work unit that it belongs to")
-    add.add_argument("--key", default="", help="the same key makes the same fact, however often it is asked for")
-    add.add_argument("--no-suggest", action="store_true", help="without --probe: take no probe from the claim itself")
-    return add
+    suggest.add_argument("text", metavar="TEXT", help="a claim, or what it is about")
+    for command in (add, listing, check, suggest):
+        command.json()
 
 
 def run_add(session: Session, args: Namespace) -> int:
-    probes = [_absolute_probe(text) for text in args.probe]
+    probes = [_absolute_probe(text) for text in args.probes or ()]
     if not probes and not args.no_suggest:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
-    done = session.perform(
-        AddFact(
-            claim=args.claim,
-            span_class=args.span_class,
-            source=args.source,
-            probes=probes,
-            wu_id=args.wu,
-            source_id=args.source_id,
-            key=args.key,
-        ),
-        by=session.judge,
-    )
-    new = bool(args.probe and done.action_id)  # a probe that was suggested held a moment ago
+    done = session.perform(request_of(AddFact, args, probes=probes), by=session.judge)
+    new = bool(args.probes and done.action_id)  # a probe that was suggested held a moment ago
     doubts = verbs.doubtful(session.store, done.target, now=session.now) if new else ()
     if args.json:
         document({"id": done.target, "action_id": done.action_id, "probes": probes})
         return 0
-    print_id(done)
+    print_id(done, as_json=False)
     if not done.action_id:
         return 0
     for text in probes:
@@ -181,7 +146,9 @@ def _row(state: FactState, now: float) -> tuple[str, ...]:
 
 
 def run_check(session: Session, args: Namespace) -> int:
-    ids = args.ids or [fact_id.fact.id for fact_id in states(session.layout) if fact_id.current and fact_id.fact.probes]
+    ids = args.fact_ids or [
+        fact_id.fact.id for fact_id in states(session.layout) if fact_id.current and fact_id.fact.probes
+    ]
     if not ids:
         raise ActionError("no fact has a probe: `fact probe ID PROBE` adds one", missing=True)
     done = session.perform(CheckFacts(fact_ids=ids))
@@ -193,21 +160,6 @@ def run_check(session: Session, args: Namespace) -> int:
         table([_row(state, session.now) for state in shown])
         talk(done.summary)
     return 1 if any(state.drifted for state in shown) else 0
-
-
-def run_confirm(session: Session, args: Namespace) -> int:
-    done = session.perform(ConfirmFacts(fact_ids=args.ids, note=args.note), by=session.judge)
-    return print_outcome(done, as_json=args.json)
-
-
-def run_retire(session: Session, args: Namespace) -> int:
-    return print_outcome(session.perform(RetireFacts(fact_ids=args.ids, reason=args.reason)), as_json=args.json)
-
-
-def run_probe(session: Session, args: Namespace) -> int:
-    return print_outcome(
-        session.perform(AddProbe(fact_id=args.id, probe=_absolute_probe(args.probe))), as_json=args.json
-    )
 
 
 def run_suggest(session: Session, args: Namespace) -> int:

@@ -30,8 +30,8 @@ def declare(commands: CommandGroup) -> None:
     hook = commands.add(
         "hook", run_hook, "Take one event of an agent's program from standard input.", "hook PostToolUse < event.json"
     )
-    hook.add_argument("event", help=", ".join(hook_journal.EVENTS))
-    group = commands.group("hooks", "Hooks of an agent's program: checkpoints without being asked.")
+    hook.add_argument("event", metavar="EVENT", help=", ".join(hook_journal.EVENTS))
+    group = commands.group("hooks", "Hooks of an agent's program: checkpoints without being asked.", alone="status")
     install = group.add(
         "install", run_install, "Add our hooks to .claude/settings.json beside what is there.", "hooks install"
     )
@@ -39,7 +39,7 @@ def declare(commands: CommandGroup) -> None:
     status = group.add("status", run_status, "Whether hooks are installed, run, and do their work.", "hooks status")
     for parser in (install, uninstall, status):
         _add_place(parser)
-    status.add_argument("--json", action="store_true", help="one JSON document")
+    status.json()
     uninstall.set_defaults(without_state=True)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
 from lumen_tui.storage.files import NotWritten
 from lumen_tui.storage.redaction import PROCESS
@@ -22,31 +21,21 @@ if TYPE_CHECKING:
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("import", "Take over the data of another tool; twice changes nothing.")
-    lumenflow = group.add("lumenflow", run_lumenflow, "A .lumenflow folder.", "import lumenflow ~/project")
-    lumenflow.add_argument("path", help="the .lumenflow folder or the one that holds it")
-    beads = group.add("beads", run_beads, "The issues of beads.", "import beads .beads/issues.jsonl")
-    beads.add_argument("path", help="issues.jsonl or the folder that holds it")
-    for command in (lumenflow, beads):
+    for name, kind, text, example in (
+        ("lumenflow", ImportLumenFlow, "A .lumenflow folder.", "~/project"),
+        ("beads", ImportBeads, "The issues of beads.", ".beads/issues.jsonl"),
+    ):
+        command = group.add(name, run, text, f"import {name} {example}")
+        command.fields(kind)
+        command.set_defaults(kind=kind)
         command.add_argument("--json", action="store_true", help="the report as one JSON document")
 
 
-def run_lumenflow(session: Session, args: Namespace) -> int:
-    return _run(session, args, ImportLumenFlow(path=_path(args)))
-
-
-def run_beads(session: Session, args: Namespace) -> int:
-    return _run(session, args, ImportBeads(path=_path(args)))
-
-
-def _path(args: Namespace) -> str:
-    return str(Path(args.path).expanduser())
-
-
-def _run(session: Session, args: Namespace, request: Request) -> int:
+def run(session: Session, args: Namespace) -> int:
     from lumen_tui.actions.imports import Imported
 
     try:
-        done = session.perform(request)
+        done = session.perform(args.kind(path=str(Path(args.path).expanduser())))
     except OSError as error:
         raise NotWritten(
             f"{error.filename or args.path}: {error.strerror}; run the import again when that is fixed"

@@ -23,11 +23,11 @@ def declare(commands: CommandGroup) -> None:
     known.add_argument("-l", "--limit", type=int, default=20, metavar="N", help="at most so many [20]")
     known.add_argument("-t", "--tag", default="", help="only with this tag")
     known.add_argument("--raw", action="store_true", help="only what the nodes say")
-    known.add_argument("--json", action="store_true", help="one JSON document")
+    known.json()
     index = commands.add("index", run_index, "Take README and the like in as project-wide nodes.", "index --dry-run")
-    index.add_argument("folder", nargs="?", default="", help="of the project [this one]")
+    index.fields(IndexProject, nargs="?", default="")
     index.add_argument("-n", "--dry-run", action="store_true", help="only look")
-    index.add_argument("--json", action="store_true", help="one JSON document")
+    index.json()
 
 
 def run_profile(session: Session, args: Namespace) -> int:

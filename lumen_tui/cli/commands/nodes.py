@@ -47,7 +47,7 @@ def declare(commands: CommandGroup) -> None:
 
 def _declare_preview(command: Parser) -> None:
     command.add_argument("--dry-run", action="store_true", help="only look")
-    command.add_argument("--json", action="store_true", help="one JSON document")
+    command.json()
 
 
 def run_delete(session: Session, args: Namespace) -> int:

@@ -24,7 +24,7 @@ def declare(commands: CommandGroup) -> None:
     command = commands.add("packets", run_packets, text, "packets 5")
     command.add_argument("count", nargs="?", type=int, default=_SHOWN, metavar="N", help=f"how many [{_SHOWN}]")
     command.add_argument("--loop", default="", metavar="LOOP", help="one packet whole")
-    command.add_argument("--json", action="store_true", help="one JSON document")
+    command.json()
 
 
 def run_packets(session: Session, args: Namespace) -> int:

@@ -18,9 +18,11 @@ def declare(commands: CommandGroup) -> None:
     """Add the command of this module."""
     text = "What matters for a work unit, or for some words: its own notes, how such things are done, what is alike."
     recall = commands.add("recall", run_recall, text, "recall WU-042")
-    recall.add_argument("work", nargs="*", help="a work unit, or words [the work unit of your open session]")
+    recall.add_argument(
+        "work", nargs="*", metavar="WORK", help="a work unit, or words [the work unit of your open session]"
+    )
     recall.add_argument("-n", "--limit", type=int, default=6, metavar="N", help="entries of each part [6]")
-    recall.add_argument("--json", action="store_true", help="one JSON document")
+    recall.json()
 
 
 def run_recall(session: Session, args: Namespace) -> int:

@@ -10,10 +10,11 @@ import msgspec
 from lumen_tui.actions import refusal
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.relay import Submitted
-from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
+from lumen_tui.cli.parser import request_of
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.model import relay
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.relay import Status, Submission
+from lumen_tui.model.relay import Submission, SubmissionStatus
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay
 from lumen_tui.store.memory import relays as kept
 
@@ -25,10 +26,11 @@ HELD = 4  # exit code: the text was accepted and waits for a person
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("relay", "Places that several write to in turn; what was written on an old state is held.")
+    text = "Places that several write to in turn; what was written on an old state is held."
+    group = commands.group("relay", text, alone="list")
     listing = group.add("list", run_list, "The relays, with their positions.", "relay list")
-    show = group.add("show", run_show, "What stands in a relay.", "relay show outbox --since 4")
-    show.add_argument("name", metavar="NAME")
+    show = group.add("show", run_show, "What is in a relay.", "relay show outbox --since 4")
+    show.fields(SubmitToRelay, "relay_name")
     show.add_argument("--since", type=int, default=0, metavar="N", help="only what came after this position")
     submit = group.add(
         "submit",
@@ -36,25 +38,18 @@ def declare(commands: CommandGroup) -> None:
         "Put a text in; exit code 4 and the reasons where it is held.",
         'relay submit outbox "Tests pass on main" --base 4',
     )
-    submit.add_argument("name", metavar="NAME")
-    submit.add_argument("text", nargs="?", default="", metavar="TEXT")
+    submit.fields(SubmitToRelay, "relay_name")
+    submit.fields(SubmitToRelay, "text", nargs="?", default="")
     submit.add_argument("--file", default="", metavar="FILE", help="the text from a file (- for standard input)")
-    submit.add_argument("--base", type=int, required=True, metavar="N", help="the position up to which you have read")
-    submit.add_argument("--key", default="", help="the same key is the same submission, however often it comes")
-    submit.add_argument("--from", dest="by", default="", help="who says so [you]")
+    submit.fields(SubmitToRelay, "base", "key")
+    submit.author()
     held = group.add("held", run_held, "What waits for a person, and why.", "relay held")
-    held.add_argument("name", nargs="?", default="", metavar="NAME")
-    release = group.add("release", run_decide, "Let held texts in.", "relay release rly-7f2")
-    drop = group.add("drop", run_decide, "Decide against held texts; undo brings them back.", "relay drop rly-7f2")
-    for command, request in (
-        (release, lambda args: ReleaseTexts(ids=args.ids, note=args.reason)),
-        (drop, lambda args: DropTexts(ids=args.ids, reason=args.reason)),
-    ):
-        command.add_argument("ids", nargs="+", metavar="ID")
-        command.add_argument("-r", "--reason", default="", help="why")
-        command.set_defaults(request=request)
-    for command in (listing, show, submit, held, release, drop):
-        command.add_argument("--json", action="store_true", help="one JSON document")
+    held.fields(SubmitToRelay, "relay_name", nargs="?", default="")
+    group.verb("release", ReleaseTexts, "Let held texts in.", "relay release rly-7f2", judged=True)
+    text = "Decide against held texts; undo brings them back."
+    group.verb("drop", DropTexts, text, "relay drop rly-7f2", judged=True)
+    for command in (listing, show, submit, held):
+        command.json()
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -81,7 +76,7 @@ def _box(session: Session, name: str) -> relay.Box:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    box = _box(session, args.name)
+    box = _box(session, args.relay_name)
     entries = [entry for entry in box.entries if entry.position > args.since]
     if args.json:
         document({"name": box.name, "position": box.position, "entries": [described(entry) for entry in entries]})
@@ -104,9 +99,9 @@ def run_submit(session: Session, args: Namespace) -> int:
     if bool(args.text) == bool(args.file):
         raise ActionError("give the text, or --file with its name")
     text = read_text(args.file) if args.file else args.text
-    done = session.perform(SubmitToRelay(relay_name=args.name, text=text, base=args.base, key=args.key), by=args.by)
+    done = session.perform(request_of(SubmitToRelay, args, text=text), by=args.by)
     answer = done.answer if isinstance(done, Submitted) else None
-    sent = answer is not None and answer.status is Status.SENT
+    sent = answer is not None and answer.status is SubmissionStatus.SENT
     if args.json:
         document({"action_id": done.action_id, **msgspec.to_builtins(answer)})
     elif sent:
@@ -118,7 +113,7 @@ def run_submit(session: Session, args: Namespace) -> int:
 
 
 def run_held(session: Session, args: Namespace) -> int:
-    names = [_box(session, args.name).name] if args.name else kept.names(session.layout)
+    names = [_box(session, args.relay_name).name] if args.relay_name else kept.names(session.layout)
     held = [(name, entry) for name in names if (box := kept.read(session.layout, name)) for entry in box.held]
     if args.json:
         document([{"relay": name, **described(entry)} for name, entry in held])
@@ -132,7 +127,3 @@ def run_held(session: Session, args: Namespace) -> int:
     if not held:
         talk("nothing is held")
     return 0 if held else 3
-
-
-def run_decide(session: Session, args: Namespace) -> int:
-    return print_outcome(session.perform(args.request(args), by=session.judge), as_json=args.json)

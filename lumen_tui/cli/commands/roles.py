@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.cli.parser import request_of
+from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.engine.launch import NoEditor, editor_command
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
@@ -50,41 +51,40 @@ _LIMITS: dict[str, tuple[type, str]] = {
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("role", "Who can be given a task.")
+    group = commands.group("role", "Who can be given a task.", alone="list")
     listing = group.add("list", run_list, "Roles in force.", "role list")
-    listing.add_argument("--json", action="store_true", help="one JSON document")
     show = group.add("show", run_show, "The file of a role.", "role show researcher > mine.md")
-    show.add_argument("name")
-    show.add_argument("--json", action="store_true", help="one JSON document")
     hire = group.add(
         "hire", run_hire, "Put a new role in force.", "role hire archivist --like researcher --tier sonnet"
     )
-    hire.add_argument("name")
+    hire.fields(HireRole)
     source = hire.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", default="", help="the whole role file (- for standard input)")
     source.add_argument("--like", default="", metavar="ROLE", help="a copy of this role")
     source.add_argument("--blank", action="store_true", help="with --edit: from a blank one")
     hire.add_argument("--for", default="", dest="stays", metavar="TIME", help="fire it again after so long, such as 7d")
-    hire.add_argument("--key", default="", help="the same key hires once, however often it is asked for")
-    _changes(hire)
     adjust = group.add("adjust", run_adjust, "Change a role in force.", "role adjust researcher --tier opus")
-    adjust.add_argument("name")
+    adjust.fields(AdjustRole)
     adjust.add_argument("--file", default="", help="the whole role file (- for standard input)")
-    _changes(adjust)
     fire = group.add(
         "fire", run_fire, "Retire a role; `rehire` brings it back.", 'role fire builder --reason "too dear"'
     )
-    fire.add_argument("name")
-    fire.add_argument("-r", "--reason", default="", help="why, for the record")
-    fire.add_argument("--dry-run", action="store_true", help="only say what it would mean")
-    rehire = group.add("rehire", run_rehire, "Bring a retired role back.", "role rehire builder")
-    rehire.add_argument("name")
+    fire.fields(FireRole, "name")
+    fire.fields(FireRole, "reason", required=False, default="")
+    group.verb("rehire", RehireRole, "Bring a retired role back.", "role rehire builder")
     stats = group.add("stats", run_stats, "How roles and models did so far.", "role stats builder")
-    stats.add_argument("name", nargs="?", default="", help="one role, in full")
-    stats.add_argument("--json", action="store_true", help="one JSON document")
+    for command in (hire, adjust):
+        _declare_changes(command)
+    for command in (hire, adjust, fire):
+        command.add_argument("--dry-run", action="store_true", help="only say what it would mean")
+    show.fields(RehireRole)
+    stats.fields(RehireRole, nargs="?", default="", help="one role, in full")
+    for command in (listing, show, hire, adjust, fire, stats):
+        command.json()
 
 
-def _changes(parser: Parser) -> None:
+def _declare_changes(parser: Parser) -> None:
+    """Add the options that set parts of a role."""
     parser.add_argument("--purpose", help="one sentence")
     parser.add_argument("--tier", choices=TIERS, metavar="TIER", help=", ".join(TIERS))
     parser.add_argument("--tools", help=f"with commas between them: {', '.join(ALL_TOOLS)}")
@@ -93,7 +93,6 @@ def _changes(parser: Parser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=words)
     parser.add_argument("--prompt", metavar="FILE", help="what it is to do, from a file (- for standard input)")
     parser.add_argument("--edit", action="store_true", help="open the whole file in $EDITOR first")
-    parser.add_argument("--dry-run", action="store_true", help="only say what it would mean")
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -155,48 +154,36 @@ def _span(text: str) -> float:
 
 def run_hire(session: Session, args: Namespace) -> int:
     if args.dry_run:
-        _preview(session, args.name, _text(session, args.name, args.like, args), like=args.like)
-        return 0
+        return _preview(session, args, _text(session, args.name, args.like, args), like=args.like)
     if args.blank and not args.edit:
         raise ActionError("--blank needs --edit: a blank role can do nothing")
     text = _text(session, args.name, args.like, args)
-    return _put(session, text, args, lambda final: HireRole(name=args.name, text=final, key=args.key))
+    return _put(session, text, args, lambda final: request_of(HireRole, args, text=final))
 
 
 def run_adjust(session: Session, args: Namespace) -> int:
-    if args.dry_run:
-        text = _text(session, args.name, args.name, args)
-        _preview(session, args.name, text, before=_role(session, args.name))
-        return 0
     text = _text(session, args.name, args.name, args)
-    return _put(session, text, args, lambda final: AdjustRole(name=args.name, text=final))
+    if args.dry_run:
+        return _preview(session, args, text, before=_role(session, args.name))
+    return _put(session, text, args, lambda final: request_of(AdjustRole, args, text=final))
 
 
 def _put(session: Session, text: str, args: Namespace, request: Callable[[str], Request]) -> int:
     """Hire or adjust a role by this text, after --edit as it came back from the editor; return the exit code."""
     if not args.edit:
-        say(session.perform(request(text)).summary)
-        return 0
+        return print_outcome(session.perform(request(text)), as_json=args.json)
     with _edited(text, f"{args.name}.md") as after:
-        say(session.perform(request(after)).summary)
-    return 0
+        return print_outcome(session.perform(request(after)), as_json=args.json)
 
 
 def run_fire(session: Session, args: Namespace) -> int:
     meant = _consequences_of_firing(session, checks.role_name(session.layout, args.name))
-    if args.dry_run:
-        for line in meant:
-            say(line)
+    if args.dry_run and args.json:
+        document({"dry_run": True, "consequences": meant})
         return 0
     for line in meant:
-        talk(line)
-    say(session.perform(FireRole(name=args.name, reason=args.reason)).summary)
-    return 0
-
-
-def run_rehire(session: Session, args: Namespace) -> int:
-    say(session.perform(RehireRole(name=args.name)).summary)
-    return 0
+        say(line) if args.dry_run else talk(line)
+    return 0 if args.dry_run else print_outcome(session.perform(request_of(FireRole, args)), as_json=args.json)
 
 
 def run_stats(session: Session, args: Namespace) -> int:
@@ -267,7 +254,7 @@ def _stats_facts(stats: Stats, now: float) -> list[tuple[str, str]]:
         return [("tasks", "none yet")]
     return [
         ("tasks", f"{stats.tasks:,}: {stats.done:,} done, {stats.failed:,} failed, {stats.cancelled:,} cancelled"),
-        ("done", f"{_rate(stats)} ({_interval(stats)} %, with 95 % certainty)"),
+        ("success", f"{_rate(stats)} (95 % CI {_interval(stats)} %)"),
         ("duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"),
         ("cost", f"{dollars(stats.usd)}; a task: median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"),
         ("tokens", f"{stats.tokens:,}"),
@@ -278,27 +265,33 @@ def _stats_facts(stats: Stats, now: float) -> list[tuple[str, str]]:
     ]
 
 
-def _preview(session: Session, name: str, text: str, *, like: str = "", before: Role | None = None) -> None:
-    """Print what hiring or adjusting a role would mean."""
+def _preview(session: Session, args: Namespace, text: str, *, like: str = "", before: Role | None = None) -> int:
+    """Print what hiring or adjusting a role would mean; return the exit code."""
     from lumen_tui.actions import role_preview
 
     try:
-        role = parse_role(name, text, "hired")
+        role = parse_role(args.name, text, "hired")
     except BadFile as error:
-        raise ActionError(f"role {name}, line {error.line}: {error}") from error
+        raise ActionError(f"role {args.name}, line {error.line}: {error}") from error
     figures = role_stats.book(session.layout, session.now)
-    around = role_preview.preview_context(session.snapshot(), figures.role(name) or figures.role(like), session.now)
+    around = role_preview.preview_context(
+        session.snapshot(), figures.role(args.name) or figures.role(like), session.now
+    )
     lines = role_preview.changed(before, role, around) if before else role_preview.consequences(role, around)
-    table([(label, safe(words)) for label, words in lines])
+    if args.json:
+        document({"dry_run": True, "consequences": [list(line) for line in lines]})
+    else:
+        table([(label, safe(words)) for label, words in lines])
+    return 0
 
 
 def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
     """Return what firing a role means, in lines."""
     from lumen_tui.actions import role_preview
 
-    picture = session.snapshot()
+    snapshot = session.snapshot()
     figures = role_stats.book(session.layout, session.now).role(name)
-    return role_preview.firing(name, role_preview.unended(picture.tasks), picture.config, figures)
+    return role_preview.firing(name, role_preview.unended(snapshot.tasks), snapshot.config, figures)
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from lumen_tui.storage.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
-    from lumen_tui.cli.parser import CommandGroup
+    from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.cli.session import Session
 
 OPTIONS = {
@@ -39,9 +39,9 @@ def declare(commands: CommandGroup) -> None:
     declare_filters(search)
 
 
-def declare_filters(search: ArgumentParser) -> None:
+def declare_filters(search: Parser) -> None:
     """Add the options of every search."""
-    search.add_argument("query", nargs="*", help='words; "in quotes" together, !word leaves out')
+    search.add_argument("query", nargs="*", metavar="QUERY", help='words; "in quotes" together, !word leaves out')
     search.add_argument("--kind", default="", help="episodic, semantic or procedural")
     search.add_argument("--tag", default="", help="only with this tag")
     search.add_argument("--wu", default="", help="only of this work unit")
@@ -49,7 +49,7 @@ def declare_filters(search: ArgumentParser) -> None:
     search.add_argument("--since", default="", help="an age such as 7d, or a date")
     search.add_argument("--until", default="", help="the same")
     search.add_argument("-n", "--limit", default="", metavar="N", help=f"at most so many [{searching.LIMIT}]")
-    search.add_argument("--json", action="store_true", help="one JSON document")
+    search.json()
 
 
 def run_search(session: Session, args: Namespace) -> int:

@@ -23,7 +23,7 @@ def declare(commands: CommandGroup) -> None:
     command = commands.add("since", run_since, text, "since --at 12h")
     command.add_argument("--at", default="", metavar="TIME", help="since then instead: 12h, 3d or an ISO date")
     command.add_argument("--seen", action="store_true", help="note that you have looked now")
-    command.add_argument("--json", action="store_true", help="one JSON document")
+    command.json()
 
 
 def run_since(session: Session, args: Namespace) -> int:

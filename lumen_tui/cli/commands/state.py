@@ -39,18 +39,13 @@ def declare(commands: CommandGroup) -> None:
     status.add_argument(
         "-q", "--quiet", action="store_true", help="only the count of what needs a person; exit 1 if any"
     )
-    status.add_argument("--json", action="store_true", help="one JSON document")
+    status.json()
     events = commands.add("events", run_events, "What the engine did.", "events --follow")
     events.add_argument("-n", "--lines", type=int, default=50, help="how many of the last ones [50]")
     events.add_argument("-f", "--follow", action="store_true", help="go on with new ones until interrupted")
     events.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
-    for verb, request, text in (
-        ("undo", Undo, "Take back your last action."),
-        ("redo", Redo, "Do again what you undid last."),
-    ):
-        command = commands.add(verb, run_back, text, verb)
-        command.add_argument("action", nargs="?", default="", help="the id of one of your actions instead of the last")
-        command.set_defaults(request=request)
+    commands.verb("undo", Undo, "Take back your last action.", "undo")
+    commands.verb("redo", Redo, "Do again what you undid last.", "redo")
 
 
 def run_init(session: Session, args: Namespace) -> int:
@@ -62,11 +57,6 @@ def run_init(session: Session, args: Namespace) -> int:
     say(f"{session.root} {'was there already' if existed else 'is ready'}")
     if written:
         say(f"every setting stands in {session.layout.config} with its default: take the # away to change it")
-    return 0
-
-
-def run_back(session: Session, args: Namespace) -> int:
-    say(session.perform(args.request(action_id=args.action)).summary)
     return 0
 
 

@@ -13,8 +13,8 @@ from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named
 from lumen_tui.cli import following
-from lumen_tui.cli.parser import seconds_of
-from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
+from lumen_tui.cli.parser import request_of
+from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, read_text, say, table, talk
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
@@ -31,63 +31,50 @@ if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
 
 _ARCHIVED = 20  # archived tasks that `list` shows without --all
+_LATER = ("role", "model", "constraints", "context", "wu_id", "lane", "priority", "timeout_seconds")  # while it waits
 _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("task", "Jobs for workers.")
+    group = commands.group("task", "Jobs for workers.", alone="list")
     new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')
-    _new_options(new)
+    new.fields(NewTask, "objective", nargs="?", default="")
+    new.add_argument("--spec", default="", metavar="FILE", help="take a spec as it stands (JSON; - for standard input)")
+    new.fields(NewTask, *_LATER, "depends_on", "id", "key", default=None)
+    _declare_caps(new, "it may use; there it ends [no limit of its own]")
     new.set_defaults(without_state=True)  # as for `run`, the folder is made
     listing = group.add("list", run_list, "Tasks: live ones, then the last archived.", "task list --json")
     listing.add_argument("--all", action="store_true", help="with the whole archive")
-    listing.add_argument("--json", action="store_true", help="one JSON document")
     show = group.add("show", run_show, "One task with its result.", "task show tsk-7f2")
-    show.add_argument("id", help="the task, or the beginning of its id")
-    show.add_argument("--json", action="store_true", help="one JSON document")
+    show.fields(CancelTask, "task_id")
     edit = group.add("edit", run_edit, "Change a task that still waits.", "task edit 7f2 -p P0 --usd 2")
-    edit.add_argument("id")
+    edit.fields(EditTask)
     edit.add_argument("--objective", help="what is to be found out or done")
-    _shared_options(edit)
-    edit.add_argument("--json", action="store_true", help="one JSON document")
-    cancel = group.add(
-        "cancel", run_cancel, "Stop a task, or keep it from beginning.", "task cancel 7f2 --reason stale"
+    edit.fields(NewTask, *_LATER, default=None)
+    _declare_caps(edit, "it may use; there it ends [no limit of its own]")
+    group.verb("cancel", CancelTask, "Stop a task, or keep it from beginning.", "task cancel 7f2 --reason stale")
+    retry = group.verb(
+        "retry",
+        RetryTask,
+        "Queue an ended task again; prints the new id.",
+        "task retry 7f2",
+        prints=print_id_and_outcome,
+        request=lambda _, args: request_of(RetryTask, args, budget=_caps(args)),
     )
-    cancel.add_argument("id")
-    cancel.add_argument("--reason", default="", help="why, for the record")
-    cancel.add_argument("--after", default="", help="step: let the tool call end that runs now")
-    retry = group.add("retry", run_retry, "Queue an ended task again; prints the new id.", "task retry 7f2")
-    retry.add_argument("id")
-    retry.add_argument("--tokens", type=int, help="the most it may use this time [as before]; 0 for no cap of its own")
-    retry.add_argument("--usd", type=float, help="the most it may cost this time, in dollars [as before]")
+    _declare_caps(retry, "it may use this time [as before]; 0 for no cap of its own")
     log = group.add("log", run_log, "What the worker did.", "task log 7f2 --follow")
-    log.add_argument("id")
+    log.fields(CancelTask, "task_id")
     log.add_argument("-f", "--follow", action="store_true", help="go on until the task ends")
     log.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
+    for command in (new, listing, show, edit):
+        command.json()
 
 
-def _new_options(new: Parser) -> None:
-    new.add_argument("objective", nargs="?", default="", help="what is to be found out or done")
-    new.add_argument("--spec", default="", metavar="FILE", help="take a spec as it stands (JSON; - for standard input)")
-    _shared_options(new)
-    new.add_argument("--depends-on", action="append", metavar="ID", help="a task that must be done first")
-    new.add_argument("--id", help="an id of your own, such as task-001")
-    new.add_argument("--key", help="the same key gives the same task, however often it is asked for")
-
-
-def _shared_options(parser: Parser) -> None:
-    """Add the options of a new task that can still be changed while it waits."""
-    parser.add_argument("--role", help="who does it [researcher]")
-    parser.add_argument("--model", help="a tier or model id instead of the role's own")
-    parser.add_argument("-c", "--constraint", action="append", dest="constraints", help="a rule, such as 'Read only'")
-    parser.add_argument("--context", help="what the worker should know")
-    parser.add_argument("--wu", dest="wu_id", help="the work unit it belongs to")
-    parser.add_argument("-l", "--lane")
-    parser.add_argument("-p", "--priority", help="P0 to P3 [P2]")
-    parser.add_argument("--timeout", dest="timeout_seconds", type=seconds_of, help="such as 90s or 10m [the role's]")
-    parser.add_argument("--tokens", type=int, help="the most it may use; there it ends [no limit of its own]")
-    parser.add_argument("--usd", type=float, help="the most it may cost, in dollars")
+def _declare_caps(command: Parser, words: str) -> None:
+    """Add the options of a task's own budget."""
+    command.add_argument("--tokens", type=int, help=f"the most {words}")
+    command.add_argument("--usd", type=float, help="the most it may cost, in dollars")
 
 
 def run_new(session: Session, args: Namespace) -> int:
@@ -100,10 +87,7 @@ def run_new(session: Session, args: Namespace) -> int:
     if not fields.get("objective"):
         raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
     session.make_sure()
-    done = session.perform(named("task.new", fields))
-    say(done.target)
-    talk(done.summary)
-    return 0
+    return print_id_and_outcome(session.perform(named("task.new", fields)), as_json=args.json)
 
 
 def _caps(args: Namespace) -> dict[str, float]:
@@ -185,7 +169,7 @@ def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    index, task_id = _find(session, args.id)
+    index, task_id = _find(session, args.task_id)
     view = index.find(task_id)
     if view is None:
         raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
@@ -224,23 +208,11 @@ def run_edit(session: Session, args: Namespace) -> int:
         changes["budget"] = caps
     if not changes:
         raise ActionError("there is nothing to change: name what, such as `-p P0` or `--objective TEXT`")
-    return print_outcome(session.perform(EditTask(task_id=args.id, changes=changes)), as_json=args.json)
-
-
-def run_cancel(session: Session, args: Namespace) -> int:
-    say(session.perform(CancelTask(task_id=args.id, reason=args.reason, after=args.after)).summary)
-    return 0
-
-
-def run_retry(session: Session, args: Namespace) -> int:
-    done = session.perform(RetryTask(task_id=args.id, budget=_caps(args)))
-    say(done.target)
-    talk(done.summary)
-    return 0
+    return print_outcome(session.perform(EditTask(task_id=args.task_id, changes=changes)), as_json=args.json)
 
 
 def run_log(session: Session, args: Namespace) -> int:
-    index, task_id = _find(session, args.id)
+    index, task_id = _find(session, args.task_id)
     folder = index.folder(task_id) or session.layout.task(task_id)
     follower = Follower(folder / "events.jsonl")
     events = [event for line in following.everything(follower) if (event := following.read(line, TaskEvent))]

@@ -11,6 +11,7 @@ import msgspec
 
 from lumen_tui.actions import checks, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.engine.likeness import Titles
 from lumen_tui.model import analytics, ids, times
@@ -49,27 +50,27 @@ def declare(commands: CommandGroup) -> None:
         'triage --promote mem-7f2 --lane "Framework: Core"',
     )
     choice = triage.add_mutually_exclusive_group()
-    choice.add_argument("--promote", nargs="+", metavar="ID", help="make a work unit of each (with --lane)")
-    choice.add_argument("--archive", nargs="+", metavar="ID", help="close them (with --reason)")
-    choice.add_argument("--keep", nargs="+", metavar="ID", help="list them again later (with --days)")
-    choice.add_argument("--merge", nargs="+", metavar="ID", help="close them in favour of another (with --into)")
+    for kind, name in (
+        (PromoteDiscoveries, "promote"),
+        (ArchiveDiscoveries, "archive"),
+        (PostponeDiscoveries, "keep"),
+        (MergeDiscoveries, "merge"),
+    ):
+        triage.fields(kind, "node_ids", into=choice, dest=name, required=False)
     choice.add_argument("--list", action="store_true", help="list them, as without a word")
     choice.add_argument("--judged", action="store_true", help="how often each author's were promoted, by week")
     choice.add_argument("--undo", action="store_true", help="take back your last action")
-    triage.add_argument(
-        "-l", "--lane", default="", help="where the new work unit goes; of a listing: found on this lane"
-    )
-    triage.add_argument("--title", default="", help="of the new work unit [the first line]")
-    triage.add_argument("--wu-id", default="", help="of the new work unit [the next free number]")
-    triage.add_argument("-r", "--reason", default="", help="why it is closed")
-    triage.add_argument("--days", type=float, default=7.0, help="how long to keep [7]")
-    triage.add_argument("--into", default="", metavar="ID", help="the discovery that stays")
+    triage.fields(PromoteDiscoveries, "lane", required=False, default="")
+    triage.fields(PromoteDiscoveries, "title", "wu_id")
+    triage.fields(ArchiveDiscoveries, "reason", required=False, default="")
+    triage.fields(PostponeDiscoveries, "days")
+    triage.fields(MergeDiscoveries, "into", required=False, default="")
     triage.add_argument("--wu", default="", help="list: of this work unit, or `unlinked`")
     triage.add_argument("--tag", default="", help="list: with this tag")
     triage.add_argument("-p", "--priority", default="", help="list: of this priority")
     triage.add_argument("--limit", type=int, default=100, help="list: at most so many [100]")
     triage.add_argument("--all", action="store_true", help="list: without a limit")
-    triage.add_argument("--json", action="store_true", help="one JSON document")
+    triage.json()
     triage.add_argument("--documented", action="store_true", help=SUPPRESS)  # how `mem:triage` lists
 
 
@@ -102,8 +103,7 @@ def _judge(session: Session, args: Namespace) -> Done | None:
         if not args.lane:
             raise ActionError("--promote needs --lane: the stream of work it goes to")
         report_alike(session, args.promote)
-        request = PromoteDiscoveries(node_ids=args.promote, lane=args.lane, title=args.title, wu_id=args.wu_id)
-        return session.perform(request)
+        return session.perform(request_of(PromoteDiscoveries, args, node_ids=args.promote))
     if args.archive:
         return session.perform(ArchiveDiscoveries(node_ids=args.archive, reason=args.reason))
     if args.keep:
@@ -199,7 +199,7 @@ _JUDGED_HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %",
 
 def _show_judged(session: Session, *, as_json: bool) -> int:
     """Print how often the discoveries of each author were promoted; return 3 where nothing was judged yet."""
-    authors = analytics.book(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
+    authors = analytics.task_statistics(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
     if as_json:
         document([_judged_facts(author) for author in authors])
     elif authors:

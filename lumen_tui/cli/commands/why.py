@@ -26,7 +26,7 @@ def declare(commands: CommandGroup) -> None:
         "why", run_why, "What caused something and what came of it, with tokens and cost.", "why mem-7f2"
     )
     command.add_argument("id", metavar="ID", help=_WHAT)
-    command.add_argument("--json", action="store_true", help="one JSON document")
+    command.json()
 
 
 def run_why(session: Session, args: Namespace) -> int:

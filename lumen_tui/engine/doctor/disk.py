@@ -14,13 +14,13 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Observation, Place, Rejection, Version
+from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch, decode_receipt
 from lumen_tui.model.relay import Submission
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.model.spendbook import Entry
+from lumen_tui.model.spendbook import LedgerEntry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
@@ -71,12 +71,12 @@ def kinds(layout: Layout) -> dict[Path, Any]:
         layout.command_receipts: CommandReceipt,
         layout.personnel: dict[str, Any],
         layout.packets: Packet,
-        layout.spend: Entry,
+        layout.spend: LedgerEntry,
         layout.confirmations: Confirmation,
         layout.observations: Observation,
         layout.rejections: Rejection,
         layout.block_history: BlockStep,
-        layout.read_sessions: Place,
+        layout.read_sessions: ReadPosition,
         layout.versions_log: Version,
         layout.archival: Passage,
     }

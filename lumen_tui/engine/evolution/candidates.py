@@ -8,13 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import evolution
-from lumen_tui.model.evolution import Kind, Observation, Source, Status, Trust
+from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, Source, Trust
 
 
 class LearningCandidate(Struct, frozen=True):
     """One candidate. `evidence` is the text of the line that it comes from."""
 
-    kind: Kind
+    kind: ObservationKind
     text: str
     target: str
     quote: str
@@ -26,7 +26,7 @@ class LearningCandidate(Struct, frozen=True):
     value: str = ""
 
 
-_FORMER = frozenset({Status.SUPERSEDED, Status.WITHDRAWN, Status.REJECTED})
+_FORMER = frozenset({ObservationStatus.SUPERSEDED, ObservationStatus.WITHDRAWN, ObservationStatus.REJECTED})
 
 
 class KnownObservations:
@@ -75,7 +75,7 @@ class KnownObservations:
             near = self._nearest(candidate.text)
             others = [near] if near is not None and _oppose(near.text, candidate.text) else []
         live = [other for other in others if other.status not in _FORMER]
-        return min(live, key=lambda other: other.status is not Status.ACCEPTED, default=None)
+        return min(live, key=lambda other: other.status is not ObservationStatus.ACCEPTED, default=None)
 
     def _about(self, subject: str) -> list[Observation]:
         return [self.by_id[known] for known in self._subjects.get(subject, ())]
@@ -140,5 +140,5 @@ def rises(known: Observation, candidate: LearningCandidate) -> bool:
 
     Then it has to be judged again.
     """
-    open_still = known.status is Status.PROPOSED or evolution.objected(known)
+    open_still = known.status is ObservationStatus.PROPOSED or evolution.objected(known)
     return open_still and candidate.trust.rank > known.trust.rank >= Trust.WEB.rank

@@ -19,7 +19,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model import facts, times
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import Kind, Observation, Report, Status, Trust, normal
+from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, SessionReport, Trust, normal
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.ids import short_hash
 from lumen_tui.storage import locks
@@ -38,7 +38,7 @@ from lumen_tui.tools.probes.batch import ProbeJob
 from lumen_tui.tools.probes.suggest import suggest
 
 BY = "evolution"
-_KINDS = frozenset({Kind.FACT, Kind.DECISION})  # the others say what to do, or what happened once
+_KINDS = frozenset({ObservationKind.FACT, ObservationKind.DECISION})  # the others say what to do, or what happened once
 _MOST = 40  # observations whose probes are looked at in one call; the others come with the next
 
 
@@ -60,7 +60,7 @@ class Linked(msgspec.Struct):
 class EvolutionOutcome(msgspec.Struct):
     """What one call brought."""
 
-    reports: list[Report] = msgspec.field(default_factory=list)
+    reports: list[SessionReport] = msgspec.field(default_factory=list)
     written: Written | None = None
 
     def total(self, name: str) -> int:
@@ -80,7 +80,7 @@ class EvolutionOutcome(msgspec.Struct):
 
 
 _COUNTS = (
-    ("accepted", "learnt"), ("proposed", "proposed"), ("merged", "known already"), ("rejected", "turned away"),
+    ("accepted", "learnt"), ("proposed", "proposed"), ("merged", "known already"), ("rejected", "rejected"),
     ("left_out", "left out"),
 )  # fmt: skip
 
@@ -189,7 +189,7 @@ def _candidates(
     looked_at = [{_place(probe) for probe in state.fact.probes} for state in states if state.current]
     for observation in reversed(known.values()):
         if (
-            observation.status is not Status.ACCEPTED
+            observation.status is not ObservationStatus.ACCEPTED
             or observation.kind not in _KINDS
             or _key(observation) in tried | claimed
         ):
@@ -244,7 +244,9 @@ def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linke
     for state in index.states():
         observation = known.get(state.fact.observation)
         if observation is not None and state.fact.status in ("open", "archived"):
-            holds = observation.status is Status.ACCEPTED and observation.text == _root(index, state.fact).claim
+            holds = (
+                observation.status is ObservationStatus.ACCEPTED and observation.text == _root(index, state.fact).claim
+            )
             if holds is not state.current:
                 stands[state.fact.id] = holds
 

@@ -10,7 +10,16 @@ from collections.abc import Iterator
 
 from lumen_tui.engine.evolution import outcomes
 from lumen_tui.engine.evolution.candidates import LearningCandidate
-from lumen_tui.model.evolution import DOMAIN, PATTERNS, PERSONA, TOOLS, Entry, Kind, Open, Trust
+from lumen_tui.model.evolution import (
+    DOMAIN,
+    PATTERNS,
+    PERSONA,
+    TOOLS,
+    ExtractionState,
+    ObservationKind,
+    SessionEntry,
+    Trust,
+)
 from lumen_tui.model.text import one_line
 from lumen_tui.store.sessions.transcripts import is_question
 
@@ -83,7 +92,7 @@ _LONG_MESSAGE = 6000  # characters from which the middle of a message is taken a
 _KEPT = 2000
 
 
-def learn_said(entry: Entry) -> Iterator[LearningCandidate]:
+def learn_said(entry: SessionEntry) -> Iterator[LearningCandidate]:
     """Yield what is worth keeping in one message."""
     if entry.trust not in (Trust.PERSON, Trust.AGENT):
         yield from _worker_words(entry)
@@ -94,37 +103,39 @@ def learn_said(entry: Entry) -> Iterator[LearningCandidate]:
             yield candidate
 
 
-def _of_person(entry: Entry, sentence: str) -> LearningCandidate | None:
+def _of_person(entry: SessionEntry, sentence: str) -> LearningCandidate | None:
     core = _LEAD.sub("", sentence)
     if _ASKED.search(core) and not _DO_NOT.search(core):
         return None
     if _CORRECTION.search(sentence) and len(core.split()) >= 3:
-        return _candidate(entry, Kind.CORRECTION, sentence, core, 0.85)
+        return _candidate(entry, ObservationKind.CORRECTION, sentence, core, 0.85)
     if _DO_NOT.search(sentence) and len(core.split()) >= 3:
-        return _candidate(entry, Kind.CORRECTION, sentence, core, 0.8)
+        return _candidate(entry, ObservationKind.CORRECTION, sentence, core, 0.8)
     if _DECISION.search(core):
-        return _candidate(entry, Kind.DECISION, sentence, core, 0.9)
+        return _candidate(entry, ObservationKind.DECISION, sentence, core, 0.9)
     if _RULE.search(core) or _CHOICE.search(core):
-        return _candidate(entry, Kind.RULE, sentence, core, 0.9)
+        return _candidate(entry, ObservationKind.RULE, sentence, core, 0.9)
     return _fact(entry, sentence, 0.8)
 
 
-def _of_agent(entry: Entry, sentence: str) -> LearningCandidate | None:
+def _of_agent(entry: SessionEntry, sentence: str) -> LearningCandidate | None:
     """Return a decision that an agent states; nothing else of its own words counts."""
     core = _LEAD.sub("", sentence)
     if _ASKED.search(core) or not _SETTLED.search(core) or not _DECISION.search(core):
         return None
-    return _candidate(entry, Kind.DECISION, sentence, core, 0.5)
+    return _candidate(entry, ObservationKind.DECISION, sentence, core, 0.5)
 
 
-def _worker_words(entry: Entry) -> Iterator[LearningCandidate]:
+def _worker_words(entry: SessionEntry) -> Iterator[LearningCandidate]:
     """Yield plain decisions of a worker; the gate lets none of them pass by itself."""
     for sentence in sentences(entry.text):
         if re.search(r"^(?:decision: |we (?:have )?decided\b|i (?:have )?decided\b)", sentence, re.I):
-            yield _candidate(entry, Kind.DECISION, sentence, sentence, 0.4)
+            yield _candidate(entry, ObservationKind.DECISION, sentence, sentence, 0.4)
 
 
-def _candidate(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> LearningCandidate:
+def _candidate(
+    entry: SessionEntry, kind: ObservationKind, quote: str, core: str, confidence: float
+) -> LearningCandidate:
     subject, value = choice(core)
     return LearningCandidate(
         kind,
@@ -155,15 +166,15 @@ def statement(core: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def target_of(kind: Kind, core: str) -> str:
-    if kind is Kind.DECISION:
+def target_of(kind: ObservationKind, core: str) -> str:
+    if kind is ObservationKind.DECISION:
         return TOOLS if _CHOICE.search(core) else DOMAIN
     if _STYLE.search(core):
         return PERSONA
     return TOOLS if _TOOLISH.search(core) else PATTERNS
 
 
-def _fact(entry: Entry, sentence: str, confidence: float) -> LearningCandidate | None:
+def _fact(entry: SessionEntry, sentence: str, confidence: float) -> LearningCandidate | None:
     hit = _FACTS.search(sentence)
     if hit is None or len(hit["what"].split()) > 6:
         return None
@@ -171,7 +182,7 @@ def _fact(entry: Entry, sentence: str, confidence: float) -> LearningCandidate |
     subject = " ".join(hit["what"].strip("` ").lower().split()).removeprefix("the ").removeprefix("our ")
     value = hit[sort].strip("`").lower().removeprefix("port ").removeprefix("localhost:").rstrip(".")
     return LearningCandidate(
-        Kind.FACT,
+        ObservationKind.FACT,
         statement(sentence),
         DOMAIN,
         sentence,
@@ -212,10 +223,10 @@ _NO_CHOICE = re.compile(r"^(?:other|skip|none|n/?a|i don't know|not sure)\W*$", 
 class Extractor:
     """Takes the entries of one session in their order; `held` is what it must not forget between two calls."""
 
-    def __init__(self, held: Open) -> None:
+    def __init__(self, held: ExtractionState) -> None:
         self.held = held
 
-    def take(self, entry: Entry) -> Iterator[LearningCandidate]:
+    def take(self, entry: SessionEntry) -> Iterator[LearningCandidate]:
         """Yield what can be learnt from one entry."""
         if entry.kind == "said":
             yield from learn_said(entry)
@@ -224,7 +235,7 @@ class Extractor:
         else:
             yield from self._result(entry)
 
-    def _result(self, entry: Entry) -> Iterator[LearningCandidate]:
+    def _result(self, entry: SessionEntry) -> Iterator[LearningCandidate]:
         call = self.held.calls.pop(entry.call_id, None)
         if call is None:
             return
@@ -234,14 +245,14 @@ class Extractor:
             yield from _answers(entry)
 
 
-def _answers(entry: Entry) -> Iterator[LearningCandidate]:
+def _answers(entry: SessionEntry) -> Iterator[LearningCandidate]:
     """Yield what the person chose when the agent asked."""
     for hit in _ANSWER.finditer(entry.text):
         if _NO_CHOICE.match(hit["answer"]):
             continue
         text = statement(f"{hit['question'].rstrip('? ')}? {hit['answer']}")
         yield LearningCandidate(
-            Kind.DECISION,
+            ObservationKind.DECISION,
             text,
             DOMAIN,
             hit.group(),

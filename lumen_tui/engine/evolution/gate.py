@@ -16,7 +16,17 @@ from lumen_tui.engine.evolution import candidates
 from lumen_tui.engine.evolution.candidates import KnownObservations, LearningCandidate
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import GATE, OBJECTION, Observation, Open, Rejection, Report, Status, Trust, objected
+from lumen_tui.model.evolution import (
+    GATE,
+    OBJECTION,
+    ExtractionState,
+    Observation,
+    ObservationStatus,
+    Rejection,
+    SessionReport,
+    Trust,
+    objected,
+)
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
@@ -74,8 +84,8 @@ NOBODY = Opinion()
 class _GateRun(msgspec.Struct):
     """One call of `take`: what it goes by, and what comes of it."""
 
-    held: Open
-    report: Report
+    held: ExtractionState
+    report: SessionReport
     rules: Rules
     reviewer: Reviewer
     now: float
@@ -98,8 +108,8 @@ class CandidateGate:
     def take(
         self,
         candidates: Iterable[LearningCandidate],
-        held: Open,
-        report: Report,
+        held: ExtractionState,
+        report: SessionReport,
         now: float,
         reviewer: Reviewer = NOBODY,
     ) -> None:
@@ -147,7 +157,7 @@ class CandidateGate:
         other = self._known.contrary(candidate)
         observation = _record(candidate, iso(run.now), other.id if other else "")
         verdict = gate.judge(observation, candidate.evidence, run.rules)
-        if verdict.status is Status.REJECTED:
+        if verdict.status is ObservationStatus.REJECTED:
             report.rejected += 1
             self._turn_away(observation, verdict.reasons, run)
             return None
@@ -165,8 +175,8 @@ class CandidateGate:
             return observation
         by, reasons = run.reviewer.by, (OBJECTION + objection,)
         if observation.trust is Trust.PERSON:
-            return msgspec.structs.replace(observation, status=Status.PROPOSED, reasons=reasons, by=by)
-        observation = msgspec.structs.replace(observation, status=Status.REJECTED, reasons=reasons, by=by)
+            return msgspec.structs.replace(observation, status=ObservationStatus.PROPOSED, reasons=reasons, by=by)
+        observation = msgspec.structs.replace(observation, status=ObservationStatus.REJECTED, reasons=reasons, by=by)
         self._turn_away(observation, reasons, run)
         return observation
 
@@ -180,19 +190,23 @@ class CandidateGate:
         if not candidates.rises(known, candidate):
             return merged
         verdict = gate.judge(merged, candidate.evidence, run.rules)
-        if verdict.status is Status.REJECTED:
+        if verdict.status is ObservationStatus.REJECTED:
             return None
         if objected(known):  # what a model turned away waits, once a person says it
-            return msgspec.structs.replace(merged, status=Status.PROPOSED) if merged.trust is Trust.PERSON else merged
+            return (
+                msgspec.structs.replace(merged, status=ObservationStatus.PROPOSED)
+                if merged.trust is Trust.PERSON
+                else merged
+            )
         return self._risen(msgspec.structs.replace(merged, status=verdict.status, reasons=verdict.reasons), run)
 
     def _risen(self, observation: Observation, run: _GateRun) -> Observation:
         """Return one that would be accepted now; if the reviewer objects it stays proposed."""
-        objection = run.reviewer.objection(observation) if observation.status is Status.ACCEPTED else ""
+        objection = run.reviewer.objection(observation) if observation.status is ObservationStatus.ACCEPTED else ""
         if not objection:
             return observation
         return msgspec.structs.replace(
-            observation, status=Status.PROPOSED, reasons=(OBJECTION + objection,), by=run.reviewer.by
+            observation, status=ObservationStatus.PROPOSED, reasons=(OBJECTION + objection,), by=run.reviewer.by
         )
 
     def _turn_away(self, observation: Observation, reasons: tuple[str, ...], run: _GateRun) -> None:
@@ -233,10 +247,10 @@ def _record(candidate: LearningCandidate, at: str, contradicts: str) -> Observat
     )
 
 
-def _count(report: Report, status: Status) -> None:
-    if status is Status.ACCEPTED:
+def _count(report: SessionReport, status: ObservationStatus) -> None:
+    if status is ObservationStatus.ACCEPTED:
         report.accepted += 1
-    elif status is Status.PROPOSED:
+    elif status is ObservationStatus.PROPOSED:
         report.proposed += 1
     else:
         report.rejected += 1

@@ -19,11 +19,11 @@ from lumen_tui.actions.evolution import gate_rules
 from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.gate import CandidateGate, Key, Opinion, Passed, key_of
 from lumen_tui.engine.supervisor.workers import worker_env
-from lumen_tui.model import evolution_requests, evolvedfiles
+from lumen_tui.model import evolvedfiles, session_review
 from lumen_tui.model.config import Config, EvolutionConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Observation, Open, Report
-from lumen_tui.model.evolution_requests import MOST_CASES, Answer, Case, Judgement, Trial
+from lumen_tui.model.evolution import ExtractionState, Observation, SessionReport
+from lumen_tui.model.session_review import MOST_CASES, ReadingResult, ReviewCase, ReviewRequest, ReviewResult
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
@@ -33,7 +33,7 @@ from lumen_tui.store.settings.config import load_config
 
 _PATIENCE = 180.0  # seconds for one answer
 _LOOK = 0.1
-_T = TypeVar("_T", Answer, Judgement)
+_T = TypeVar("_T", ReadingResult, ReviewResult)
 
 
 def ask_process(job: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
@@ -72,7 +72,7 @@ def ask_process(job: str, config: Config, order: msgspec.Struct, kind: type[_T],
 
 MODEL = "model"  # [evolution] judge
 NOT_ASKED = "the model that judges was not asked"
-Batch = tuple[Sequence[LearningCandidate], Open]  # candidates of one session, and what its extraction holds
+Batch = tuple[Sequence[LearningCandidate], ExtractionState]  # candidates of one session, and what its extraction holds
 
 
 class JudgingTotals(msgspec.Struct):
@@ -139,11 +139,11 @@ class ModelJudge:
         judging = CandidateGate(self._store.layout, self._config, dry_run=True)
         noted = Passed([])
         for candidates, held in batches:
-            judging.take(candidates, Open(new=held.new), Report(""), now, noted)
+            judging.take(candidates, ExtractionState(new=held.new), SessionReport(""), now, noted)
         return noted.seen
 
     def _ask(self, cases: list[Observation], config: Config, against: dict[Key, str]) -> None:
-        refused = Judgement(problem=self._refusal)
+        refused = ReviewResult(problem=self._refusal)
         answer = refused if self._refusal else _answer(config, self._trial(cases), self._over)
         done = self.done
         done.usd += answer.usd
@@ -158,16 +158,16 @@ class ModelJudge:
         done.against += len(objections)
         against |= objections
 
-    def _trial(self, cases: list[Observation]) -> Trial:
+    def _trial(self, cases: list[Observation]) -> ReviewRequest:
         layout = self._store.layout
         redact = gate_rules(layout).redact
         files = dict.fromkeys(case.target for case in cases)
         standing = {file: redact(_newest(evolved.read_text(evolved.path_of(layout, file)) or "")) for file in files}
-        return Trial(
+        return ReviewRequest(
             str(self._store.root),
-            tuple(Case(str(case.kind), case.text, case.quote, str(case.trust), case.target) for case in cases),
+            tuple(ReviewCase(str(case.kind), case.text, case.quote, str(case.trust), case.target) for case in cases),
             standing,
-            redact(read_constitution(layout).approved)[: evolution_requests.MOST_CONSTITUTION],
+            redact(read_constitution(layout).approved)[: session_review.MOST_CONSTITUTION],
         )
 
 
@@ -176,11 +176,11 @@ def _newest(text: str) -> str:
     lines = "\n".join(f"- {entry}" for entry in evolvedfiles.entries(text).values())
     return (
         lines
-        if len(lines) <= evolution_requests.MOST_STANDING
-        else lines[-evolution_requests.MOST_STANDING :].partition("\n")[2]
+        if len(lines) <= session_review.MOST_STANDING
+        else lines[-session_review.MOST_STANDING :].partition("\n")[2]
     )
 
 
-def _answer(config: Config, trial: Trial, over: Callable[[], bool]) -> Judgement:
+def _answer(config: Config, trial: ReviewRequest, over: Callable[[], bool]) -> ReviewResult:
     """Run the process to its end, which is now where `over` says so."""
-    return ask_process("judge", config, trial, Judgement, over)
+    return ask_process("judge", config, trial, ReviewResult, over)

@@ -18,8 +18,19 @@ from lumen_tui.engine.evolution.extract import statement, target_of
 from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate
 from lumen_tui.engine.evolution.modeljudge import ModelJudge
 from lumen_tui.model.config import Config
-from lumen_tui.model.evolution import DOMAIN, MODEL_PLACE, RECOVERY, Entry, Kind, Open, Place, Report, Trust, lowest
-from lumen_tui.model.evolution_requests import Answer, Order, Passage
+from lumen_tui.model.evolution import (
+    DOMAIN,
+    MODEL_PLACE,
+    RECOVERY,
+    ExtractionState,
+    ObservationKind,
+    ReadPosition,
+    SessionEntry,
+    SessionReport,
+    Trust,
+    lowest,
+)
+from lumen_tui.model.session_review import ReadingRequest, ReadingResult, SessionPassage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks
@@ -33,14 +44,14 @@ from lumen_tui.store.settings.config import load_config
 MODEL = "model"  # [evolution] extractor
 _STRETCH = 24_000  # characters that one call gets
 _LEAST = 200  # characters below which nobody is asked
-_TARGETS = {Kind.FIX: RECOVERY, Kind.COMMAND: DOMAIN, Kind.FACT: DOMAIN}
+_TARGETS = {ObservationKind.FIX: RECOVERY, ObservationKind.COMMAND: DOMAIN, ObservationKind.FACT: DOMAIN}
 
 
 class Read(msgspec.Struct):
     """What a model made of some sessions."""
 
     stretches: int = 0
-    report: Report = msgspec.field(default_factory=lambda: Report(""))
+    report: SessionReport = msgspec.field(default_factory=lambda: SessionReport(""))
     usd: float = 0.0
     tokens: int = 0
     brain: str = ""
@@ -55,7 +66,7 @@ class Read(msgspec.Struct):
         if not self.stretches:
             return ""
         cost = f"{self.tokens:,} tokens, ${self.usd:.4f}"
-        outcome = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} turned away"
+        outcome = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} rejected"
         return f"{self.brain} read {self.stretches} stretch{'es' if self.stretches > 1 else ''}: {outcome} ({cost})"
 
 
@@ -95,15 +106,15 @@ class _Stretch(msgspec.Struct):
 
     path: Path
     session: str
-    entries: list[Entry]
-    place: Place
+    entries: list[SessionEntry]
+    place: ReadPosition
 
     @property
     def size(self) -> int:
         return sum(len(entry.text) for entry in self.entries)
 
 
-def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) -> Iterator[_Stretch]:
+def _stretches(places: dict[str, ReadPosition], path: Path, own: bool, report: SessionReport) -> Iterator[_Stretch]:
     try:
         fd = transcripts.open_session(path)
     except (OSError, files.StoreError):
@@ -114,13 +125,13 @@ def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) 
         os.close(fd)
 
 
-def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -> Iterator[_Stretch]:
+def _cut(places: dict[str, ReadPosition], path: Path, fd: int, parser: SessionParser) -> Iterator[_Stretch]:
     key = f"{MODEL_PLACE}{parser.session}:{transcripts.head_hash(fd)}"
     known = places.get(key)
     fits = known and known.offset <= os.fstat(fd).st_size and transcripts.tail_hash(fd, known.offset) == known.tail
     offset, line = (known.offset, known.line) if known and fits else (0, 0)
     begun = offset
-    entries = list[Entry]()
+    entries = list[SessionEntry]()
     size = 0
     for behind, data in transcripts.lines_from(fd, offset):
         line, offset = line + 1, behind
@@ -136,10 +147,10 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
         yield _Stretch(path, parser.session, entries, _place(key, path, fd, offset, line))
 
 
-def _place(key: str, path: Path, fd: int, offset: int, line: int) -> Place:
+def _place(key: str, path: Path, fd: int, offset: int, line: int) -> ReadPosition:
     status = os.fstat(fd)
     tail = transcripts.tail_hash(fd, offset)
-    return Place(key, str(path), offset, line, status.st_size, status.st_mtime_ns, tail, "")
+    return ReadPosition(key, str(path), offset, line, status.st_size, status.st_mtime_ns, tail, "")
 
 
 def _keep(store: Store, stretch: _Stretch, now: float) -> None:
@@ -158,9 +169,9 @@ def _ask(
 ) -> bool:
     """Ask the model about a stretch; return whether it was read."""
     passages = tuple(
-        Passage(entry.line, "person" if entry.person else "agent", entry.text) for entry in stretch.entries
+        SessionPassage(entry.line, "person" if entry.person else "agent", entry.text) for entry in stretch.entries
     )
-    answer = _answer(config, Order(str(store.root), stretch.session, passages), over)
+    answer = _answer(config, ReadingRequest(str(store.root), stretch.session, passages), over)
     done.usd += answer.usd
     done.tokens += answer.tokens
     done.brain = one_line(answer.brain, 80) or done.brain
@@ -169,28 +180,28 @@ def _ask(
         return False
     done.stretches += 1
     candidates = list(found_in(answer, stretch.entries))
-    opinion = judge.opinion([(candidates, Open())], now) if judge else NOBODY
+    opinion = judge.opinion([(candidates, ExtractionState())], now) if judge else NOBODY
     if opinion is None:
         done.again = True
         return False
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
-        judging.take(candidates, Open(), done.report, now, opinion)
+        judging.take(candidates, ExtractionState(), done.report, now, opinion)
     return True
 
 
-def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
+def _answer(config: Config, order: ReadingRequest, over: Callable[[], bool]) -> ReadingResult:
     """Run the process to its end, which is now where `over` says so."""
-    return modeljudge.ask_process("read", config, order, Answer, over)
+    return modeljudge.ask_process("read", config, order, ReadingResult, over)
 
 
-def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[LearningCandidate]:
+def found_in(answer: ReadingResult, entries: Iterable[SessionEntry]) -> Iterator[LearningCandidate]:
     """Yield the candidates with the evidence of the lines they name; one that names no line is dropped."""
-    by_line: dict[int, list[Entry]] = {}
+    by_line: dict[int, list[SessionEntry]] = {}
     for entry in entries:
         by_line.setdefault(entry.line, []).append(entry)
     for finding in answer.found:
         matches = by_line.get(finding.line, [])
-        kind = next((kind for kind in Kind if kind == finding.kind), None)
+        kind = next((kind for kind in ObservationKind if kind == finding.kind), None)
         if kind is None or not matches:
             continue
         entry = next((entry for entry in matches if finding.quote in entry.text), matches[0])

@@ -10,7 +10,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from lumen_tui.engine.evolution.candidates import LearningCandidate
-from lumen_tui.model.evolution import DOMAIN, RECOVERY, Call, Entry, Failure, Kind, Open, Trust, lowest
+from lumen_tui.model.evolution import (
+    DOMAIN,
+    RECOVERY,
+    ExtractionState,
+    FailedCommand,
+    ObservationKind,
+    PendingCall,
+    SessionEntry,
+    Trust,
+    lowest,
+)
 
 _ENV = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
 _CD = re.compile(r"^\s*cd\s+[^&;|]+(?:&&|;)\s*")
@@ -172,15 +182,15 @@ _PORT = re.compile(
 )
 
 
-def note_call(entry: Entry, held: Open) -> None:
+def note_call(entry: SessionEntry, held: ExtractionState) -> None:
     """Note a call whose result comes later."""
     while len(held.calls) >= _MOST_OPEN:
         held.calls.pop(next(iter(held.calls)))
     command = entry.text[:_MOST_KEPT]
-    held.calls[entry.call_id] = Call(entry.tool, command, entry.path[:500], entry.trust, entry.source)
+    held.calls[entry.call_id] = PendingCall(entry.tool, command, entry.path[:500], entry.trust, entry.source)
 
 
-def learn_from_result(entry: Entry, call: Call, held: Open) -> Iterator[LearningCandidate]:
+def learn_from_result(entry: SessionEntry, call: PendingCall, held: ExtractionState) -> Iterator[LearningCandidate]:
     """Learn from the result of a call. A command has the trust of whoever ran it, its output has not."""
     command, path = call.command, call.path
     held.step += 1
@@ -200,18 +210,18 @@ def learn_from_result(entry: Entry, call: Call, held: Open) -> Iterator[Learning
     yield from _versions_and_ports(entry, command)
 
 
-def _note(held: Open, step: str) -> None:
+def _note(held: ExtractionState, step: str) -> None:
     for failure in held.failures:
         failure.between = [*failure.between, step][-3:]
 
 
-def _failed(entry: Entry, call: Call, held: Open) -> None:
+def _failed(entry: SessionEntry, call: PendingCall, held: ExtractionState) -> None:
     command = call.command
     quote = failing_line(entry.text)
     if only_looks(command) or not quote:
         return
     cause = why_failed(entry.text)
-    failure = Failure(
+    failure = FailedCommand(
         shown(command), cause, entry.source, quote, held.step, call.trust, evidence=_around(entry.text, quote)
     )
     held.failures = [*held.failures, failure][-_MOST_FAILURES:]
@@ -228,7 +238,7 @@ def shown(command: str) -> str:
     return text if len(text) <= _MOST_COMMAND else text[: _MOST_COMMAND - 1] + "…"
 
 
-def _fixes(call: Call, held: Open) -> Iterator[LearningCandidate]:
+def _fixes(call: PendingCall, held: ExtractionState) -> Iterator[LearningCandidate]:
     """Yield a fix for the newest failure that this success resolves."""
     for failure in reversed(held.failures):
         text = _fixed(failure, call.command)
@@ -237,11 +247,13 @@ def _fixes(call: Call, held: Open) -> Iterator[LearningCandidate]:
         fixed_program = program(failure.command)
         held.failures = [other for other in held.failures if program(other.command) != fixed_program]
         trust = lowest(call.trust, failure.trust)
-        yield LearningCandidate(Kind.FIX, text, RECOVERY, failure.quote, failure.evidence, failure.source, trust, 0.7)
+        yield LearningCandidate(
+            ObservationKind.FIX, text, RECOVERY, failure.quote, failure.evidence, failure.source, trust, 0.7
+        )
         return
 
 
-def _fixed(failure: Failure, command: str) -> str:
+def _fixed(failure: FailedCommand, command: str) -> str:
     """Return how a failure was fixed; empty if this success is unrelated or nothing was done in between."""
     line = shown(command)
     if line.endswith("…"):
@@ -257,7 +269,7 @@ def _fixed(failure: Failure, command: str) -> str:
     return f"`{failure.command}` failed ({failure.why}); `{line}` worked"
 
 
-def _habits(entry: Entry, call: Call) -> Iterator[LearningCandidate]:
+def _habits(entry: SessionEntry, call: PendingCall) -> Iterator[LearningCandidate]:
     """Yield how tests, the build and the linter are run here."""
     sort = sort_of(call.command)
     line = bare(call.command)
@@ -267,7 +279,7 @@ def _habits(entry: Entry, call: Call) -> Iterator[LearningCandidate]:
     verb = "run" if sort == "tests" else "runs"
     text = f"{f'In `{project}`: ' if project else ''}{sort if project else sort.capitalize()} {verb} with `{line}`"
     if line in call.command:
-        yield LearningCandidate(Kind.COMMAND, text, DOMAIN, line, call.command, call.source, call.trust, 0.6)
+        yield LearningCandidate(ObservationKind.COMMAND, text, DOMAIN, line, call.command, call.source, call.trust, 0.6)
 
 
 def project_of(cwd: str) -> str:
@@ -276,7 +288,7 @@ def project_of(cwd: str) -> str:
     return "" if "/tasks/" in cwd or not re.fullmatch(r"[\w.-]{1,40}", name) else name
 
 
-def _versions_and_ports(entry: Entry, command: str) -> Iterator[LearningCandidate]:
+def _versions_and_ports(entry: SessionEntry, command: str) -> Iterator[LearningCandidate]:
     """Yield versions and ports in fixed words: only a number is taken from the output."""
     head = entry.text[:4000]
     match = _VERSION_ASKED.match(bare(command))
@@ -284,7 +296,7 @@ def _versions_and_ports(entry: Entry, command: str) -> Iterator[LearningCandidat
         name = match[1].rpartition("/")[2]
         quote = next(line for line in head.splitlines() if hit[1] in line).strip()[:200]
         yield LearningCandidate(
-            Kind.FACT,
+            ObservationKind.FACT,
             f"`{name}` is at version {hit[1]}",
             DOMAIN,
             quote,
@@ -299,7 +311,7 @@ def _versions_and_ports(entry: Entry, command: str) -> Iterator[LearningCandidat
         name = program(command).partition(" ")[0]
         if re.fullmatch(r"[A-Za-z][\w.+-]{0,30}", name):
             yield LearningCandidate(
-                Kind.FACT,
+                ObservationKind.FACT,
                 f"`{name}` listens on port {hit[1]}",
                 DOMAIN,
                 hit.group(),

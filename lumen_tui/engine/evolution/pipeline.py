@@ -19,8 +19,8 @@ from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.extract import Extractor
 from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate, Opinion
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import MODEL_PLACE, Open, Place, Report
-from lumen_tui.model.evolution_requests import MOST_CASES
+from lumen_tui.model.evolution import MODEL_PLACE, ExtractionState, ReadPosition, SessionReport
+from lumen_tui.model.session_review import MOST_CASES
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks
@@ -33,7 +33,7 @@ from lumen_tui.store.sessions.transcripts import SessionParser
 if TYPE_CHECKING:
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
 
-Progress = Callable[[Report, int], None]  # the report so far, and the size of the file
+Progress = Callable[[SessionReport, int], None]  # the report so far, and the size of the file
 _LINES = 4000  # between two writes
 _BYTES = 8 * 1024 * 1024
 
@@ -64,12 +64,12 @@ class EvolutionPipeline:
         self._stop = stop
         self._progress = progress
         self.judging = CandidateGate(layout, config, dry_run=dry_run)
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ReadPosition] = {}
         self._places_stamp = (-1, -1, -1)
 
-    def read(self, path: Path, now: float, *, own: bool) -> Report:
+    def read(self, path: Path, now: float, *, own: bool) -> SessionReport:
         """Take in what is new in one session file. What cannot be read is in the report, not raised."""
-        report = Report(one_line(str(path), 300))
+        report = SessionReport(one_line(str(path), 300))
         began = time.perf_counter()
         try:
             fd = transcripts.open_session(path)
@@ -83,25 +83,25 @@ class EvolutionPipeline:
             report.seconds = time.perf_counter() - began
         return report
 
-    def _read(self, fd: int, path: Path, report: Report, now: float, own: bool) -> None:
+    def _read(self, fd: int, path: Path, report: SessionReport, now: float, own: bool) -> None:
         report.session = one_line(path.stem, 80)
         key = f"{report.session}:{transcripts.head_hash(fd)}"
         if any(run.key == key for run in self._waiting):
             self.settle(now)
         place = self._place(key, fd)
         run = _Run(self, fd, path, key, report, place)
-        held = msgspec.convert(msgspec.to_builtins(place.open), Open) if place else Open()
+        held = msgspec.convert(msgspec.to_builtins(place.open), ExtractionState) if place else ExtractionState()
         parser = SessionParser(report.session, report, own=own)
         run.read_on(parser, Extractor(held), now)
 
-    def _place(self, key: str, fd: int) -> Place | None:
+    def _place(self, key: str, fd: int) -> ReadPosition | None:
         """Return where reading goes on; None (the first line) if the file is not the one that was read."""
         place = self.place_on_disk(key)
         if place is None or os.fstat(fd).st_size < place.offset:
             return None
         return place if transcripts.tail_hash(fd, place.offset) == place.tail else None
 
-    def place_on_disk(self, key: str) -> Place | None:
+    def place_on_disk(self, key: str) -> ReadPosition | None:
         """Return the place that any process wrote last."""
         current = stamp(self._layout.read_sessions)
         if current != self._places_stamp:
@@ -144,7 +144,13 @@ class _Run:
     """One pass through one file."""
 
     def __init__(
-        self, evolving: EvolutionPipeline, fd: int, path: Path, key: str, report: Report, place: Place | None
+        self,
+        evolving: EvolutionPipeline,
+        fd: int,
+        path: Path,
+        key: str,
+        report: SessionReport,
+        place: ReadPosition | None,
     ) -> None:
         self._evolving = evolving
         self._fd = fd
@@ -157,8 +163,8 @@ class _Run:
         self._line = place.line if place else 0
         self._first = self._line
         self.buffer: list[LearningCandidate] = []
-        self.held = Open()
-        self._next: Place  # where reading goes on once what was found is written
+        self.held = ExtractionState()
+        self._next: ReadPosition  # where reading goes on once what was found is written
         self._kept = True
 
     def read_on(self, parser: SessionParser, extractor: Extractor, now: float) -> None:
@@ -229,9 +235,9 @@ class _Run:
             evolved.remember(self._layout, self._before)
         return True
 
-    def _new_place(self, now: float) -> Place:
+    def _new_place(self, now: float) -> ReadPosition:
         status = os.fstat(self._fd)
-        return Place(
+        return ReadPosition(
             self.key,
             str(self._path),
             self._offset,

@@ -18,7 +18,7 @@ from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
 from lumen_tui.model.capsule import Capsule
-from lumen_tui.model.loop import EngineEvent, Packet
+from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
 from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
@@ -204,9 +204,9 @@ def _signal(inputs: BriefingInputs, signal: Signal) -> str:
 
 def _ended(inputs: BriefingInputs, event: EngineEvent) -> str:
     folder = folder_of(inputs.layout, event.task_id)
-    status = one_line(str(event.data.get("status", "")), 20)
-    head = f"- {event.task_id} {status}: {one_line(event.text, 300)}"
-    if reason := one_line(str(event.data.get("reason", "")), 300):
+    end = task_end(event)
+    head = f"- {event.task_id} {one_line(end.status, 20)}: {one_line(event.text, 300)}"
+    if reason := one_line(end.reason, 300):
         head += f"\n{fence(reason, f'why {event.task_id} ended', inputs.mark)}"
     return f"{head}\n{_result(folder, inputs.mark)}" if folder else head
 

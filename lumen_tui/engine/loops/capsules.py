@@ -15,7 +15,7 @@ from lumen_tui.actions.refusal import ActionError
 from lumen_tui.model import agent, budget, capsule, freshness, times
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model.budget import dollars
-from lumen_tui.model.capsule import Capsule, Claims, Part
+from lumen_tui.model.capsule import Capsule, CapsulePart, Claims
 from lumen_tui.model.config import Config
 from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.loop import Heartbeat, LeftOut, Packet
@@ -133,13 +133,13 @@ class Capsules:
             slice_.refresh()
         packets = _or_empty(lambda: loop_records.recent_packets(self._layout, config.capsule.loops))
         parts = [
-            Part("left_out", tuple(_left_out(packets))),
-            Part("asked", tuple(self._asked(now))),
-            Part("constraints", self._bound_by(packets, config, now)),
-            Part("threads", tuple(self._threads(packets, now))),
-            Part("projects", tuple(_projects(self._units.value, config))),
-            Part("decided", tuple(_decided(packets))),
-            Part("loops", tuple(_loop_line(packet, now) for packet in reversed(packets))),
+            CapsulePart("left_out", tuple(_left_out(packets))),
+            CapsulePart("asked", tuple(self._asked(now))),
+            CapsulePart("constraints", self._bound_by(packets, config, now)),
+            CapsulePart("threads", tuple(self._threads(packets, now))),
+            CapsulePart("projects", tuple(_projects(self._units.value, config))),
+            CapsulePart("decided", tuple(_decided(packets))),
+            CapsulePart("loops", tuple(_loop_line(packet, now) for packet in reversed(packets))),
         ]
         return capsule.assemble(
             loop,
@@ -263,7 +263,7 @@ def _loop_line(packet: Packet, now: float) -> str:
     return f"loop {packet.loop}, {when}{health}: {'; '.join(parts) or 'changed nothing'}"
 
 
-def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: float) -> Claims:
+def _claims(states: Sequence[FactState], parts: Sequence[CapsulePart], wake: str, now: float) -> Claims:
     """Return the facts behind the capsule: the stalest, marks for entries, and those to be listed."""
     entries = [entry for part in parts for entry in part.entries]
     text = "\n".join(" ".join(entry.split()).casefold() for entry in [*entries, wake])

@@ -12,7 +12,7 @@ from typing import Any
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.loop import Artifact, EngineEvent, Health, LeftOut, Packet
+from lumen_tui.model.loop import TASK_ENDED, Artifact, EngineEvent, Health, LeftOut, Packet, task_end
 from lumen_tui.model.records import Signal, decode_node, decode_signal
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
@@ -53,7 +53,7 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     own = (name, agent.ROLE)
     signals = [(offset, decode_signal(line)) for offset, line in signal_lines]
     return News(
-        ended=[event for event in events if event.kind == "task_ended" and not agent.loop_of(event.task_id)],
+        ended=[event for event in events if event.kind == TASK_ENDED and not agent.loop_of(event.task_id)],
         signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
         discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
         by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
@@ -124,13 +124,13 @@ def came_ids(signals: Sequence[Signal], ended: Sequence[EngineEvent]) -> tuple[s
 
 def by_end(ended: Sequence[EngineEvent]) -> tuple[list[EngineEvent], list[EngineEvent]]:
     """Return the tasks that are done, and the others."""
-    done = [event for event in ended if event.data.get("status") == "done"]
-    return done, [event for event in ended if event.data.get("status") != "done"]
+    done = [event for event in ended if task_end(event).status == "done"]
+    return done, [event for event in ended if task_end(event).status != "done"]
 
 
 def failed(bad: Sequence[EngineEvent]) -> list[EngineEvent]:
     """Return the tasks that failed: of those not done, all but the cancelled ones."""
-    return [event for event in bad if event.data.get("status") != "cancelled"]
+    return [event for event in bad if task_end(event).status != "cancelled"]
 
 
 def results(store: Store, done: Sequence[EngineEvent]) -> tuple[Artifact, ...]:
@@ -160,8 +160,8 @@ def signal_words(signal: Signal) -> str:
 
 
 def _left_out(event: EngineEvent) -> LeftOut:
-    reason = event.data.get("reason") or event.data.get("status", "")
-    return LeftOut(what=one_line(event.text, 120), why=one_line(str(reason), 160))
+    end = task_end(event)
+    return LeftOut(what=one_line(event.text, 120), why=one_line(end.reason or end.status, 160))
 
 
 def _next(news: News, bad: list[EngineEvent]) -> tuple[str, ...]:
@@ -179,5 +179,5 @@ def _health(bad: list[EngineEvent]) -> Health:
 
 def usage_of(ended: Sequence[EngineEvent]) -> Usage:
     """Return what ended tasks cost."""
-    tokens = sum(int(event.data.get("tokens", 0)) for event in ended)
-    return Usage(input_tokens=tokens, usd=sum(float(event.data.get("usd", 0.0)) for event in ended))
+    ends = [task_end(event) for event in ended]
+    return Usage(input_tokens=sum(end.tokens for end in ends), usd=sum(end.usd for end in ends))

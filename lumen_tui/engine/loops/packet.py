@@ -75,8 +75,9 @@ def _from_events(folder: Path, attempt: int) -> Orientation:
         at = times.epoch(event.at, at)
         began = began or at
         if event.kind == "usage":
-            spent += _number(event, "input_tokens") + _number(event, "output_tokens")
-            usd += _money(event)
+            usage = _usage_of(event)
+            spent += usage.tokens
+            usd += usage.usd
         if event.kind == "call" and acts(event.tool):
             first = event.tool
             break
@@ -92,14 +93,11 @@ def _events(folder: Path) -> Iterator[TaskEvent]:
             continue
 
 
-def _number(event: TaskEvent, name: str) -> int:
-    value = event.data.get(name, 0)
-    return value if isinstance(value, int) else 0
-
-
-def _money(event: TaskEvent) -> float:
-    value = event.data.get("usd", 0.0)
-    return float(value) if isinstance(value, (int, float)) else 0.0
+def _usage_of(event: TaskEvent) -> Usage:
+    try:
+        return msgspec.convert(event.data, Usage)
+    except msgspec.ValidationError:
+        return Usage()
 
 
 def _read_before(path: Path, first: str) -> int:

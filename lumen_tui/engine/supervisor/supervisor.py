@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +14,10 @@ from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_reason
 from lumen_tui.engine.supervisor.pauses import RestartLimiter
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
+from lumen_tui.model.loop import TASK_ENDED, task_end
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.storage import backwards, directories, files, process
+from lumen_tui.storage import directories, files, process
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.repair import sweep
 from lumen_tui.storage.store import Store
@@ -31,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
-_REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
-_ENDED_EVENT = re.compile(rb'^\{"seq":.*?"kind":"task_ended",.*?"task_id":"([a-z0-9-]+)".*?"attempt":(\d+)', re.M)
 Attempt = tuple[str, int]  # a task and the number of the attempt: one that was put back ends more than once
 _AT_ONCE = 300  # tasks that wait or have ended, read in one look after a start: about 20 ms
 _GRACE = 15.0  # seconds past its time limit before the engine ends a worker that should have ended itself
@@ -43,15 +41,6 @@ class Collected(msgspec.Struct, frozen=True):
 
     at: str
     status: str
-
-
-def recorded_ends(store: Store) -> set[Attempt]:
-    """Return the attempts whose end is recorded in the newest part of events.jsonl."""
-    reported: set[Attempt] = set()
-    for journal in (store.layout.earlier_events, store.layout.events):
-        ended = _ENDED_EVENT.findall(backwards.read_tail(journal, _REMEMBERED))
-        reported.update((name.decode(), int(attempt)) for name, attempt in ended)
-    return reported
 
 
 @dataclass
@@ -187,10 +176,10 @@ class TaskSupervisor:
 
     def _report_end(self, view: TaskView, now: float) -> None:
         if self._reported is None:
-            self._reported = recorded_ends(self._store)
+            self._reported = {(event.task_id, task_end(event).attempt) for event in self._log.newest(TASK_ENDED)}
         if (view.id, view.attempt) not in self._reported:
             self._log.add(
-                "task_ended",
+                TASK_ENDED,
                 f"{view.spec.role}: {view.spec.objective}",
                 now,
                 task_id=view.id,

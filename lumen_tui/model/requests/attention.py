@@ -55,7 +55,7 @@ class DenyCalls(Request, tag="approval.deny", frozen=True, kw_only=True):
 class AllowAlways(Request, tag="approval.allow_always", frozen=True, kw_only=True):
     """Allow a call, and save the rule that `model.approvals.preview_rule` shows."""
 
-    approval_id: str
+    approval_id: Annotated[str, Arg("the question, or the beginning of its id", place="ID")]
     pattern: Annotated[str, Arg("with --always: what the rule covers [this very call]")] = ""
     reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
     hash: str = ""

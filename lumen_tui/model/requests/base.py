@@ -9,17 +9,31 @@ class Arg:
     """What a person reads about a field, and how a command line spells it.
 
     `names` are options such as `--wu`: those with one dash are beside `--field-name`, one with two dashes replaces it.
-    With `place` the field is not an option but a word of the command, called so in its help.
+    With `place` the field is not an option but a word of the command, called so in its help. Without `help` the
+    `choices` are named. `opposite` is the option that says no to a field of type `bool | None`, with its help.
     """
 
-    __slots__ = ("duration", "help", "metavar", "names", "place")
+    __slots__ = ("choices", "commas", "duration", "help", "metavar", "names", "opposite", "place")
 
-    def __init__(self, help: str, *names: str, place: str = "", metavar: str = "", duration: bool = False) -> None:
-        self.help = help
+    def __init__(
+        self,
+        help: str,
+        *names: str,
+        place: str = "",
+        metavar: str = "",
+        choices: tuple[str, ...] = (),
+        opposite: tuple[str, str] = ("", ""),
+        duration: bool = False,
+        commas: bool = False,
+    ) -> None:
+        self.help = help or ", ".join(choices)
         self.names = names
         self.place = place
         self.metavar = metavar
+        self.choices = choices
+        self.opposite = opposite
         self.duration = duration  # seconds, which a person may write as 10m or 2h
+        self.commas = commas  # several words, which a person writes as one with commas between them
 
 
 class Request(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="verb"):

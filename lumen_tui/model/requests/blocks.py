@@ -61,7 +61,9 @@ class AdjustBlock(Request, tag="block.adjust", frozen=True, kw_only=True):
     name: Annotated[str, Arg("its name", place="NAME")]
     limit: Annotated[int | None, Arg("characters it may have", metavar="N")] = None
     description: Annotated[str | None, Arg("what it is for, in a line", "-d", metavar="TEXT")] = None
-    read_only: Annotated[bool | None, Arg("agents may write it", "--writable")] = None
+    read_only: Annotated[
+        bool | None, Arg("agents may not write it", opposite=("--writable", "agents may write it"))
+    ] = None
 
 
 class LockBlock(Request, tag="block.lock", frozen=True, kw_only=True):
@@ -89,7 +91,7 @@ class SubmitToRelay(Request, tag="relay.submit", frozen=True, kw_only=True):
 
     relay_name: Annotated[str, Arg("the relay", place="NAME")]
     text: Annotated[str, Arg("the text", place="TEXT")]
-    base: Annotated[int, Arg("the position up to which you have read", place="N")]
+    base: Annotated[int, Arg("the position up to which you have read", metavar="N")]
     key: Annotated[str, Arg("the same key is the same submission, however often it comes")] = ""
 
 

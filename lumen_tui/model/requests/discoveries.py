@@ -37,4 +37,4 @@ class MergeDiscoveries(Request, tag="triage.merge", frozen=True, kw_only=True):
     node_ids: Annotated[
         str | Sequence[str], Arg("close them in favour of another (with --into)", "--merge", metavar="ID")
     ]
-    into: Annotated[str, Arg("the discovery that stays", place="ID")]
+    into: Annotated[str, Arg("the discovery that stays", metavar="ID")]

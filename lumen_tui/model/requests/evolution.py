@@ -11,9 +11,7 @@ from lumen_tui.model.requests.base import Arg, Request
 class AcceptLearnings(Request, tag="evolution.accept", frozen=True, kw_only=True):
     """Accept proposals into evolved/. One that contradicts another replaces it."""
 
-    ids: Annotated[
-        str | Sequence[str], Arg("take over proposals, or what a model turned away", "--accept", metavar="ID")
-    ]
+    ids: Annotated[str | Sequence[str], Arg("take over proposals, or what a model rejected", "--accept", metavar="ID")]
 
 
 class RejectLearnings(Request, tag="evolution.reject", frozen=True, kw_only=True):
@@ -27,7 +25,7 @@ class EditLearnings(Request, tag="evolution.edit", frozen=True, kw_only=True):
     """Reword an observation. It counts as a person's from then on; its evidence stays."""
 
     ids: Annotated[str | Sequence[str], Arg("say it in other words (with --text)", "--edit", metavar="ID")]
-    text: Annotated[str, Arg("the new words", place="TEXT")]
+    text: Annotated[str, Arg("the new words")]
 
 
 class RestoreVersion(Request, tag="evolution.restore", frozen=True, kw_only=True):

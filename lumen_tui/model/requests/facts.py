@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from lumen_tui.model.facts import KINDS, SPANS
 from lumen_tui.model.requests.base import Arg, Request
 
 
@@ -13,13 +14,19 @@ class AddFact(Request, tag="fact.add", frozen=True, kw_only=True):
 
     claim: Annotated[str, Arg("what holds, in a sentence", place="CLAIM")]
     span_class: Annotated[
-        str, Arg("how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]", "-c", "--class")
+        str,
+        Arg(
+            "how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]",
+            "-c",
+            "--class",
+            choices=tuple(SPANS),
+        ),
     ] = "steady"
     source: Annotated[str, Arg("where it comes from", "-s")] = ""
     probes: Annotated[
         Sequence[str],
         Arg(
-            "KIND TARGET [AT] [~ REGEX] [= EXPECTED]: file, hash, text, json, output, exit, http, git, port; repeat it",
+            f"KIND TARGET [AT] [~ REGEX] [= EXPECTED], of {', '.join(KINDS)}; repeatable",
             "-p",
             "--probe",
             metavar="PROBE",

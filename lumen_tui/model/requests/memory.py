@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from lumen_tui.model.archive import KINDS
+from lumen_tui.model.kinds import DISCOVERY_ALIASES, NODE_TYPES
 from lumen_tui.model.requests.base import Arg, Request
 
 
@@ -12,10 +14,8 @@ class CreateNode(Request, tag="node.create", frozen=True, kw_only=True):
     """Append a node; `discovered_from` links it to the node that was being worked on when it was noticed."""
 
     content: Annotated[str, Arg("what was noticed, the title first", place="CONTENT")]
-    type: Annotated[
-        str, Arg("session, discovery, checkpoint, note, summary, bug, idea, question, dependency", metavar="TYPE")
-    ] = "discovery"
-    tags: Annotated[Sequence[str], Arg("words with commas between them")] = ()
+    type: Annotated[str, Arg("", choices=(*NODE_TYPES, *DISCOVERY_ALIASES))] = "discovery"
+    tags: Annotated[Sequence[str], Arg("words with commas between them", commas=True)] = ()
     priority: Annotated[str, Arg("P0 to P3", "-p")] = ""
     wu_id: Annotated[
         str, Arg("the work unit it was noticed on, or `none` [of your open session, if there is one]", "--wu")
@@ -105,7 +105,7 @@ class InsertPassage(Request, tag="archive.insert", frozen=True, kw_only=True):
     text: Annotated[str, Arg("what to keep, its title first; - reads it from standard input", place="TEXT")]
     tags: Annotated[Sequence[str], Arg("repeatable", "-t", "--tag", metavar="TAG")] = ()
     importance: Annotated[float, Arg("0 to 1 [0.5]", "-i", metavar="N")] = 0.5
-    kind: Annotated[str, Arg("episodic, semantic, procedural [semantic]")] = "semantic"
+    kind: Annotated[str, Arg(f"{', '.join(KINDS)} [semantic]", choices=KINDS)] = "semantic"
     source: Annotated[str, Arg("where it is from", "-s")] = ""
     trust: str = ""
     wu_id: Annotated[str, Arg("the work unit that it belongs to", "--wu")] = ""

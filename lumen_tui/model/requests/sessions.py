@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from lumen_tui.model.requests.base import Arg, Request
+from lumen_tui.model.work import TIERS
 
 
 class StartSession(Request, tag="session.start", frozen=True, kw_only=True):
@@ -13,7 +14,7 @@ class StartSession(Request, tag="session.start", frozen=True, kw_only=True):
 
     wu_id: Annotated[str, Arg("the work unit", "--wu")]
     agent_type: Annotated[str, Arg("such as claude-code", "-a")] = "unknown"
-    context_tier: Annotated[str, Arg("core, full, minimal [full]", "-c", metavar="TIER")] = "full"
+    context_tier: Annotated[str, Arg(f"{', '.join(TIERS)} [full]", "-c", metavar="TIER", choices=TIERS)] = "full"
     folder: str = ""
     started_below: Sequence[str] = ()
     key: Annotated[str, Arg("the same key makes the same session, however often it is asked for")] = ""
@@ -50,7 +51,7 @@ class SaveCheckpoint(Request, tag="checkpoint.save", frozen=True, kw_only=True):
     note: Annotated[str, Arg("the same as an option", "-n")] = ""
     wu_id: Annotated[str, Arg("the work unit [of your open session]", "--wu")] = ""
     session: Annotated[str, Arg("the session [$LUMEN_SESSION, else the one you started last]", "-s", metavar="ID")] = ""
-    progress: Annotated[str, Arg("such as 50%%", "-p")] = ""
+    progress: Annotated[str, Arg("such as 50%", "-p")] = ""
     next_steps: Annotated[str, Arg("what comes next")] = ""
     trigger: Annotated[str, Arg("what brought it about [manual]", "-t")] = "manual"
     folder: str = ""

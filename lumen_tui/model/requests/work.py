@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from lumen_tui.model.kinds import RELATION_TYPES, WORK_UNIT_TYPES
 from lumen_tui.model.requests.base import Arg, Request
 
 
@@ -12,7 +13,7 @@ class NewWorkUnit(Request, tag="wu.new", frozen=True, kw_only=True):
 
     title: Annotated[str, Arg("what it is about, in a line", place="TITLE")]
     lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
-    type: Annotated[str, Arg("task, bug, idea, question, dependency, feature", metavar="TYPE")] = "task"
+    type: Annotated[str, Arg("", choices=WORK_UNIT_TYPES)] = "task"
     priority: Annotated[str, Arg("P0 to P3 [P2]", "-p")] = "P2"
     body: Annotated[str, Arg("the description")] = ""
     id: Annotated[str, Arg("WU-NNN instead of the next free number")] = ""
@@ -71,13 +72,13 @@ class AddRelation(Request, tag="relation.add", frozen=True, kw_only=True):
     """Add an edge; both ends must exist, and `blocks` must not form a cycle."""
 
     from_id: Annotated[str, Arg("one end: a work unit or node", place="ID")]
+    type: Annotated[str, Arg("", place="RELATION", choices=RELATION_TYPES)]
     to_id: Annotated[str, Arg("the other end", place="ID")]
-    type: Annotated[str, Arg("discovered_from, blocks, parent_child, related", place="RELATION")]
 
 
 class RemoveRelation(Request, tag="relation.remove", frozen=True, kw_only=True):
     """Remove an edge by appending a line that says so; the earlier line stays."""
 
     from_id: Annotated[str, Arg("one end: a work unit or node", place="ID")]
+    type: Annotated[str, Arg("", place="RELATION", choices=RELATION_TYPES)]
     to_id: Annotated[str, Arg("the other end", place="ID")]
-    type: Annotated[str, Arg("discovered_from, blocks, parent_child, related", place="RELATION")]

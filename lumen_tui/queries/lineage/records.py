@@ -13,7 +13,7 @@ from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe, safe_record
 from lumen_tui.model.evolution import Observation
 from lumen_tui.model.lineage import Hop
-from lumen_tui.model.relay import Status, Submission
+from lumen_tui.model.relay import Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.lineage.provenance import TITLE, Link
@@ -139,8 +139,8 @@ def text_links(layout: Layout) -> Iterator[Link]:
     for _, submission in relays.everything(layout):
         if keyed := _BY_TASK.fullmatch(submission.key):
             yield Link(submission.id, keyed.group(1), "put in by task", "put in")
-        if submission.status is Status.REPLACED and submission.note.startswith("as rly-"):
-            yield Link(submission.note.removeprefix("as "), submission.id, "put in again for", "put in again as")
+        if submission.replaced_by:
+            yield Link(submission.replaced_by, submission.id, "put in again for", "put in again as")
 
 
 class _Begin(msgspec.Struct):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lumen_tui.model import times
-from lumen_tui.model.evolution import Entry, Report
+from lumen_tui.model.evolution import SessionEntry, SessionReport
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.documents import IndexedDocument, indexed_text
 from lumen_tui.queries.search.index import SearchIndex
@@ -137,7 +137,7 @@ def _take_lines(
 ) -> int:
     """Take in the lines from (offset, line) on; return the offset behind the last one that was read."""
     end, number = start
-    parser = SessionParser(path.stem, Report(file=str(path)), own=path.parent == layout.transcripts)
+    parser = SessionParser(path.stem, SessionReport(file=str(path)), own=path.parent == layout.transcripts)
     docs: list[tuple[int, IndexedDocument]] = []
     for offset, line in lines_from(fd, end):
         end, number = offset, number + 1
@@ -152,7 +152,7 @@ def _take_lines(
     return end
 
 
-def _document(entry: Entry, path: Path, block: int) -> IndexedDocument:
+def _document(entry: SessionEntry, path: Path, block: int) -> IndexedDocument:
     text = entry.text[: _LONGEST.get(entry.kind, 1000)]
     by = "person" if entry.person else entry.tool or ("output" if entry.kind == "result" else str(entry.trust))
     return IndexedDocument(

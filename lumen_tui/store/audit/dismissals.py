@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import contextlib
 
-import msgspec
-
 from lumen_tui.model.attention import unsnoozed
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Stage
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
+from lumen_tui.store.audit.journal import ActionLine, decode_action_line
 
 VERBS = frozenset({"attention.dismiss", "attention.snooze"})
 BACK = "attention.back"
 
 
-class _Head(msgspec.Struct):
-    """The fields of an action that count here; its changes, which may be long, are skipped."""
-
-    id: str
-    verb: str
-    target: str
-    undoes: str = ""
-    redoes: str = ""
-    group: str = ""
-    stage: str = ""
-
-
 _MARKS = (b'"attention.', b'does"', b'"stage"')  # one of them is in each line that counts here
-_decode = msgspec.json.Decoder(_Head).decode
 
 
 class Dismissals:
@@ -40,7 +26,7 @@ class Dismissals:
         self._follower = Follower(layout.actions)
         # action id -> (target or `target until WHEN`, brought back, what an undo names)
         self._targets: dict[str, tuple[str, bool, str]] = {}
-        self._turnings: dict[str, _Head] = {}  # without a recorded end so far
+        self._turnings: dict[str, ActionLine] = {}  # without a recorded end so far
         self._undone: set[str] = set()
         self.revision = 0
 
@@ -58,10 +44,10 @@ class Dismissals:
                 if not any(mark in line for mark in _MARKS):
                     continue
                 with contextlib.suppress(*UNDECODABLE):
-                    self._take(_decode(line))
+                    self._take(decode_action_line(line))
         return True
 
-    def _take(self, action: _Head) -> None:
+    def _take(self, action: ActionLine) -> None:
         if action.stage in (Stage.DONE, Stage.DROPPED):
             self._end(action)
         elif action.undoes or action.redoes:
@@ -70,13 +56,13 @@ class Dismissals:
         elif action.verb in VERBS or action.verb == BACK:
             self._targets[action.id] = (action.target, action.verb == BACK, action.group or action.id)
 
-    def _end(self, action: _Head) -> None:
+    def _end(self, action: ActionLine) -> None:
         """Reverse an undo or redo that was not completed."""
         turning = self._turnings.pop(action.id, None)
         if turning is not None and action.stage == Stage.DROPPED:
             self._turn(turning, undone=not turning.undoes)
 
-    def _turn(self, action: _Head, *, undone: bool) -> None:
+    def _turn(self, action: ActionLine, *, undone: bool) -> None:
         turned = action.undoes or action.redoes
         if undone:
             self._undone.add(turned)

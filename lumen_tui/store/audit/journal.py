@@ -45,6 +45,28 @@ class JournalEntry(NamedTuple):
         return any(action.stage == Stage.BEGUN for action in self.actions)
 
 
+class ActionLine(msgspec.Struct):
+    """One line of the journal, whose changes, which may be long, are counted only."""
+
+    id: str
+    at: str = ""
+    by: str = ""
+    verb: str = ""
+    target: str = ""
+    summary: str = ""
+    reason: str = ""
+    undoes: str = ""
+    redoes: str = ""
+    client: str = ""
+    group: str = ""
+    final: str = ""
+    stage: str = ""
+    changes: tuple[msgspec.Raw, ...] = ()
+
+
+decode_action_line = msgspec.json.Decoder(ActionLine).decode
+
+
 def action_lines(action: Action) -> bytes:
     """Return the action as journal lines: one, or several under the same id where its changes do not fit one.
 
@@ -247,31 +269,11 @@ def last_change(layout: Layout, kind: str, key: str) -> Action | None:
     return None
 
 
-class _EntryLine(msgspec.Struct):
-    id: str
-    at: str = ""
-    by: str = ""
-    verb: str = ""
-    target: str = ""
-    summary: str = ""
-    reason: str = ""
-    undoes: str = ""
-    redoes: str = ""
-    client: str = ""
-    group: str = ""
-    final: str = ""
-    stage: str = ""
-    changes: tuple[msgspec.Raw, ...] = ()
-
-
-_decode_entry = msgspec.json.Decoder(_EntryLine).decode
-
-
 def recent(layout: Layout, limit: int) -> list[AuditEntry]:
     """Return the newest `limit` actions, the last one first. Damaged lines and dropped actions are skipped."""
     entries: list[AuditEntry] = []
     last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
-    for entry in joined(newest_parts(layout, lambda line: _audit_entry(_decode_entry(line))), _with_changes):
+    for entry in joined(newest_parts(layout, lambda line: _audit_entry(decode_action_line(line))), _with_changes):
         if entry.stage == Stage.DROPPED:
             continue
         if (turned := entry.undoes or entry.redoes) and entry.stage != Stage.BEGUN:
@@ -292,7 +294,7 @@ def _with_changes(later: AuditEntry, earlier: AuditEntry) -> AuditEntry:
     return msgspec.structs.replace(earlier, changes=earlier.changes + later.changes)
 
 
-def _audit_entry(line: _EntryLine) -> AuditEntry:
+def _audit_entry(line: ActionLine) -> AuditEntry:
     names = ("id", "at", "by", "verb", "target", "summary", "reason", "undoes", "redoes", "client", "group", "final")
     texts = {name: one_line(getattr(line, name), _LONGEST) for name in names}
     return msgspec.convert({**texts, "stage": line.stage, "changes": len(line.changes)}, AuditEntry)

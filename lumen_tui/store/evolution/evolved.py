@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model.constitution import Approval, ConstitutionState, digest, standing
+from lumen_tui.model.constitution import ConstitutionApproval, ConstitutionState, digest, standing
 from lumen_tui.model.decoding import UNDECODABLE, safe_record
-from lumen_tui.model.evolution import TARGETS, Observation, Place, Rejection, Status
+from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus, ReadPosition, Rejection
 from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -44,12 +44,12 @@ def rejections(layout: Layout) -> list[Rejection]:
     return list(Journal(layout.rejections).records(Rejection))
 
 
-def places(layout: Layout) -> dict[str, Place]:
+def places(layout: Layout) -> dict[str, ReadPosition]:
     """Return how far each session was read, by its key."""
-    return {place.key: place for place in Journal(layout.read_sessions).records(Place)}
+    return {place.key: place for place in Journal(layout.read_sessions).records(ReadPosition)}
 
 
-def remember(layout: Layout, place: Place) -> None:
+def remember(layout: Layout, place: ReadPosition) -> None:
     """Note how far a session was read."""
     files.append(layout.read_sessions, journal.encode(place))
 
@@ -77,7 +77,9 @@ def encoded(text: str) -> bytes:
 
 def waiting(observations_by_id: dict[str, Observation]) -> list[Observation]:
     """Return the observations that wait for a person, oldest first."""
-    return [observation for observation in observations_by_id.values() if observation.status is Status.PROPOSED]
+    return [
+        observation for observation in observations_by_id.values() if observation.status is ObservationStatus.PROPOSED
+    ]
 
 
 def json_fields(record: Observation | Rejection) -> dict[str, object]:
@@ -95,12 +97,12 @@ def read_constitution(layout: Layout) -> ConstitutionState:
         return ConstitutionState("", "", f"the constitution or its approval cannot be read: {error}")
 
 
-def _approval(layout: Layout) -> Approval | None:
+def _approval(layout: Layout) -> ConstitutionApproval | None:
     data = files.read(layout.approved_constitution)
-    return None if data is None else msgspec.json.decode(data, type=Approval)
+    return None if data is None else msgspec.json.decode(data, type=ConstitutionApproval)
 
 
-def read_approval(layout: Layout) -> Approval | None:
+def read_approval(layout: Layout) -> ConstitutionApproval | None:
     """Return the record of the approval; None where there is none or it cannot be read."""
     try:
         return _approval(layout)
@@ -119,5 +121,5 @@ def approve_constitution(layout: Layout, text: str | None, *, by: str, at: str) 
     if text is None:
         directories.remove(layout.approved_constitution)
         return
-    record = Approval(digest(text), text, at, by)
+    record = ConstitutionApproval(digest(text), text, at, by)
     files.replace(layout.approved_constitution, msgspec.json.format(msgspec.json.encode(record), indent=1))

@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.model import evolvedfiles, freshness, gate, times
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import MODEL_PLACE, Metrics, Observation, Status, Version
+from lumen_tui.model.evolution import MODEL_PLACE, Metrics, Observation, ObservationStatus, Version
 from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.model.text import safe
 from lumen_tui.storage import directories, files
@@ -76,7 +76,7 @@ def _fitted(target: str, before: str, known: dict[str, Observation], most: int, 
         new := [observation for observation in entries if observation.id not in present]
     ):
         late = msgspec.structs.replace(
-            new[-1], status=Status.PROPOSED, reasons=(f"no room in {target}",), updated_at=times.iso(now)
+            new[-1], status=ObservationStatus.PROPOSED, reasons=(f"no room in {target}",), updated_at=times.iso(now)
         )
         known[late.id] = late
         result.put_off.append(late)
@@ -108,8 +108,8 @@ def _metrics(layout: Layout, known: dict[str, Observation], texts: dict[str, byt
     return Metrics(
         entries,
         len(states),
-        states.count(Status.PROPOSED),
-        states.count(Status.REJECTED),
+        states.count(ObservationStatus.PROPOSED),
+        states.count(ObservationStatus.REJECTED),
         _sessions(layout),
         sum(map(len, texts.values())),
     )
@@ -143,9 +143,9 @@ def _as_in(observation: Observation, entries: dict[str, str], by: str, now: floa
     status = observation.status
     text = entries.get(observation.id, observation.text)
     if observation.id in entries:
-        status = Status.ACCEPTED
-    elif status is Status.ACCEPTED:
-        status = Status.WITHDRAWN
+        status = ObservationStatus.ACCEPTED
+    elif status is ObservationStatus.ACCEPTED:
+        status = ObservationStatus.WITHDRAWN
     if (status, text) == (observation.status, observation.text):
         return observation
     return msgspec.structs.replace(observation, status=status, text=text, by=by, updated_at=times.iso(now))

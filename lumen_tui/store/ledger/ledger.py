@@ -17,7 +17,7 @@ import msgspec
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SENT, SETTLE, SPENT, Book, Entry
+from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SENT, SETTLE, SPENT, Book, LedgerEntry
 from lumen_tui.storage import files, process
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, encode
@@ -31,10 +31,10 @@ INDEX = "spend.json"
 _SAVE_EVERY = 128 * 1024  # bytes of the ledger after which the index is saved
 _GONE = "its worker is gone"
 _LAST = 256  # bytes before the offset of the index that must be the same
-_entry = msgspec.json.Decoder(Entry).decode
+_entry = msgspec.json.Decoder(LedgerEntry).decode
 
 Decide = Callable[[Book], str]
-Make = Callable[[Book], Entry | str]
+Make = Callable[[Book], LedgerEntry | str]
 
 
 class _Index(msgspec.Struct):
@@ -97,7 +97,7 @@ class Ledger:
         except (*UNDECODABLE, OverflowError) as error:
             self.damage.add(offset, line, str(error))
 
-    def hold(self, entry: Entry, decide: Decide) -> str:
+    def hold(self, entry: LedgerEntry, decide: Decide) -> str:
         """Reserve what a call can cost unless `decide`, given the newest totals, returns a reason not to; return it.
 
         Once this has returned the empty string the hold is durable. StoreError where it cannot be: make no call then.
@@ -105,7 +105,7 @@ class Ledger:
         drawn = self.draw(lambda book: decide(book) or entry)
         return drawn if isinstance(drawn, str) else ""
 
-    def draw(self, make: Make) -> Entry | str:
+    def draw(self, make: Make) -> LedgerEntry | str:
         """Reserve the entry that `make` returns for the newest totals, or return its reason not to."""
         if isinstance(drawn := make(self.refresh()), str):
             return drawn  # no need for the lock
@@ -113,29 +113,29 @@ class Ledger:
         with files.locked_log(self.path) as fd:
             self._read()
             result = make(self.book)
-            if isinstance(result, Entry):
+            if isinstance(result, LedgerEntry):
                 files.append_locked(fd, encode(_sound(result)))
         return result
 
     def settle(self, call: str, day: str, now: float, *, tokens: int, usd: float, seconds: float) -> None:
         """Record what a call did cost; nothing at all releases its hold. A second time changes nothing."""
         kind = SETTLE if tokens or usd else RELEASE
-        self.append(Entry(call, kind, times.iso(now), day=day, tokens=tokens, usd=usd, seconds=seconds))
+        self.append(LedgerEntry(call, kind, times.iso(now), day=day, tokens=tokens, usd=usd, seconds=seconds))
 
     def sent(self, call: str, day: str, now: float) -> None:
         """Record that a call is being sent. StoreError where that cannot be written: do not send it then."""
-        self.append(Entry(call, SENT, times.iso(now), day=day))
+        self.append(LedgerEntry(call, SENT, times.iso(now), day=day))
 
-    def append(self, *entries: Entry) -> None:
+    def append(self, *entries: LedgerEntry) -> None:
         """Append other entries durably."""
         if entries:
             files.append(self.path, b"".join([encode(_sound(entry)) for entry in entries]))
 
-    def once(self, notice: Entry) -> bool:
+    def once(self, notice: LedgerEntry) -> bool:
         """Append a notice unless one of its id is there; return whether this call did."""
         return not self.hold(notice, lambda book: "told" if notice.id in book.notices else "")
 
-    def give_up_dead(self, now: float) -> list[Entry]:
+    def give_up_dead(self, now: float) -> list[LedgerEntry]:
         """Close the holds of processes that are gone, and return them.
 
         A call that was never sent cost nothing. All others count in full, as nobody will settle them.
@@ -145,8 +145,8 @@ class Ledger:
         dead = [hold for hold in book.open.values() if not process.is_same(owner(hold))]
         abandoned = [wait for wait in book.waits.values() if not process.is_same(owner(wait))]
         self.append(
-            *[Entry(hold.id, RELEASE if hold.unsent else LOST, at, day=hold.day, text=_GONE) for hold in dead],
-            *[Entry(wait.id, GONE, at, day=wait.day, task=wait.task) for wait in abandoned],
+            *[LedgerEntry(hold.id, RELEASE if hold.unsent else LOST, at, day=hold.day, text=_GONE) for hold in dead],
+            *[LedgerEntry(wait.id, GONE, at, day=wait.day, task=wait.task) for wait in abandoned],
         )
         return dead
 
@@ -220,17 +220,17 @@ def new_call() -> str:
     return ids.new_id("spd")
 
 
-def owner(entry: Entry) -> ProcessId:
+def owner(entry: LedgerEntry) -> ProcessId:
     """Return the process that wrote a hold."""
     return ProcessId(pid=entry.pid, start_ticks=entry.start_ticks, boot_id=entry.boot_id)
 
 
-def unreserved(entry: Entry) -> Entry:
+def unreserved(entry: LedgerEntry) -> LedgerEntry:
     """Return the entry of a call that nobody had reserved."""
     return msgspec.structs.replace(entry, kind=SPENT)
 
 
-def _sound(entry: Entry) -> Entry:
+def _sound(entry: LedgerEntry) -> LedgerEntry:
     """Return the entry with sound amounts: a server may report anything, such as negative or infinite ones."""
     numbers = (entry.usd, entry.seconds, entry.waited)
     if all(math.isfinite(number) and number >= 0 for number in numbers) and entry.tokens >= 0:

@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.model import ids, relay, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
-from lumen_tui.model.relay import Answer, Box, Status, Submission
+from lumen_tui.model.relay import Box, Submission, SubmissionAnswer, SubmissionStatus
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.damage import Damage
@@ -70,11 +70,11 @@ def submit(
     now: float,
     key: str = "",
     actions: Actions = _no_actions,
-) -> Answer:
+) -> SubmissionAnswer:
     """Add a text to a relay, or hold it for a person. relay.Refused where it makes no sense. The answer is on disk."""
     path = path_of(layout, name)
     if base and not path.exists():
-        raise relay.Refused(f"there is no relay {name!r}: one begins with a text on base 0")
+        raise relay.BadSubmission(f"there is no relay {name!r}: one begins with a text on base 0")
     directories.make_folder(folder(layout))
     with files.locked_log(path) as fd:
         box = _box(name, whole_lines(fd))
@@ -90,18 +90,23 @@ def submit(
             text,
             relay.content_hash(text),
             base,
-            Status.HELD if decision.reasons else Status.SENT,
+            SubmissionStatus.HELD if decision.reasons else SubmissionStatus.SENT,
             position,
             key,
             decision.reasons,
         )
-        replaced = [_turned(earlier, Status.REPLACED, by, at, f"as {submission.id}") for earlier in decision.replaces]
+        replaced = [
+            _turned(earlier, SubmissionStatus.REPLACED, by, at, f"{relay.REPLACED_AS}{submission.id}")
+            for earlier in decision.replaces
+        ]
         _write(layout, fd, [(None, submission), *zip(decision.replaces, replaced, strict=True)], actions)
         box.take(submission)
     return relay.answer(box, submission, base=base)
 
 
-def _turned(submission: Submission, status: Status, by: str, at: str, note: str, position: int = 0) -> Submission:
+def _turned(
+    submission: Submission, status: SubmissionStatus, by: str, at: str, note: str, position: int = 0
+) -> Submission:
     return msgspec.structs.replace(
         submission, status=status, position=position, updated_by=by, updated_at=at, note=note
     )
@@ -115,7 +120,7 @@ def change(
     layout: Layout,
     name: str,
     submission_ids: Iterable[str],
-    decide: Callable[[Submission | None, str], Status],
+    decide: Callable[[Submission | None, str], SubmissionStatus],
     *,
     by: str,
     now: float,
@@ -132,8 +137,8 @@ def change(
             status = decide(submission, submission_id)
             if submission is None:
                 continue
-            box.position += status is Status.SENT
-            position = box.position if status is Status.SENT else 0
+            box.position += status is SubmissionStatus.SENT
+            position = box.position if status is SubmissionStatus.SENT else 0
             changed.append((submission, _turned(submission, status, by, times.iso(now), note, position)))
         _write(layout, fd, changed, actions)
     return [after for _, after in changed]

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import Entry, Report, Trust
+from lumen_tui.model.evolution import SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout, from_home
@@ -83,13 +83,13 @@ def task_in(cwd: str) -> str:
 class SessionParser:
     """Parses lines into entries. `own` says that the engine's workers wrote the file: nobody in it is a person."""
 
-    def __init__(self, session: str, report: Report, *, own: bool) -> None:
+    def __init__(self, session: str, report: SessionReport, *, own: bool) -> None:
         self.session = session
         self._report = report
         self._own = own
         self._web: set[str] = set()  # ids of the calls whose answers come from the web
 
-    def entries(self, number: int, line: bytes | None) -> list[Entry]:
+    def entries(self, number: int, line: bytes | None) -> list[SessionEntry]:
         """Return the entries of one line; none, and a note in the report, for one that cannot be used."""
         if line is None:
             self._report.skip("longer than a reader takes", number)
@@ -108,7 +108,7 @@ class SessionParser:
             return []
         return self._message(number, record)
 
-    def _message(self, number: int, record: _SessionLine) -> list[Entry]:
+    def _message(self, number: int, record: _SessionLine) -> list[SessionEntry]:
         message = record.message
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -118,7 +118,7 @@ class SessionParser:
         entries = [self._block(number, record, block) for block in blocks if isinstance(block, dict)]
         return [entry for entry in entries if entry is not None]
 
-    def _block(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
+    def _block(self, number: int, record: _SessionLine, block: dict[str, Any]) -> SessionEntry | None:
         kind = block.get("type")
         if kind == "text" and isinstance(block.get("text"), str):
             return self._said(number, record, block["text"])
@@ -128,8 +128,10 @@ class SessionParser:
             return self._result(number, record, block)
         return None
 
-    def _entry(self, number: int, record: _SessionLine, trust: Trust, kind: str, text: str, **more: Any) -> Entry:
-        return Entry(
+    def _entry(
+        self, number: int, record: _SessionLine, trust: Trust, kind: str, text: str, **more: Any
+    ) -> SessionEntry:
+        return SessionEntry(
             self.session,
             number,
             _text(record.uuid),
@@ -162,7 +164,7 @@ class SessionParser:
         self._report.unsure = self._report.unsure or one_line(_text(record.version), 40)
         return True
 
-    def _said(self, number: int, record: _SessionLine, text: str) -> Entry | None:
+    def _said(self, number: int, record: _SessionLine, text: str) -> SessionEntry | None:
         if record.type == "assistant":
             return self._entry(number, record, self._agent(record), "said", text)
         if record.meta is True or record.compact is True or record.only_shown is True or _NO_PERSON.match(text):
@@ -174,7 +176,7 @@ class SessionParser:
             return self._entry(number, record, Trust.WORKER, "said", words)
         return self._entry(number, record, Trust.PERSON, "said", words, person=True)
 
-    def _call(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
+    def _call(self, number: int, record: _SessionLine, block: dict[str, Any]) -> SessionEntry | None:
         arguments = block.get("input")
         tool = _text(block.get("name"))
         call_id = _text(block.get("id"))
@@ -190,7 +192,7 @@ class SessionParser:
             number, record, self._agent(record), "call", _text(text), tool=name, call_id=call_id, path=_text(path)
         )
 
-    def _result(self, number: int, record: _SessionLine, block: dict[str, Any]) -> Entry | None:
+    def _result(self, number: int, record: _SessionLine, block: dict[str, Any]) -> SessionEntry | None:
         if record.type != "user":
             return None
         text = _content(block.get("content"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lumen_tui.model import analytics, times
-from lumen_tui.model.analytics import Book, Retirement, Sample, Tally
+from lumen_tui.model.analytics import Retirement, Sample, Tally, TaskStatistics
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.storage import directories, files
 from lumen_tui.store.tasks.task_records import (
@@ -245,10 +245,10 @@ def ask(layout: Layout, now: float, question: Callable[[RoleIndex], _T], most: i
             return question(index)
 
 
-def book(layout: Layout, now: float) -> Book:
+def book(layout: Layout, now: float) -> TaskStatistics:
     """Return the figures of all roles and models."""
     samples = ask(layout, now, lambda index: index.samples())
-    return analytics.book((sample for sample in samples if sample.role), now)
+    return analytics.task_statistics((sample for sample in samples if sample.role), now)
 
 
 class Proposals:

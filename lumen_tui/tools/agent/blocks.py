@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model import ids, relay
 from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.blocks import STANDARD, BadEdit, Block, appended, replaced, shown_difference, weaker
-from lumen_tui.model.relay import Status
+from lumen_tui.model.relay import SubmissionStatus
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import blocks
 from lumen_tui.store.memory import relays as kept
@@ -207,11 +207,11 @@ def relay_submit(context: Context, arguments: RelaySubmitArguments) -> ToolResul
                 now=context.now(),
                 key=key,
             )
-    except (relay.Refused, ids.BadId) as error:
+    except (relay.BadSubmission, ids.BadId) as error:
         raise ToolError(str(error)) from error
     data = msgspec.to_builtins(submission)
     words = safe("\n".join(relay.words(submission)))
-    return ToolResult(words, ok=submission.status is Status.SENT, data=data, summary=str(submission.status))
+    return ToolResult(words, ok=submission.status is SubmissionStatus.SENT, data=data, summary=str(submission.status))
 
 
 RELAY_READ = Tool(

@@ -7,7 +7,7 @@ makes more of it.
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -59,7 +59,7 @@ class SignalsArguments(Struct, frozen=True, forbid_unknown_fields=True):
     mark_read: Annotated[bool, Meta(description="whether they count as read by this role then")] = True
 
 
-def trust(metadata: dict[str, Any]) -> str:
+def trust(metadata: dict[str, object]) -> str:
     """Whose word a node is."""
     label = metadata.get("trust")
     return one_line(label, 20) if isinstance(label, str) and label else "operator or agent"
@@ -117,12 +117,12 @@ def recall(context: Context, arguments: RecallArguments) -> ToolResult:
         return memory_search(context, SearchArguments(query=arguments.query))
     node_id, record = _record(context, arguments.id)
     content = str(record.get("content", ""))
-    metadata = record.get("metadata") if isinstance(record.get("metadata"), dict) else {}
+    metadata = record.get("metadata")
     if node_id.startswith("mem-"):
         with context.guard():
             touch = Touch(node_id=node_id, at=times.iso(context.now()), kind="use", by=context.role.name)
             context.store.touches.append(touch)
-    facts = metadata or record
+    facts = metadata if isinstance(metadata, dict) and metadata else record
     author = trust(facts)
     source = f", from {one_line(str(facts['source']), 80)}" if facts.get("source") else ""
     age = times.age(context.now() - times.epoch(str(record.get("created_at", ""))))
@@ -131,7 +131,7 @@ def recall(context: Context, arguments: RecallArguments) -> ToolResult:
     return ToolResult(f"{head}\n{content[:_LONGEST]}{rest_note}", data={"id": node_id}, summary=ids.short(node_id))
 
 
-def _record(context: Context, text: str) -> tuple[str, dict[str, Any]]:
+def _record(context: Context, text: str) -> tuple[str, dict[str, object]]:
     """A node of memory, or a note of the archive."""
     layout = context.store.layout
     path, kind = (layout.archival, "arc") if text.startswith("arc-") else (layout.memory, "mem")
@@ -147,10 +147,10 @@ def _record(context: Context, text: str) -> tuple[str, dict[str, Any]]:
     return node_id, record
 
 
-def source_of(context: Context) -> dict[str, Any]:
+def source_of(context: Context) -> dict[str, object]:
     """Where a note comes from: its task, and how far it can be trusted."""
     hosts = sorted(context.memo.web)
-    source: dict[str, Any] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
+    source: dict[str, object] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
     return {**source, "read_from": hosts[:10]} if hosts else source
 
 
@@ -195,7 +195,7 @@ def read_signals(context: Context, arguments: SignalsArguments) -> ToolResult:
     return ToolResult("\n".join(lines) or "nothing unread", data=data, summary=plural(len(page.found), "signal"))
 
 
-def _signal(raw: dict[str, Any]) -> str:
+def _signal(raw: dict[str, object]) -> str:
     labels = [raw.get(name) for name in ("priority", "wu_id", "lane")]
     place = " ".join(str(word) for word in labels if isinstance(word, str) and word)
     sender = one_line(str(raw.get("sender", "")), 60)

@@ -8,7 +8,7 @@ the record that already has it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -42,13 +42,13 @@ def agent_name(context: Context) -> str:
     return load_config(context.store.layout)[0].agent.name
 
 
-def call_key(context: Context, kind: str, arguments: Any) -> str:
+def call_key(context: Context, kind: str, arguments: Struct) -> str:
     """Return the key of a call: the same for the same call in the same loop, in any attempt."""
     return f"{context.spec.id}:{short_hash(kind + msgspec.json.encode(arguments).decode())}"
 
 
 def once(
-    context: Context, kind: str, arguments: Any, summary: str, perform: Callable[[str, list[Act]], str]
+    context: Context, kind: str, arguments: Struct, summary: str, perform: Callable[[str, list[Act]], str]
 ) -> ToolResult:
     """Carry out `act(key, acts so far)`, which returns the id of what it made, unless this loop has done so before."""
     key = call_key(context, kind, arguments)
@@ -155,7 +155,7 @@ def signal(context: Context, arguments: AgentSignalArguments) -> ToolResult:
 
 def _note(
     context: Context,
-    arguments: Any,
+    arguments: Struct,
     kind: str,
     node_type: str,
     content: str,
@@ -163,7 +163,7 @@ def _note(
     tags: tuple[str, ...] = (),
     wu_id: str = "",
     lifecycle: str = "wu",
-    memory: dict[str, Any] | None = None,
+    memory: dict[str, object] | None = None,
     **metadata: str,
 ) -> ToolResult:
     """Append a node. The last line of an id counts, so that the same one twice is one node."""
@@ -190,7 +190,7 @@ def _note(
 
 def remember(context: Context, arguments: AgentRememberArguments) -> ToolResult:
     tags = (*arguments.tags, "decision") if arguments.kind == "decision" else arguments.tags
-    memory: dict[str, Any] = {"kind": arguments.kind} if arguments.kind in KINDS else {}
+    memory: dict[str, object] = {"kind": arguments.kind} if arguments.kind in KINDS else {}
     memory |= {"importance": arguments.importance} if arguments.importance != USUAL else {}
     return _note(
         context,

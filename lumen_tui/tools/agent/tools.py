@@ -18,7 +18,7 @@ from lumen_tui.store.work import views
 from lumen_tui.store.work.work_units import read_unit
 from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL, once
 from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import AnyTool, Context, Tool, ToolError, ToolResult
 
 _MOST_WAITING = 60  # tasks that are not archived, beyond which no more are made
 
@@ -148,12 +148,12 @@ CREATE_TASK = Tool(
     lambda a: f"create_task {a.role}: {a.objective}",
 )
 
-AGENT_TOOLS: dict[str, Tool] = {
+AGENT_TOOLS: dict[str, AnyTool] = {
     tool.name: tool for tool in (CREATE_TASK, SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SLEEP, DEPOSIT)
 }
 
 
-def tools_of(role: str, tools: dict[str, Tool]) -> dict[str, Tool]:
+def tools_of(role: str, tools: dict[str, AnyTool]) -> dict[str, AnyTool]:
     """The tools there are for a role: only the main agent's sessions know those of the agent."""
     return {**tools, **AGENT_TOOLS} if role == ROLE else tools
 

@@ -7,7 +7,7 @@ import heapq
 import os
 import stat
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -214,11 +214,11 @@ class _Tally:
             sums[1] += 1
             sums[2] += size
 
-    def largest(self) -> list[dict[str, Any]]:
+    def largest(self) -> list[dict[str, str | int]]:
         ranked = sorted(self._heap, key=lambda item: (-item[0], -item[1], item[2]))
         return [{"path": path, "bytes": size, "allocated": allocated} for allocated, size, path in ranked]
 
-    def by_folder(self) -> list[dict[str, Any]]:
+    def by_folder(self) -> list[dict[str, str | int]]:
         ranked = sorted(self._folders.items(), key=lambda item: (-item[1][0], item[0]))[: self._top]
         base = self._root.rstrip("/")
         return [
@@ -249,21 +249,22 @@ def disk_usage(context: Context, arguments: UsageArguments) -> ToolResult:
         **walk.facts,
     }
     summary = f"{size_text(tally.allocated)} on disk in {plural(tally.files, 'file')}"
-    return ToolResult(_render(data, walk.notes), data=data, summary=summary)
+    return ToolResult(_render(root, tally, walk.notes), data=data, summary=summary)
 
 
-def _render(data: dict[str, Any], notes: list[str]) -> str:
+def _render(root: str, tally: _Tally, notes: list[str]) -> str:
+    folders = tally.by_folder()
     lines = [
-        f"{data['path']}: {size_text(data['allocated'])} on disk in {plural(data['files'], 'file')}, "
-        f"{plural(data['folders'], 'folder')}; {data['bytes']:,} bytes ({size_text(data['bytes'])}) by apparent size",
+        f"{root}: {size_text(tally.allocated)} on disk in {plural(tally.files, 'file')}, "
+        f"{plural(tally.folders, 'folder')}; {tally.bytes:,} bytes ({size_text(tally.bytes)}) by apparent size",
         *notes,
         "largest files, by bytes on disk (allocated blocks):",
-        *(f"{item['allocated']:>16,}  {item['path']}" for item in data["largest"]),
+        *(f"{item['allocated']:>16,}  {item['path']}" for item in tally.largest()),
     ]
-    if data["by_folder"]:
+    if folders:
         lines += [
             "folders, by bytes on disk:",
-            *(f"{item['allocated']:>16,}  {item['path']}" for item in data["by_folder"]),
+            *(f"{item['allocated']:>16,}  {item['path']}" for item in folders),
         ]
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -60,7 +60,7 @@ def find(context: Context, arguments: FindArguments) -> ToolResult:
     root = str(folder(context, arguments.path))
     walk = TreeWalk(context, root, max_depth=arguments.max_depth)
     total = size = folders = 0
-    matches: list[dict[str, Any]] = []
+    matches: list[dict[str, str | float]] = []
     for path, status in walk:
         folders += stat.S_ISDIR(status.st_mode)
         if _wanted(arguments, path, status, context.now()):
@@ -82,7 +82,7 @@ class _Search:
     def __init__(self, context: Context, arguments: GrepArguments) -> None:
         self._context, self._arguments = context, arguments
         self._regex = compile_pattern(arguments)
-        self.hits: list[dict[str, Any]] = []
+        self.hits: list[dict[str, str | int]] = []
         self.counts: dict[str, int] = {}
         self.matches = self.files = self.files_with = self.binary = self.large = self.unreadable = self.lines = 0
 
@@ -114,7 +114,7 @@ class _Search:
             if len(self.counts) < _KEPT_FILES:
                 self.counts[path] = count
 
-    def _numbered(self, stream: Any) -> Iterator[tuple[int, bytes]]:
+    def _numbered(self, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         for number, line in enumerate(iter(lambda: stream.readline(1024 * 1024), b""), start=1):
             if number % 4096 == 0:
                 self._context.check()
@@ -164,7 +164,7 @@ def grep(context: Context, arguments: GrepArguments) -> ToolResult:
         "unreadable": walk.unreadable_count + search.unreadable,
     }
     summary = f"{plural(search.matches, 'line')} in {plural(search.files_with, 'file')}"
-    return ToolResult(_render(data, search, walk.notes), data=data, summary=summary)
+    return ToolResult(_render(search, walk.notes), data=data, summary=summary)
 
 
 def open_regular_or_fail(path: str) -> None:
@@ -172,7 +172,7 @@ def open_regular_or_fail(path: str) -> None:
     os.close(open_regular(path))
 
 
-def _render(data: dict[str, Any], search: _Search, notes: list[str]) -> str:
+def _render(search: _Search, notes: list[str]) -> str:
     head = f"{plural(search.matches, 'line')} in {search.files_with:,} of {plural(search.files, 'text file')}"
     skipped = [
         f"{plural(count, 'file')} {remark}"
@@ -183,7 +183,7 @@ def _render(data: dict[str, Any], search: _Search, notes: list[str]) -> str:
         )
         if count
     ]
-    lines = [f"{hit['path']}:{hit['line']}: {hit['text']}" for hit in data["hits"]]
+    lines = [f"{hit['path']}:{hit['line']}: {hit['text']}" for hit in search.hits]
     if search.matches > len(search.hits):
         lines.append(f"… and {search.matches - len(search.hits):,} more lines")
     return "\n".join([head, *notes, *skipped, *lines])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,7 +15,7 @@ from msgspec import Struct
 from lumen_tui.model.approvals import COMMANDS, AllowRule, allows, call_hash, moving
 from lumen_tui.model.roles import WRITE_TOOLS, ToolRule
 from lumen_tui.model.text import is_safe, one_line
-from lumen_tui.tools.base import Context, TaskRules, Tool, ToolError, size_text
+from lumen_tui.tools.base import AnyTool, Context, TaskRules, ToolError, size_text
 from lumen_tui.tools.files.paths import resolve
 from lumen_tui.tools.schema import misfit
 
@@ -203,17 +202,17 @@ _LONGEST_RULE = 500
 class RequestedCall(Struct, frozen=True):
     """One call that a model requests, with its arguments checked."""
 
-    tool: Tool
-    arguments: Any  # as the tool takes them
-    canonical: dict[str, Any]  # as they are shown and hashed
+    tool: AnyTool
+    arguments: object  # as the tool takes them
+    canonical: dict[str, object]  # as they are shown and hashed
     call: PolicyCall
     allowed_once: bool = False  # by a person, or by a rule that one saved
 
 
-def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> RequestedCall:
+def understand(context: Context, tool: AnyTool, arguments: Mapping[str, object]) -> RequestedCall:
     """Return the requested call. ToolError where the arguments do not fit."""
     checked = convert(tool, arguments)
-    canonical: dict[str, Any] = msgspec.to_builtins(checked)
+    canonical: dict[str, object] = msgspec.to_builtins(checked)
     target = tool.target(context, checked)
     call = PolicyCall(
         tool=tool.name,
@@ -225,7 +224,7 @@ def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Re
     return RequestedCall(tool, checked, canonical, call)
 
 
-def too_large(arguments: Mapping[str, Any]) -> str:
+def too_large(arguments: Mapping[str, object]) -> str:
     """Return why the arguments are not even examined, or an empty string."""
     try:
         size = len(msgspec.json.encode(arguments))
@@ -236,11 +235,11 @@ def too_large(arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+def convert(tool: AnyTool, arguments: Mapping[str, object]) -> object:
     """Return the arguments as the tool takes them; ToolError names what does not fit."""
     if problem := too_large(arguments):
         raise ToolError(f"{tool.name}: {problem}")
-    if tool.schema:
+    if tool.arguments is None:
         if problem := misfit(tool.schema, dict(arguments)):
             raise ToolError(f"{tool.name}: {problem}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
         return dict(arguments)
@@ -251,7 +250,7 @@ def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
         raise ToolError(f"{tool.name}: {error}; its arguments are {fields}") from error
 
 
-def _groups(context: Context, tool: Tool) -> tuple[str, ...]:
+def _groups(context: Context, tool: AnyTool) -> tuple[str, ...]:
     """Return the groups of `[approvals] ask` that the call belongs to."""
     if tool.name in WRITE_TOOLS:
         return ("write",)
@@ -285,5 +284,6 @@ def check_foreign(context: Context, requested: RequestedCall) -> None:
     """Raise ToolError where a back end must not make this call with a tool of its own."""
     if requested.tool.name != "read_file":
         raise ToolError(f"{requested.tool.name} is not left to a back end: use ours")
-    if resolve(context, requested.arguments.path).is_dir():
-        raise ToolError(f"{requested.arguments.path} is a folder; use list_dir")
+    path = str(requested.canonical["path"])
+    if resolve(context, path).is_dir():
+        raise ToolError(f"{path} is a folder; use list_dir")

@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
@@ -67,13 +66,15 @@ def searched(probe: Probe, text: str, place: str) -> Reading:
 def look_json(context: Context, probe: Probe) -> Reading:
     """The value at a path such as `servers[0].port`; the whole document without one."""
     try:
-        value: Any = json.loads(content(context, probe.target))
+        value: object = json.loads(content(context, probe.target))
     except (ValueError, RecursionError) as error:
         raise ToolError(f"{one_line(probe.target)} is not JSON: {error}") from error
     for name, index in _STEP.findall(probe.at.lstrip("$.")):
-        try:
-            value = value[int(index)] if index else value[name]
-        except (KeyError, IndexError, TypeError):
+        if index and isinstance(value, list | str) and int(index) < len(value):
+            value = value[int(index)]
+        elif name and isinstance(value, dict) and name in value:
+            value = value[name]
+        else:
             return reading(False, f"there is no {probe.at} in {probe.target}")
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     known = (text, json.dumps(value, ensure_ascii=False, sort_keys=True), one_line(text, _SHOWN))

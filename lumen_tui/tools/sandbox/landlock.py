@@ -9,7 +9,6 @@ import ctypes
 import json
 import os
 import sys
-from typing import Any
 
 from lumen_tui.tools.files.opening import is_below_any
 from lumen_tui.tools.sandbox import chmod_broker, launcher, seccomp
@@ -32,7 +31,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     hidden = [*policy.hidden, *_uncovered_entries(policy)]
     protected = [*policy.protected, *hidden]
     roots = [root for root in policy.writable if not is_below_any(root, protected)]
-    order = {
+    order: launcher.LaunchOrder = {
         "unsandboxed": False,
         "cwd": cwd,
         "status": status_fd,
@@ -53,7 +52,7 @@ def unsandboxed() -> list[str]:
     return _launcher({"unsandboxed": True, "parent": os.getpid()})
 
 
-def _launcher(order: dict[str, Any]) -> list[str]:
+def _launcher(order: launcher.LaunchOrder) -> list[str]:
     return [sys.executable, "-I", "-S", launcher.__file__, json.dumps(order)]
 
 

@@ -18,7 +18,11 @@ import struct
 import sys
 import time
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn, TypedDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lumen_tui.tools.sandbox.chmod_broker import ChmodBroker
 
 CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every processor
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
@@ -37,17 +41,34 @@ _FAILED = 126
 _ROUNDS, _ROUND_SECONDS = 400, 0.005  # of ending the remaining processes
 _NICE = 5  # a busy command must not starve the worker that watches it
 
+
+class LaunchOrder(TypedDict, total=False):
+    """What the launcher is told, as JSON. An `unsandboxed` order has that and `parent` alone."""
+
+    unsandboxed: bool
+    parent: int  # pid of the worker
+    cwd: str
+    status: int  # descriptor on which it says that the sandbox is in place
+    network: bool
+    hidden: list[str]  # real paths, as all below
+    writable: list[str]
+    protected: list[str]
+    devices: list[str]
+    processes: int  # at most, threads included
+    filter: str  # the system-call filter, in hexadecimal
+
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _call(number: int, *arguments: Any) -> int:
+def _call(number: int, *arguments: object) -> int:
     result: int = _libc.syscall(ctypes.c_long(number), *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def _prctl(option: int, *values: Any) -> int:
+def _prctl(option: int, *values: object) -> int:
     padded = [*values, *[0] * (4 - len(values))]
     result: int = _libc.prctl(option, *[ctypes.c_ulong(v) if isinstance(v, int) else v for v in padded])
     return result
@@ -86,7 +107,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         os.close(fd)
 
 
-def _ruleset(order: dict[str, Any]) -> int:
+def _ruleset(order: LaunchOrder) -> int:
     network = 0 if order["network"] else _TCP
     attributes = struct.pack("=QQQ", _ALL_FS, network, _SCOPED)
     size = ctypes.c_size_t(len(attributes))
@@ -150,9 +171,9 @@ def _limit_processes(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
 
-def _exec_sandboxed(order: dict[str, Any], command: list[str]) -> NoReturn:
+def _exec_command(order: LaunchOrder, command: list[str], broker: ChmodBroker | None) -> NoReturn:
     os.setsid()
-    if order["unsandboxed"]:
+    if broker is None:
         os.execvp(command[0], command)  # noqa: S606 - the policy was applied before
     _prefer_for_oom()
     _limit_processes(order["processes"])
@@ -163,18 +184,18 @@ def _exec_sandboxed(order: dict[str, Any], command: list[str]) -> NoReturn:
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
-    order["broker"].listen(bytes.fromhex(order["filter"]))
+    broker.listen(bytes.fromhex(order["filter"]))
     os.write(order["status"], b'{"exit-code"')  # the sandbox is in place
     os.close(order["status"])
     os.execvp(command[0], command)  # noqa: S606 - the policy was applied before
 
 
-def _child(order: dict[str, Any], command: list[str]) -> NoReturn:
+def _child(order: LaunchOrder, command: list[str], broker: ChmodBroker | None) -> NoReturn:
     try:
         for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
-        _exec_sandboxed(order, command)
+        _exec_command(order, command, broker)
     except BaseException as error:  # noqa: BLE001 - the edge: a child that cannot become the command must end here
         os.write(2, f"{command[0]}: {error}\n".encode(errors="replace"))
         os._exit(_FAILED)
@@ -257,17 +278,18 @@ def main(arguments: list[str]) -> int:
     _prctl(_SET_SUBREAPER, 1)
     if os.getppid() != order["parent"]:
         return _FAILED  # the worker died before the parent-death signal was set
+    broker: ChmodBroker | None = None
     if not order["unsandboxed"]:
         os.set_inheritable(order["status"], False)
         _only_below(order["parent"])
-        order["broker"] = _import_broker().ChmodBroker(order["writable"], order["protected"])
+        broker = _import_broker().ChmodBroker(order["writable"], order["protected"])
     signal.signal(signal.SIGTERM, on_term)
     os.nice(_NICE)
     child = os.fork()
     if child == 0:
-        _child(order, command)
-    if not order["unsandboxed"]:
-        order["broker"].start(child)
+        _child(order, command, broker)
+    if broker:
+        broker.start(child)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):

@@ -12,7 +12,20 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
+
+
+class ProbeTargets(TypedDict):
+    """What the probe attacks."""
+
+    folder: str
+    inside: str  # a folder in which it may write
+    outside: str  # a file
+    secret: str  # a hidden file
+    abstract: str  # name of an abstract socket
+    tcp: int
+    pid: int
+    start: str  # clock ticks after boot at which that process started
 
 
 def _write(path: str) -> None:
@@ -32,7 +45,7 @@ def _copy(path: str) -> None:
         file.write(file.read())
 
 
-def _connect(family: int, kind: int, address: Any) -> None:
+def _connect(family: int, kind: int, address: str | tuple[str, int]) -> None:
     with contextlib.closing(socket.socket(family, kind)) as connection:
         connection.settimeout(2)
         connection.connect(address)
@@ -70,7 +83,7 @@ def _new_space() -> None:
         raise PermissionError
 
 
-def main(order: dict[str, Any]) -> None:
+def main(order: ProbeTargets) -> None:
     os.umask(0o077)
     os.chdir(order["folder"])  # the address of a socket is short
     kernel = "/proc/sys/kernel/core_uses_pid"

@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -90,7 +89,7 @@ def _missing(tier: str, path: str) -> str:
 
 
 @contextlib.contextmanager
-def _targets(folder: Path) -> Iterator[dict[str, Any]]:
+def _targets(folder: Path) -> Iterator[probe.ProbeTargets]:
     """Make the files and sockets that the probe attacks, and yield its order."""
     folder = Path(os.path.realpath(folder))
     inside, secret, outside = folder / "inside", folder / "secret", folder / "outside"
@@ -143,7 +142,7 @@ def _start_ticks() -> str:
         return stream.read().rpartition(")")[2].split()[19]
 
 
-def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
+def _run(tier: str, order: probe.ProbeTargets, path: str) -> bytes:
     """Run the probe in the sandbox of a tier and return its output."""
     policy = Policy(writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"])
     argv = [sys.executable, "-I", "-S", "-c", inspect.getsource(probe), json.dumps(order)]

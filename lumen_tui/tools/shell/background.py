@@ -13,7 +13,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import BackgroundJob, Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
@@ -161,11 +161,11 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     )
 
 
-def _jobs(context: Context) -> dict[str, BackgroundCommand]:
+def _jobs(context: Context) -> dict[str, BackgroundJob]:
     return context.memo.running
 
 
-def _job(context: Context, name: str) -> BackgroundCommand:
+def _job(context: Context, name: str) -> BackgroundJob:
     job = _jobs(context).get(name)
     if job is None:
         raise ToolError(f"there is no {name!r}: {', '.join(_jobs(context)) or 'nothing was started'}")

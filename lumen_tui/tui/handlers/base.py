@@ -35,7 +35,7 @@ class Reasons:
 
         prompt = ReasonPrompt(title, self._known.get(verb, ()), look=lambda: self._look(verb))
         if verb == "approval.deny":
-            prompt.hint = "why? the worker is told so"
+            prompt.hint = "reason (sent to the worker)"
         self._host.push_screen(prompt, answered)
 
     def _used(self, verb: str, reason: str) -> None:

@@ -28,7 +28,7 @@ class DecayHandler(Handler):
     scope = DECAY
 
     def _why(self) -> str:
-        return "nothing fades" if self.selected is None else ""
+        return "nothing decays" if self.selected is None else ""
 
     why_pin = why_touch = why_archive_node = _why
 
@@ -125,7 +125,7 @@ class TravelHandler(Handler):
     def _go(self, travel: Travel) -> None:
         pane = self._pane
         if travel == pane.travel:
-            self.room.say("It goes no further.")
+            self.room.say("That is the limit.")
             return
         pane.outdated = self._loader.load
         pane.go(travel)
@@ -164,7 +164,7 @@ class RuleHandler(Handler):
         return self.snapshot.decay.rule
 
     def why_apply_rule(self) -> str:
-        return "" if self._pane.travel.other_rule else "this is the rule in force: try another one first"
+        return "" if self._pane.travel.other_rule else "this is the current rule: try another one first"
 
     def do_apply_rule(self) -> None:
         port, now, known = self.host.port, self.host.clock(), self._known
@@ -182,8 +182,8 @@ class RuleHandler(Handler):
 
     def why_run_decay(self) -> str:
         if self._pane.travel.moving:
-            return f"you look at another day or rule; {self.key('present')} comes back"
-        return "" if self.snapshot.decay.active else "nothing is in memory that could fade"
+            return f"this is a preview; {self.key('present')}: back to today"
+        return "" if self.snapshot.decay.active else "nothing in memory can decay"
 
     def do_run_decay(self) -> None:
         port, now, rule = self.host.port, self.host.clock(), self._known
@@ -195,7 +195,7 @@ class RuleHandler(Handler):
         def counted(found: tuple[int, list[str]]) -> None:
             due, titles = found
             if not due:
-                self.room.say("Nothing has faded yet.")
+                self.room.say("Nothing has decayed yet.")
                 return
             lines = decay_lines(rule, due, titles)
             self._confirm("Decay now", lines, "archive them", lambda: self.submit(ApplyDecay()))
@@ -243,7 +243,7 @@ def apply_lines(known: DecayRule, tried: DecayRule, *, due: int, due_before: int
         *lines,
         f"an untouched node is archived after {tried.life_days:.2f} days, so far {known.life_days:.2f}",
         f"due now under it: {words.plural(due, 'node')}, so far {words.number(due_before)}",
-        "It is written to operator.toml. Nothing is archived by that; undo takes it back.",
+        "It is written to operator.toml. That archives nothing; undo reverts it.",
     ]
 
 

@@ -22,8 +22,8 @@ from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.discoveries import Verdict
 
-_NONE = "there is nothing to judge"
-_BUSY = "it is being decided"
+_NONE = "there are no open discoveries"
+_BUSY = "its decision is being saved"
 _KEEP_DAYS = 7
 
 Judgement = PromoteDiscoveries | ArchiveDiscoveries | PostponeDiscoveries | MergeDiscoveries
@@ -95,7 +95,7 @@ class DiscoveriesHandler(Handler):
     def why_merge(self) -> str:
         if why := self._why():
             return why
-        return "" if len(self._to_merge()) > 1 else "mark what belongs together with space, then m"
+        return "" if len(self._to_merge()) > 1 else "mark duplicates with space, then m"
 
     def do_merge(self) -> None:
         self.room.run_worker(self._ask_merge(self._to_merge()), group="look", exclusive=True)

@@ -121,10 +121,10 @@ class NeedsHandler(Handler):
     def _why_stays(self, need: Attention) -> str:
         """Why one cannot be taken off the list, or the empty string."""
         if need.need is Need.APPROVAL:
-            return "a worker waits for your word on this: y or d answers it"
+            return "a worker waits for your decision: y or d answers it"
         if not can_wait(need):
             hint = "" if need.need is Need.ENGINE else "; l puts it off until tomorrow"
-            return f"what is about the {need.need} goes away with its cause and cannot be put aside{hint}"
+            return f"what is about the {need.need} goes away with its cause and cannot be dismissed{hint}"
         return self.refusal
 
     def _step(self, by: int) -> None:

@@ -93,7 +93,7 @@ class EngineHandler(Handler):
             return  # why nothing was undone is said already
         if older and len(host.screen_stack) == 1:
             screen = JournalScreen(host.port, host.operator, host.clock(), self.refusal)
-            screen.begin(older, f"{why.partition('; `undo')[0]}; u here takes back this one before it")
+            screen.begin(older, f"{why.partition('; `undo')[0]}; u here undoes this earlier one")
             host.push_screen(screen)
 
     def do_redo(self) -> None:

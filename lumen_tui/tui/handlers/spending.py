@@ -36,7 +36,7 @@ class SpendingHandler(Handler):
         queued = tally(self.snapshot.tasks)[Status.QUEUED]
         lines = [
             f"The agent is {self.snapshot.killed}.",
-            f"It goes on at once, and {words.plural(queued, 'queued task')} may start.",
+            f"It resumes at once, and {words.plural(queued, 'queued task')} may start.",
         ]
         self.host.push_screen(UnkillForm(lines), lambda sure: self.submit(UnkillAgent()) if sure else None)
 
@@ -46,9 +46,9 @@ class SpendingHandler(Handler):
     def _consequences(self) -> list[str]:
         alive = [view for view in live_ones(self.snapshot.tasks) if view.status.alive]
         return [
-            f"{words.plural(len(alive), 'worker')} will be ended at once, and what they have in hand is lost."
+            f"{words.plural(len(alive), 'worker')} will be ended at once, and their unfinished work is lost."
             if alive
-            else "No worker has anything in hand now.",
-            "Nothing starts until you let the agent go on, here or with `lumen-tui unkill`.",
+            else "No worker is running now.",
+            "Nothing starts until you resume the agent, here or with `lumen-tui unkill`.",
             "Queued tasks stay and start again then.",
         ]

@@ -46,7 +46,7 @@ class ConfirmName(FormScreen[bool]):
 
     def read(self) -> bool:
         if self.query_one("#name", Line).text != self._wanted:
-            raise Invalid("The name is not the same.", "name")
+            raise Invalid("The name does not match.", "name")
         return True
 
     def action_leave(self) -> None:

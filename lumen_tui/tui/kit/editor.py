@@ -24,7 +24,9 @@ def edit(lender: TerminalLender, text: str, suffix: str = ".md") -> str | None:
             edit_file(lender, path)
             after = path.read_text(encoding="utf-8", errors="replace")
     except (files.StoreError, OSError) as error:
-        raise NoEditor(f"The text stays as it is ({error}): make room in the folder that $TMPDIR names.") from error
+        raise NoEditor(
+            f"The text stays as it is ({error}): free some space in the folder that $TMPDIR names."
+        ) from error
     return None if after == text else after
 
 
@@ -35,7 +37,7 @@ def edit_file(lender: TerminalLender, path: Path) -> None:
         with lender.suspend():
             wrong = _run([*words, str(path)])
     except SuspendNotSupported:
-        raise NoEditor("This terminal cannot be lent to an editor: run the room in a plain terminal.") from None
+        raise NoEditor("This terminal cannot be handed to an editor: run the room in a plain terminal.") from None
     if wrong:
         raise NoEditor(wrong)
 
@@ -46,4 +48,4 @@ def _run(words: list[str]) -> str:
         code = lent.run(words)
     except OSError as error:
         return f"{words[0]} cannot be started ({error.strerror}): set $EDITOR to an editor."
-    return f"{words[0]} ended with code {code}: the text was left as it is." if code else ""
+    return f"{words[0]} ended with code {code}: the text is unchanged." if code else ""

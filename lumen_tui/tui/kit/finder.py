@@ -120,7 +120,7 @@ class Finder(Dialog[str]):
         yield (asked := Line(placeholder=self.ASK, id="find"))
         asked.add_class("find")
         self._view = CommandRows(appearance_of(self.app), self._keys, self._why_not)
-        found: LineList[RoomCommand] = LineList(self._view, empty="No command is like that.", id="list")
+        found: LineList[RoomCommand] = LineList(self._view, empty="No command matches.", id="list")
         found.can_focus = False
         yield found
         yield Said()
@@ -187,7 +187,7 @@ class Finder(Dialog[str]):
             self.query_one(Said).say(self._unchosen())
             return
         chosen = self._list.selected
-        why = self._why_not(chosen) if chosen else "No command is like that."
+        why = self._why_not(chosen) if chosen else "No command matches."
         if chosen is None or why:
             self.query_one(Said).say(why, bad=True)
             return

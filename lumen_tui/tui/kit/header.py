@@ -79,9 +79,9 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> l
         *(_state(status, now, look) if snapshot.root else ()),
         Part(
             5,
-            f" {sep} engine here" if here and snapshot.engine.life is EngineLife.ALIVE else "",
+            f" {sep} engine: local" if here and snapshot.engine.life is EngineLife.ALIVE else "",
             ink.muted,
-            short=f" {sep} here",
+            short=f" {sep} local",
         ),
         Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
@@ -130,7 +130,7 @@ def _today(said: str, now: float) -> str:
 def _brain(beat: Heartbeat | None) -> str:
     if beat is None or not beat.brain:
         return ""
-    return f"   {one_line(beat.brain, 24)} brain"
+    return f"   model: {one_line(beat.brain, 24)}"
 
 
 def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
@@ -196,7 +196,7 @@ def _needs(snapshot: Snapshot, status: AgentStatus, look: Appearance) -> Part:
     count = len(snapshot.attention)
     if not count:
         well = status.well and not snapshot.problems
-        return Part(0, "all well" if well else "nothing needs you", look.ink.muted, right=True)
+        return Part(0, "OK, no alerts" if well else "nothing needs you", look.ink.muted, right=True)
     verb = "needs" if count == 1 else "need"
     return Part(0, f"{look.shapes.need} {words.number(count)} {verb} you", look.ink.loud, right=True)
 

@@ -136,7 +136,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         look = appearance_of(self.app)
         if not len(self.model):
             empty = self.empty if isinstance(self.empty, str) else self.empty()
-            text = "Nothing fits the filter; esc shows all rows." if self.filter_text else empty
+            text = "Nothing matches the filter; esc shows all rows." if self.filter_text else empty
             return empty_strip(text, y, self.size.width, look)
         return row_strip(self, y, look)
 

@@ -17,19 +17,18 @@ Appearance = Callable[[], tuple[str, ...]]
 
 
 class ReasonPrompt(FormScreen[str]):
-    """Answers with the reason. `lines` say beforehand what the action will do.
+    """Answers with the reason for what `title` says, verb first. `lines` say beforehand what the action will do.
 
     `look`, called in a thread, gives what is offered where nothing was `recent`.
     """
 
-    SEND = "do it"
-
-    hint = "why? it is kept with the record"
+    hint = "reason (stored in the journal)"
 
     def __init__(
         self, title: str, recent: tuple[str, ...], lines: Sequence[str] = (), look: Appearance | None = None
     ) -> None:
         super().__init__(title)
+        self.SEND = title.partition(" ")[0].lower()
         self._look = look
         self._recent = recent
         self._lines = tuple(lines)

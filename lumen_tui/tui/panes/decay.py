@@ -28,7 +28,7 @@ _STALE = 60.0  # seconds after which time alone has changed what is foreseen
 _CHART = 6  # lines from which the head holds the two charts
 _TOGETHER = "\ue000"  # in place of a blank at which no line is broken
 _MANY = {"summary": "summaries", "open discovery": "open discoveries", "active session": "active sessions"}
-_EMPTY = "Nothing fades. Nodes that nobody touches lose half their score in every half-life."
+_EMPTY = "No decaying memories yet."
 
 
 class FadingRows:
@@ -164,7 +164,7 @@ class DecayPane(Pane):
 
     def short(self) -> tuple[str, bool]:
         said = " · ".join((*self.travel.words(self.snapshot.decay.rule), self.subtitle_words()))
-        return said.strip(" ·") or "nothing fades", self.travel.moving
+        return said.strip(" ·") or "nothing decays", self.travel.moving
 
     def detail(self) -> Detail | None:
         row, view = self._list.selected, self.view
@@ -221,6 +221,6 @@ class DecayPane(Pane):
             whole = sep.join(part.replace(" ", _TOGETHER) for part in counted)
             lines = [said.replace(_TOGETHER, " ") for said in wrap(whole, width)[:2]]
         if self.travel.moving:
-            back = f"{shown_key(BY_ACTION['present'], self.snapshot.config.keys)} comes back to now"
+            back = f"{shown_key(BY_ACTION['present'], self.snapshot.config.keys)} goes back to today"
             lines = [back] if height == 1 else [*lines, back]
         return [spread(width, [(said, ink.muted)], []) for said in lines]

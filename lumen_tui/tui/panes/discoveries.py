@@ -22,7 +22,7 @@ from lumen_tui.tui.kit.leaving import Leaving
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 
-_EMPTY = "Nothing to judge. Workers put here what they notice on the way; from a shell: lumen-tui create"
+_EMPTY = "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
 _PRIORITY, _WU, _AGE = 2, 7, 6
 
 
@@ -140,7 +140,7 @@ class DiscoveriesPane(Pane):
         return f"{words.number(len(self.snapshot.discoveries))} open{first}" if self.snapshot.discoveries else ""
 
     def short(self) -> tuple[str, bool]:
-        return self.subtitle_words() or "nothing to judge", bool(self.snapshot.discovery_counts.get("P0"))
+        return self.subtitle_words() or "none open", bool(self.snapshot.discovery_counts.get("P0"))
 
     def detail(self) -> Detail | None:
         row = self._list.selected

@@ -24,12 +24,12 @@ Parts = list[tuple[str, Style]]
 def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> list[tuple[str, Parts]]:
     """The rows that have something to say, each with its name."""
     rows, loop = LoopRows(snapshot, now, look), snapshot.loop
-    found = [("now", rows.session()), *([("rests", rows.rests(loop))] if loop else [])]
+    found = [("now", rows.session()), *([("backoff", rows.rests(loop))] if loop else [])]
     if loop and loop.loop:
         found += [
-            ("before", rows.before(loop)), ("made", rows.made(loop)), ("ordered", rows.ordered(loop)),
+            ("before", rows.before(loop)), ("output", rows.made(loop)), ("ordered", rows.ordered(loop)),
             ("health", rows.health(loop)), ("spent", rows.spent(loop)), ("today", rows.today(width)),
-            ("left out", rows.left_out(loop)), ("loops", rows.sparks()), ("packet", rows.packet(loop)),
+            ("dropped", rows.left_out(loop)), ("loops", rows.sparks()), ("packet", rows.packet(loop)),
         ]  # fmt: skip
     return [(name, parts) for name, parts in found if parts]
 
@@ -89,7 +89,7 @@ class LoopRows:
         left = times.epoch(loop.rests_until) - self.now if loop.rests_until else 0.0
         if left <= 0 or self.snapshot.session is not None:
             return []
-        return [(f"{times.span(left)} more", self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
+        return [(times.span(left), self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
 
     def made(self, loop: LoopState) -> Parts:
         """What this loop made; what an earlier one made is said to be so."""
@@ -140,7 +140,7 @@ class LoopRows:
         full = min(size, round(size * spend.tokens / spend.tokens_cap))
         bar = ink.bad if spend.full or spend.tokens >= spend.tokens_cap else ink.accent
         amounts = f"  {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"
-        if _LABEL + size + len(amounts) + len(forecast) > width:  # `full in 7 h` must not be cut to `full`
+        if _LABEL + size + len(amounts) + len(forecast) > width:  # `cap in 7 h` must not be cut to `cap`
             amounts = amounts.strip().removesuffix(" tokens")
         rest = "-" if shapes.bar == "#" else shapes.bar
         return [
@@ -151,9 +151,9 @@ class LoopRows:
         """Where the pace of the last hour leads, while there is something to say."""
         spend = self.snapshot.spend
         if spend.full:
-            return ", full"
+            return ", cap reached"
         left = spend.reached_at - self.now
-        return f", full {words.until(left)}" if spend.reached_at and left > 0 else ""
+        return f", cap {words.until(left)}" if spend.reached_at and left > 0 else ""
 
     def left_out(self, loop: LoopState) -> Parts:
         said = [f"{len(loop.abandoned)} abandoned"] if loop.abandoned else []

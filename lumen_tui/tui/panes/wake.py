@@ -70,7 +70,7 @@ class WakePane(Pane):
         found = [view for view in ordered_tasks(self.snapshot) if not over(view)]
         if not found:
             return ""
-        return f"Still under way of what the agent ordered: {words.plural(len(found), 'task')} ({under_way(found)})."
+        return f"Tasks of the agent still running: {words.plural(len(found), 'task')} ({under_way(found)})."
 
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink

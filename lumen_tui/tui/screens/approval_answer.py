@@ -29,9 +29,9 @@ from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, ro
 _SHELL = frozenset({"shell", "shell_start"})
 _NAMES = {"bubblewrap": "bubblewrap", "landlock": "Landlock"}
 _NONE = {
-    "": "not known: no engine has told of its sandbox",
-    "ask": "none: the command can do what you can",
-    "refused": "none that are strong enough, so no command is run",
+    "": "unknown: no engine has reported its sandbox",
+    "ask": "none: the command can do anything you can",
+    "refused": "none that is strong enough, so no command runs",
 }
 _CONTENT = frozenset({"text", "old", "new", "patch"})  # arguments that are never a path
 _WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
@@ -53,7 +53,7 @@ _OUTSIDE = re.compile(r"(?:^|[\s=<>'\"(`:])(?:/(?!dev/null\b)|~|\$\{?HOME|\.\.(?
 _RISKS = (
     (_REMOVES, "it may remove something or end a process"),
     (_NETWORK, "it may reach the network"),
-    (_RIGHTS, "it may change rights or the system"),
+    (_RIGHTS, "it may change permissions or the system"),
 )
 _OUT = "it reaches outside the task's own files, and outside the folders that its role may change"
 _FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
@@ -77,7 +77,7 @@ class Walls(NamedTuple):
     def words(self, tool: str) -> str:
         """One line for the page of a question."""
         if tool not in _SHELL:
-            return "no command is run: the tool keeps to what its role may read and change"
+            return "no command runs: the tool keeps to what its role may read and change"
         if not self.stand:
             return _NONE.get(self.tier, _NONE[""])
         return f"{_NAMES[self.tier]}, {'with the network open to this role' if self.network else 'without network'}"
@@ -159,14 +159,14 @@ class RuleConfirm(ConfirmKey):
 class PatternForm(FormScreen[str]):
     """Answers with a pattern that is narrow enough and covers the call."""
 
-    SEND = "look at the rule"
+    SEND = "review the rule"
 
     def __init__(self, request: Approval, pattern: str) -> None:
         super().__init__("The rule's pattern")
         self._request, self._pattern = request, pattern
 
     def rows(self) -> Iterable[Widget]:
-        help = _HELP.get(self._request.tool, "* stands for anything")
+        help = _HELP.get(self._request.tool, "* matches anything")
         yield row("covers", Line(value=self._pattern, id="pattern"), note=help)
 
     def preview(self) -> Content:
@@ -244,7 +244,7 @@ class Answers:
             return
         title = f"{requests[0].role}'s call" if len(requests) == 1 else words.plural(len(requests), "call")
         self._desk.ask_reason(
-            f"Say no to {title}", "approval.deny", lambda reason: self._answer(DenyCalls, requests, reason)
+            f"Deny {title}", "approval.deny", lambda reason: self._answer(DenyCalls, requests, reason)
         )
 
     def always(self, request: Approval | None) -> None:
@@ -264,7 +264,7 @@ class Answers:
         saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
         count = len(also_covered(saved, others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
-        lines = ["This rule will be saved in operator.toml; u takes it out again.", *(also if count else ()), *risk]
+        lines = ["This rule will be saved in operator.toml; u removes it again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
         dialog = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
         self._app.push_screen(dialog, lambda sure: self._always(request, pattern) if sure else None)
@@ -282,7 +282,7 @@ class Answers:
 
     def snooze(self, needs: Sequence[Attention], done: Callable[[str], None]) -> None:
         """Put needs off for an hour; `done` gets the target of each once that is on file."""
-        refusal = self._desk.refusal() or ("" if needs else "nothing is chosen")
+        refusal = self._desk.refusal() or ("" if needs else "nothing is selected")
         for need in needs if not refusal else ():
             seconds, need_refusal = self._desk.hour(need)
             if need_refusal:
@@ -301,9 +301,9 @@ class Answers:
     def _may(self, label: str, requests: Sequence[Approval]) -> bool:
         refusal = self._desk.refusal()
         if not refusal and not requests:
-            refusal = "no call of a worker waits here"
+            refusal = "no approval is pending here"
         if not refusal and all(request.id in self.going for request in requests):
-            refusal = "its answer is on its way"
+            refusal = "its answer is being sent"
         if not refusal and self._rests:
             refusal = "this is the next one; press the key again"
             self._rest()

@@ -37,11 +37,9 @@ Line = list[Segment]
 
 def left(request: Approval, now: float) -> str:
     """What becomes of the question by itself."""
-    return (
-        f"counts as no in {times.countdown(request.expires - now)}"
-        if now < request.expires
-        else "ran out: it counts as no"
-    )
+    if now >= request.expires:
+        return "expired: auto-denied"
+    return f"auto-denied in {times.countdown(request.expires - now)}"
 
 
 def ages(request: Approval, now: float) -> tuple[str, str]:
@@ -79,7 +77,7 @@ def page(
 def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     """`allowed by ann, 2 min ago: as agreed`; what is known of a question that waits no more without an answer."""
     if answer is None:
-        return "nobody waits for one any more: its task has ended, or its time is over"
+        return "no longer pending: its task has ended, or it expired"
     ago = f", {times.ago(now - at)}" if (at := times.epoch(answer.at)) else ""
     state = answer.ended or ("allowed" if answer.allowed else "refused")
     by = "" if answer.ended else f" by {one_line(answer.by, 60)}"
@@ -97,9 +95,9 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Appe
     if reason := high(request, walls):
         yield from _fact("risk", f"high: {reason}", ink.bad, width, look)
     yield from _said("" if reason else "risk", request.risk, width, look)
-    yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
+    yield from _fact("sandbox", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
-    yield from _said("it says", request.said, width, look)
+    yield from _said("rationale", request.said, width, look)
     yield from _fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
 
 
@@ -205,7 +203,7 @@ def as_text(request: Approval) -> str:
     return "\n\n".join(safe(part) for part in parts if part) + "\n"
 
 
-_NOBODY = "No worker waits for an answer. esc goes back; u takes your last answer back."
+_NOBODY = "No pending approvals. esc goes back; u undoes your last answer."
 
 
 class ApprovalPaper(DetailScreen[str]):
@@ -219,7 +217,7 @@ class ApprovalPaper(DetailScreen[str]):
     ]
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
-        super().__init__("A worker asks")
+        super().__init__("Approval request")
         self._snapshot = snapshot
         self._now = snapshot.taken
         self._desk = desk
@@ -264,7 +262,7 @@ class ApprovalPaper(DetailScreen[str]):
         except editor.NoEditor as error:
             self.say(str(error), bad=True)
             return
-        self.say("What is asked stays as the worker wrote it." if changed else "")
+        self.say("The request stays as the worker wrote it." if changed else "")
 
 
 NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to go on
@@ -293,7 +291,7 @@ class ApprovalScreen(ApprovalPaper):
         others = (*(() if only_looks else (("u", "undo"),)), ("n N", "others"))
         if self._request is None:
             return (*others, ("esc", "back"))
-        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "in an hour"))
+        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "snooze 1 h"))
         page_keys = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
         return (*(() if self._answered or only_looks else answers), *others, *page_keys)
 
@@ -323,7 +321,7 @@ class ApprovalScreen(ApprovalPaper):
         elif self._request is None:
             self._advance()
             if self._request is not None:
-                self.say("This came in just now.")  # the word that stood here was about another
+                self.say("This request just arrived.")  # the word that stood here was about another
         elif all(approval.id != self._request.id for approval in snapshot.approvals):
             self._look(self._request)
         else:
@@ -337,7 +335,7 @@ class ApprovalScreen(ApprovalPaper):
         if self._request is not request or any(approval.id == request.id for approval in self._snapshot.approvals):
             return
         self._answered = answer_words(answer, request, self._now)
-        self.say("It waits for no answer any more; n goes on.")
+        self.say("It is no longer pending; n shows the next one.")
         self._redraw()
 
     def tick(self, now: float) -> None:
@@ -359,7 +357,11 @@ class ApprovalScreen(ApprovalPaper):
         names = [approval.id for approval in waiting]
         here = names.index(mine) + 1 if mine in names else 0
         heading = (
-            f"A worker asks: {here} of {len(waiting)}" if here else "Answered" if self._request else "No worker asks"
+            f"Approval request: {here} of {len(waiting)}"
+            if here
+            else "Answered"
+            if self._request
+            else "No pending approvals"
         )
         self.retitle(heading, f"needs you: {len(self._snapshot.attention)}")
 
@@ -389,7 +391,7 @@ class ApprovalScreen(ApprovalPaper):
     def _open(self) -> Answers | None:
         """What answers the question that is shown; None where it has its answer."""
         if self._answered:
-            self.say(f"It has its answer: {self._answered}", bad=True)
+            self.say(f"Already answered: {self._answered}", bad=True)
         return None if self._answered else self._answers
 
     def action_allow(self) -> None:

@@ -154,7 +154,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         rows = self._meant()
         under, self._moved_under = self._moved_under, ""
         if under and under in {row.key for row in rows}:
-            self.say("The row that stood here is gone; this is another one: press the key again.", bad=True)
+            self.say("The row under the cursor has changed: press the key again.", bad=True)
             return
         requests = self._requests(rows)
         seen = len(requests) == len(rows) == 1 and self._in_sight(rows[0], requests[0])
@@ -201,7 +201,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             retry(self.app, only_task, task, partial(self._answers.send, [task]))
 
     def action_raise(self) -> None:
-        """More room for today, where the budget is what somebody waits for."""
+        """Raise today's cap, where the budget is what somebody waits for."""
         if not any(row.need is Need.BUDGET for row in self._meant()):
             self.say("raise: this is not about the budget; $ shows it", bad=True)
         elif not self._refused("raise"):
@@ -235,7 +235,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self._desk.send(Undo(), self.say)
 
     def _refused(self, label: str) -> bool:
-        refusal = self._desk.refusal() if self._desk else "this list only shows"
+        refusal = self._desk.refusal() if self._desk else "this list is read-only"
         if refusal:
             self.say(f"{label}: {refusal}", bad=True)
         return bool(refusal)
@@ -287,7 +287,7 @@ class AttentionScreen(AnswerSheet):
         desk = self._desk if self._desk is not None and not self._desk.refusal() else None
         undo = (("u", "undo"),) if desk else ()
         if self._off:
-            return (*((("b", "back on the list"),) if desk else ()), ("s", "what needs you"), *undo, *list_keys)
+            return (*((("b", "unsnooze"),) if desk else ()), ("s", "what needs you"), *undo, *list_keys)
         other = (("s", "snoozed"),) if self._snapshot.snoozed else ()
         if row is None:
             return (*other, *undo, *list_keys)
@@ -296,7 +296,7 @@ class AttentionScreen(AnswerSheet):
             return (opens, *other, *list_keys)
         answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), opens)
         keys = answers if row.need is Need.APPROVAL else (opens, *self._verbs(row, desk))
-        hour = () if desk.hour(row)[1] else (("z", "in an hour"),)
+        hour = () if desk.hour(row)[1] else (("z", "snooze 1 h"),)
         return (*keys, *hour, *other, ("space", "mark"), *undo, *list_keys)
 
     def _verbs(self, row: Attention, desk: Desk) -> Iterator[tuple[str, str]]:
@@ -306,17 +306,17 @@ class AttentionScreen(AnswerSheet):
         if row.need is Need.BUDGET:
             yield "r", "raise the budget"
         if not self._why_stays(row):
-            yield "d", "put aside"
+            yield "d", "dismiss"
         if not desk.snooze(row)[1]:
             yield "l", "until tomorrow"
 
     def _opens(self, row: Attention | None) -> str:
         """What enter does on a row."""
         if row is not None and row.target == "kill":
-            return "let it go on"
+            return "resume"
         if row is not None and row.need is Need.ENGINE and self._snapshot.engine.life is EngineLife.NONE:
             return "start an engine"
-        return "open" if row and row.need is Need.APPROVAL else "go there, or see what to do"
+        return "open" if row and row.need is Need.APPROVAL else "open/fix"
 
     def on_mount(self) -> None:
         self.show(self._snapshot)

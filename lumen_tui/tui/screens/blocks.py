@@ -55,7 +55,7 @@ class BlockForm(FormScreen[NewBlock]):
     def rows(self) -> Iterable[Widget]:
         yield row("name", Line(placeholder="such as projects", id="name"))
         yield row("for", Line(placeholder="what it is for, in a line", id="description"))
-        yield row("limit", Line(placeholder=f"characters; {LIMIT:,} where nothing is said", id="limit"))
+        yield row("limit", Line(placeholder=f"characters; {LIMIT:,} by default", id="limit"))
         yield row("text", Prose(placeholder="may be empty; e edits it later", sends=True, id="text"))
 
     def read(self) -> NewBlock:

@@ -48,7 +48,7 @@ class RaiseForm(FormScreen[RaiseBudget]):
     SEND = "raise"
 
     def __init__(self, roles: Sequence[str], full: str = "") -> None:
-        super().__init__("More room for today")
+        super().__init__("Raise today's cap")
         self._roles = roles
         self._role = next((role for role in roles if full.startswith(f"today's budget of role {role} ")), "")
 
@@ -61,7 +61,7 @@ class RaiseForm(FormScreen[RaiseBudget]):
         yield row("reason", Line(placeholder="why", id="reason"))
 
     def preview(self) -> Content:
-        return Content("For today only: tomorrow the settings hold again. u takes it back.")
+        return Content("For today only: tomorrow the settings apply again. u undoes it.")
 
     def read(self) -> RaiseBudget:
         values: dict[str, Any] = {}
@@ -74,7 +74,7 @@ class RaiseForm(FormScreen[RaiseBudget]):
             if problem := budget.out_of_range(**{name: values[name]}):
                 raise Invalid(problem, name)
         if not any(values.values()):
-            raise Invalid("Name how much more there shall be today.", "usd")
+            raise Invalid("Enter how much to add today.", "usd")
         role = self.query_one("#role", Line).text if self._roles else ""
         return RaiseBudget(**values, role=role, reason=self.query_one("#reason", Line).text)
 
@@ -104,7 +104,7 @@ class UnkillForm(ConfirmKey):
     """Asks with a key that no way here uses: neither ctrl+k nor enter lifts the switch."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("Let the agent go on", lines, "y", "let it go on")
+        super().__init__("Resume the agent", lines, "y", "resume")
 
     def action_kill(self) -> None:
         """It is being asked already."""
@@ -143,8 +143,8 @@ class _Page:
             yield from self._wrapped("raised today", _LABEL, f"{more}{role} by {grant.by}  {grant.reason}", ink.text)
         for title, shares in (("role", report.roles), ("model", report.models), ("task", report.tasks)):
             yield from self._shares(f"by {title}", shares)
-        yield from self._calls("being made", report.held)
-        yield from self._calls("waiting for room", report.waiting)
+        yield from self._calls("in flight", report.held)
+        yield from self._calls("waiting for budget", report.waiting)
         yield from self._calls("cost unknown, counted in full", report.unknown)
 
     def _row(self, label: str, parts: Parts) -> list[Segment]:
@@ -159,7 +159,7 @@ class _Page:
 
     def _cap(self, cap: Cap) -> Iterator[list[Segment]]:
         ink, shapes = self._look.ink, self._look.shapes
-        aside = f", {amount_words(cap.held)} set aside" if cap.held else ""
+        aside = f", {amount_words(cap.held)} reserved" if cap.held else ""
         if not cap.limit:
             yield from self._wrapped(_cap_name(cap), _LABEL, f"{amount_words(cap.spent)}, no limit{aside}", ink.text)
             return
@@ -188,14 +188,14 @@ class _Page:
     def _hours(self) -> Parts:
         levels, most = self._look.shapes.levels, max([hour.tokens for hour in self._report.hours] + [1])
         chart = "".join(levels[min(len(levels) - 1, len(levels) * hour.tokens // most)] for hour in self._report.hours)
-        peak = f"at most {words.kilo(most)} tokens an hour" if most > 1 else "no tokens"
+        peak = f"peak {words.kilo(most)}/h" if most > 1 else "no tokens"
         return [(chart, self._look.ink.accent), (f"  {peak}", self._look.ink.muted)]
 
     def _shares(self, title: str, shares: Sequence[Share]) -> Iterator[list[Segment]]:
         if not shares:
             return
         ink = self._look.ink
-        yield from self._title(title, "in calls")
+        yield from self._title(title, "API time")
         for share in shares:
             amount = share.amount
             yield line(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 
 from lumen_tui.model import digest as shape
-from lumen_tui.model.digest import Digest, Entry, Group
+from lumen_tui.model.digest import Digest, DigestEntry, Group
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
@@ -26,7 +26,7 @@ class DigestRow(NamedTuple):
     """One entry; the first of a group names it."""
 
     group: Group
-    entry: Entry
+    entry: DigestEntry
     place: int  # in the group
 
 
@@ -71,7 +71,7 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         return DigestRows(appearance_of(self.app))
 
     def keys(self) -> Keys:
-        return (("enter", "go there"), *super().keys()[1:])
+        return (("enter", "open"), *super().keys()[1:])
 
     def show(self, snapshot: Snapshot) -> None:
         """It tells of the time until it was opened."""
@@ -80,8 +80,9 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         self.count_to(digest.until)
         past = words.age(digest.until - digest.since)
         cost = f"{words.money(digest.usd)} spent on tasks" if digest.usd else ""
-        heading = f"In the last {past}" if digest.first else f"Since you left, {past}"
-        self.fill(list(_rows(digest)), f"{heading}: {words.plural(digest.count, 'thing')}", cost)
+        heading = f"Last {past}" if digest.first else f"Since you left {past} ago"
+        events = words.plural(digest.count, "event") if digest.count else "no changes"
+        self.fill(list(_rows(digest)), f"{heading}: {events}", cost)
 
     def opened(self, row: DigestRow) -> None:
         self._go(self, row)
@@ -93,4 +94,4 @@ def _rows(digest: Digest) -> Iterator[DigestRow]:
             yield DigestRow(group, entry, place)
         if (hidden := group.count - len(group.entries)) > 0:
             more = f"and {words.number(hidden)} more: {shape.words(group)} in all"
-            yield DigestRow(group, Entry(0.0, more), len(group.entries))
+            yield DigestRow(group, DigestEntry(0.0, more), len(group.entries))

@@ -64,18 +64,16 @@ class PromoteForm(FormScreen[dict[str, str]]):
         new = " · a new lane" if lane and lane not in self._lanes else ""
         if self._count > 1:
             return Content(
-                f"{self._count} work units{new} · the discoveries are closed and linked; undo takes all back"
+                f"{self._count} work units{new} · the discoveries are closed and linked; undo reverts it all"
             )
         noticed = f" · noticed on {one_line(node.wu_id, 20)}" if node.wu_id else ""
-        return Content(
-            f"{node.priority or 'P2'}{noticed}{new} · the discovery is closed and linked; undo takes it back"
-        )
+        return Content(f"{node.priority or 'P2'}{noticed}{new} · the discovery is closed and linked; undo reverts it")
 
     def read(self) -> dict[str, str]:
         lane = self.query_one("#lane", Line).text
         title = self.query_one("#title", Line).text if self._count == 1 else self._node.title
         if not lane:
-            raise Invalid("Give a lane: take a known one with ↑↓ or type a new one.", "lane")
+            raise Invalid("Choose a known lane with ↑↓ or type a new one.", "lane")
         if not title:
             raise Invalid("Give a title: the work unit is found by it.", "title")
         try:
@@ -112,7 +110,7 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
         yield Static(self._after(), classes="preview")
 
     def keys(self) -> Keys:
-        return ((YES, "merge"), ("↑↓", "which one stays"), ("esc", "cancel"))
+        return ((YES, "merge"), ("↑↓", "which one to keep"), ("esc", "cancel"))
 
     def action_step(self, step: int) -> None:
         self._kept_index = (self._kept_index + step) % len(self._candidates)
@@ -205,7 +203,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         Binding("a", "decide('archive')", show=False),
         Binding("l", "decide('later')", show=False),
     ]
-    EMPTY = "Looking for discoveries like this one."
+    EMPTY = "Looking for similar discoveries."
 
     def __init__(self, port: Port, node: Node, now: float) -> None:
         super().__init__(f"Like {one_line(node.title, 80)}")
@@ -218,7 +216,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
 
     def keys(self) -> Keys:
         verdicts = (("p", "promote"), ("a", "archive"), ("l", "later"))
-        return (*verdicts, ("space", "in or out"), ("*", "all or none"), ("/", "filter"), ("esc", "back"))
+        return (*verdicts, ("space", "mark"), ("*", "mark all"), ("/", "filter"), ("esc", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -226,13 +224,13 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
 
     def _loaded(self, rows: Sequence[Alike]) -> None:
         if not rows:
-            self.rows.empty = "This one is judged already, or stands behind the 5 000 that are compared."
+            self.rows.empty = "This one is already decided, or is beyond the 5 000 that are compared."
             self.rows.refresh_changed()
             return
         self.rows.marks.keys = {row.node_id: None for row in rows if row.sure}
         self.fill(rows, self.heading)
         if len(rows) == 1:
-            self.say("No other open discovery is like this one.")
+            self.say("No other open discovery is similar.")
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
         count = len(self.rows.model)
@@ -243,4 +241,4 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         if marked:
             self.dismiss(Verdict(action, marked))
         else:
-            self.say("Nothing is marked: space takes a row in, * takes all.", bad=True)
+            self.say("Nothing is marked: space marks a row, * marks all.", bad=True)

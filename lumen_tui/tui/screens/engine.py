@@ -27,15 +27,15 @@ from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
 
 PAUSE, RESUME = "pause", "resume"
-_DO = ((PAUSE, "pause"), (RESUME, "let go on"))
-_AFTER = (("task", "finish their task"), ("step", "rest after their step"), ("now", "rest at once"))
+_DO = ((PAUSE, "pause"), (RESUME, "resume"))
+_AFTER = (("task", "finish their task"), ("step", "stop after this step"), ("now", "stop now"))
 _LONGEST = 366 * times.DAY
 
 
 class PauseForm(FormScreen[PauseAgent | ResumeAgent]):
     """Answers with the request to pause or to go on. `scopes` are its targets, with a name each."""
 
-    SEND = "do it"
+    SEND = "apply"
 
     def __init__(self, scopes: Sequence[tuple[str, str]]) -> None:
         super().__init__("Pause")
@@ -45,15 +45,15 @@ class PauseForm(FormScreen[PauseAgent | ResumeAgent]):
         yield row("what", Choice(self._scopes, id="target"))
         yield row("do", Choice(_DO, id="verb"))
         yield row("workers", Choice(_AFTER, id="after"))
-        yield row("for", Line(placeholder="such as 2h; empty: until somebody lets it go on", id="for"))
+        yield row("for", Line(placeholder="such as 2h; empty: until resumed", id="for"))
         yield row("reason", Line(placeholder="why, for everybody to see", id="reason"))
 
     def preview(self) -> Content:
         name = dict(self._scopes)[self._of("target")]
         if self._of("verb") == RESUME:
             return Content(f"{name} goes on.")
-        scope = {"loop": "The main agent begins no new loop; workers go on.", "": "Nothing new starts."}
-        return Content(scope.get(self._of("target"), "The others go on."))
+        scope = {"loop": "The main agent starts no new loop; workers continue.", "": "Nothing new starts."}
+        return Content(scope.get(self._of("target"), "The others continue."))
 
     def _of(self, field: str) -> str:
         return self.query_one(f"#{field}", Choice).value
@@ -63,7 +63,7 @@ class PauseForm(FormScreen[PauseAgent | ResumeAgent]):
         if self._of("verb") == RESUME:
             return ResumeAgent(target=target)
         if _is_task(target) and after == "task":
-            raise Invalid("One worker rests after its step, or at once; c in the workers ends its task.", "after")
+            raise Invalid("One worker stops after this step, or now; c in the workers cancels its task.", "after")
         return PauseAgent(
             target=target,
             seconds=self._seconds(),
@@ -86,8 +86,8 @@ def _is_task(target: str) -> bool:
     return bool(target) and target != "loop" and not target.startswith("role:")
 
 
-_KEEP = Option("k", "keep it running", "keep", "the agent goes on; any room can attach again")
-_STOP = Option("s", "stop the engine", "stop", "workers go on; the next engine takes them over")
+_KEEP = Option("k", "keep it running", "keep", "the agent keeps running; any room can attach again")
+_STOP = Option("s", "stop the engine", "stop", "workers keep running; the next engine takes them over")
 _LEAVE = Option("k", "leave", "keep", "nothing stops")
 
 
@@ -98,7 +98,7 @@ class QuitAsk(Menu):
         if engine_started_here:
             super().__init__("Leave the room", (_KEEP, _STOP), ("This room started the engine.",))
         else:
-            super().__init__("Leave the room", (_LEAVE,), ("The engine was not started here and goes on.",))
+            super().__init__("Leave the room", (_LEAVE,), ("The engine was not started here and keeps running.",))
 
 
 _LIMIT = 2000  # events that are read at most
@@ -129,7 +129,7 @@ class EventRows(Rows[EngineEvent]):
 class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
     """The engine's events; enter shows one in full."""
 
-    EMPTY = "Nothing yet: the engine writes here what it does."
+    EMPTY = "No events yet: what the engine does is logged here."
 
     def __init__(self, port: Port, now: float) -> None:
         super().__init__("Log", now, lambda: port.events(_LIMIT)[::-1])
@@ -161,7 +161,7 @@ class ProblemRows(Rows[Problem]):
         return line(width, (Cell(row.where, ink.bad, where), Cell(row.what, ink.strong if selected else ink.text)))
 
     def more(self, row: Problem, width: int) -> list[Segment]:
-        return line(width, (Cell(row.hint or "mend the file by hand; the rest of it is read", self.look.ink.muted),))
+        return line(width, (Cell(row.hint or "repair the file by hand; the rest of it is read", self.look.ink.muted),))
 
     def words(self, row: Problem) -> str:
         return one_line(f"{row.where} {row.what} {row.hint}")
@@ -194,5 +194,5 @@ class ProblemsScreen(ListSheet[None, Problem]):
         self.fill(snapshot.problems, heading, one_line(snapshot.root, 60))
 
     def opened(self, row: Problem) -> None:
-        facts = (("where", row.where), ("what to do", row.hint or "mend the file by hand"))
+        facts = (("where", row.where), ("what to do", row.hint or "repair the file by hand"))
         self.app.push_screen(ReadingScreen(row.where, row.what, facts))

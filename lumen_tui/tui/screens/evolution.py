@@ -16,7 +16,7 @@ from textual.widgets import Static
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import ConstitutionState
-from lumen_tui.model.evolution import Observation, Rejection, Status, Version, objected, why_rows
+from lumen_tui.model.evolution import Observation, ObservationStatus, Rejection, Version, objected, why_rows
 from lumen_tui.model.requests import evolution as requests
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
@@ -38,14 +38,14 @@ from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 from lumen_tui.tui.kit.rows_sheet import Rows, beside
 from lumen_tui.tui.kit.screen import Keys
 
-_CHANGE_TITLES = {Status.ACCEPTED: "in", Status.PROPOSED: "would change"}
-_WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
+_CHANGE_TITLES = {ObservationStatus.ACCEPTED: "in", ObservationStatus.PROPOSED: "would change"}
+_WORDS = {"proposed": "waits", "accepted": "learnt", "superseded": "replaced"}  # by status
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCES = 5  # that are named
 
 
 class EvolutionRow(NamedTuple):
-    """An observation, a version, what was turned away, or the constitution where it needs a word."""
+    """An observation, a version, what was rejected, or the constitution where it needs a word."""
 
     key: str
     observation: Observation | None = None
@@ -66,7 +66,7 @@ def version_rows(page: EvolutionPage) -> list[EvolutionRow]:
 
 
 def rejection_rows(page: EvolutionPage) -> list[EvolutionRow]:
-    """Newest first. What a model turned away is an observation as well, and can be taken over."""
+    """Newest first. What a model rejected is an observation as well, and can be taken over."""
     observations = {observation.id: observation for observation in page.observations}
     rows = [
         EvolutionRow(rejection.id, observation=observations[rejection.id])
@@ -101,7 +101,8 @@ class EvolutionRows(Rows[EvolutionRow]):
             reason = row.standing.why if row.standing else ""
             return line(width, (Cell("stopped", ink.bad, 9), Cell(reason, ink.strong if selected else ink.text)))
         observation = row.observation
-        waits, stands = observation.status is Status.PROPOSED, observation.status is Status.ACCEPTED
+        waits = observation.status is ObservationStatus.PROPOSED
+        stands = observation.status is ObservationStatus.ACCEPTED
         style = ink.strong if selected else ink.text if waits or stands else ink.muted
         return line(
             width,
@@ -188,12 +189,12 @@ def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
 def _of_rejection(rejection: Rejection, now: float) -> list[Fact]:
     return [
         ("says", rejection.text),
-        ("turned away", f"by the {rejection.whose}"),
+        ("rejected", f"by the {rejection.whose}"),
         ("why", "; ".join(rejection.reasons)),
         ("quote", f"“{rejection.quote}”"),
         ("source", f"{_short_session(rejection.session)}, line {rejection.line}"),
         ("when", times.dated(times.epoch(rejection.at), now)),
-        ("then", "nobody takes it over here; what you write into the files of evolved/ yourself stays"),
+        ("then", "it cannot be accepted here; what you write into evolved/ yourself stays"),
     ]
 
 
@@ -203,7 +204,7 @@ def _of_observation(observation: Observation, page: EvolutionPage, now: float) -
     if objected(observation):
         names = (rejection.whose for rejection in page.rejections if rejection.id == observation.id)
         whose = next(names, observation.by)
-        facts += [("turned away", f"by the {whose}"), ("then", "a takes it over all the same; u takes that back")]
+        facts += [("rejected", f"by the {whose}"), ("then", "a accepts it anyway; u undoes that")]
     opposite = next((candidate for candidate in page.observations if candidate.id == observation.contradicts), None)
     if opposite is not None:
         facts.append(("against", opposite.text))
@@ -242,19 +243,19 @@ def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
         lines.insert(0, f"- - {opposite.text}")
     title = _CHANGE_TITLES.get(observation.status, "not in")
     return f"{title} evolved/{observation.target}", "\n".join(
-        lines if observation.status is not Status.REJECTED else []
+        lines if observation.status is not ObservationStatus.REJECTED else []
     )
 
 
 _NAMED = 5  # observations that a question names
-_RULES = "The rules turned this away: nobody takes it over here. What you write into evolved/ yourself stays."
+_RULES = "The rules rejected this: it cannot be accepted here. What you write into evolved/ yourself stays."
 _NOT_ONE = "Go to an observation first: h goes back to them."
 
 
-_PARTS = {"versions": version_rows, "turned away": rejection_rows}
+_PARTS = {"versions": version_rows, "rejected": rejection_rows}
 _EMPTY = {
-    "versions": "No version yet: one comes with everything that is learnt. h goes back.",
-    "turned away": "Nothing was turned away yet: what the gate refuses comes here, with the reason. t goes back.",
+    "versions": "No versions yet: everything that is learnt makes one. h goes back.",
+    "rejected": "Nothing was rejected yet: what the gate refuses appears here, with the reason. t goes back.",
 }
 
 
@@ -268,18 +269,16 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         Binding("b", "do('restore')", show=False),
         Binding("u", "do('undo')", show=False),
         Binding("h", "turn('versions')", show=False),
-        Binding("t", "turn('turned away')", show=False),
+        Binding("t", "turn('rejected')", show=False),
     ]
-    EMPTY = (
-        "Nothing was learnt yet: that comes when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
-    )
+    EMPTY = "Nothing learnt yet: that happens when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
         super().__init__("Evolution", snapshot.taken, lambda: read_evolution_page(self._layout))
         self._port, self._refusal = port, refusal
         self._layout = Layout(Path(snapshot.root))
         self.page = EvolutionPage()
-        self._part = ""  # versions | turned away; else what was learnt
+        self._part = ""  # versions | rejected; else what was learnt
         self.reasons: tuple[str, ...] = ()  # that were given for a rejection, newest first
 
     def rows_view(self) -> EvolutionRows:
@@ -289,7 +288,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        parts, list_keys = (("h", "versions"), ("t", "turned away")), (("w", "why"), ("/", "filter"), ("esc", "back"))
+        parts, list_keys = (("h", "versions"), ("t", "rejected")), (("w", "why"), ("/", "filter"), ("esc", "back"))
         if self._refusal:
             return (*parts, *list_keys)
         return (
@@ -297,7 +296,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
             ("r", "reject"),
             ("e", "edit"),
             *parts,
-            ("b", "back to one"),
+            ("b", "restore version"),
             ("u", "undo"),
             *list_keys,
         )
@@ -351,7 +350,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     def action_why(self) -> None:
         row = self.chosen()
         if row is not None and row.observation is None:
-            self.say("What led to it is known only of what was learnt.")
+            self.say("Only observations have a recorded cause.")
         elif row is not None:
             show_why(self.app, row.key)
 
@@ -390,7 +389,7 @@ async def _accept(screen: EvolutionScreen) -> None:
 
 async def _approve(screen: EvolutionScreen, row: EvolutionRow) -> None:
     diff = row.standing.diff if row.standing else ""
-    lines = ("From then on the agent reads it as it stands now, and learning goes on.",)
+    lines = ("From then on the agent reads this text, and learning resumes.",)
     if await screen.app.push_screen_wait(
         ConfirmKey("Approve the constitution", lines, "y", "approve", [("what changed", diff)])
     ):

@@ -61,8 +61,8 @@ class FactRows(Rows[FactState]):
 
     def more(self, row: FactState, width: int) -> list[Segment]:
         ink = self.look.ink
-        problem = row.failing and f"could not look: {row.failing}"
-        nothing = "its probes were not made yet" if row.fact.probes else "no probe: only a person confirms it"
+        problem = row.failing and f"probe failed: {row.failing}"
+        nothing = "not probed yet" if row.fact.probes else "no probe: only a person confirms it"
         evidence = problem or row.evidence or nothing
         used = humanize(f"used by {', '.join(row.used_by)}: ") if row.used_by else ""
         return line(width, [Cell("", ink.muted, 4), Cell(f"{used}{evidence}", ink.bad if row.drifted else ink.muted)])
@@ -164,7 +164,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         self._act(ConfirmFacts)
 
     def action_check(self) -> None:
-        self._act(CheckFacts, "Looking …")
+        self._act(CheckFacts, "Probing …")
 
     def action_retire(self) -> None:
         self._act(RetireFacts)
@@ -222,14 +222,14 @@ def _facts(state: FactState, now: float) -> Iterable[Fact]:
     yield "holds for", f"{times.days(fact.span)} ({fact.span_class})"
     if state.drifted:
         yield "drifted", times.dated(state.drifted, now)
-        yield "seen", state.value or "not said"
-    yield "last probe", f"{times.dated(state.probed, now)}: {state.evidence}" if state.probed else "none was made yet"
+        yield "seen", state.value or "not given"
+    yield "last probe", f"{times.dated(state.probed, now)}: {state.evidence}" if state.probed else "none yet"
     if state.failing:
-        yield "could not look", state.failing
+        yield "probe failed", state.failing
     for probe in fact.probes:
         yield f"probe {probe.id}", probe_words(probe)
-    yield "used by", humanize(", ".join(state.used_by)) or "nothing that is known"
-    yield "source", fact.source or "not said"
+    yield "used by", humanize(", ".join(state.used_by)) or "nothing known"
+    yield "source", fact.source or "not given"
     yield "by", fact.by or "unknown"
     yield "status", fact.status
     for name, value in (("supersedes", fact.supersedes), ("was", fact.was), ("superseded by", fact.superseded_by)):

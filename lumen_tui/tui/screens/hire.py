@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
 from lumen_tui.model import ids, times
-from lumen_tui.model.analytics import Book
+from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
@@ -77,7 +77,7 @@ class RoleForm(FormScreen[Role]):
         yield row("steps", Line(str(role.limits.max_steps), id="max_steps"))
         yield row("at once", Line(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
         if self._names_in_use is not None:
-            yield row("for", Line("", placeholder="such as 7d, and it is fired then; empty: it stays", id="stays"))
+            yield row("for", Line("", placeholder="such as 7d; empty: permanent", id="stays"))
             yield row("prompt", Prose(role.prompt, placeholder="how it should work, and how it reports", id="prompt"))
 
     def preview(self) -> Content:
@@ -198,7 +198,7 @@ class DiffScreen(DetailScreen[bool]):
     def body(self) -> ComposeResult:
         added = sum(line.startswith("+") for line in self._diff)
         removed = sum(line.startswith("-") for line in self._diff)
-        head = [*self._lines, f"{added} lines new, {removed} lines gone"]
+        head = [*self._lines, f"{added} lines added, {removed} removed"]
         yield Static(Content(safe("\n".join(head))), classes="consequences")
         with VerticalScroll(classes="pages"):
             yield Static(coloured("\n".join(self._diff)))
@@ -274,14 +274,14 @@ class RoleDrafts:
 
     async def _try_again(self, name: str, text: str, problem: str) -> bool:
         self._kept[name] = text
-        answer = await self._screen.app.push_screen_wait(Menu(f"{name} is not in order", _AGAIN, (problem,)))
+        answer = await self._screen.app.push_screen_wait(Menu(f"{name} is not valid", _AGAIN, (problem,)))
         if answer == "again":
             return True
         if answer == "drop":
             del self._kept[name]
-            self._screen.say("The text was dropped; the role is as it was.")
+            self._screen.say("The text was dropped; the role is unchanged.")
         else:
-            self._screen.say("The text is kept: edit the role again to go on with it.")
+            self._screen.say("Your text is kept: edit the role again to continue.")
         return False
 
     async def _agreed(self, name: str, text: str, before: str, new: bool) -> str | None:
@@ -295,7 +295,7 @@ class RoleDrafts:
         if await self._screen.app.push_screen_wait(ask):
             return text
         self._kept[name] = text
-        self._screen.say("Nothing was saved; the text is kept: edit the role again to go on with it.")
+        self._screen.say("Nothing was saved; your text is kept: edit the role again to continue.")
         return None
 
 
@@ -306,7 +306,7 @@ class Hiring:
         self,
         screen: DetailScreen[Any],
         snapshot: Callable[[], Snapshot],
-        book: Callable[[], Book | None],
+        book: Callable[[], TaskStatistics | None],
         submit: Callable[[Request], Coroutine[Any, Any, None]],
     ) -> None:
         self._screen, self._snapshot, self._book, self._submit = screen, snapshot, book, submit
@@ -367,7 +367,7 @@ def _ways(model: Role | None) -> list[Option]:
     copy = [Option("c", f"a copy of {model.name}", "copy", "the same tools and prompt, to be changed")] if model else []
     return [
         *copy,
-        Option("t", "from a role that ships", "template", "researcher, builder, reviewer …, to be changed"),
+        Option("t", "from a shipped role", "template", "researcher, builder, reviewer …, to be changed"),
         Option("n", "fill in a form", "form", "name, purpose, tools, limits, prompt"),
         Option("x", "write it in $EDITOR", "editor", "the whole file, from a blank one"),
     ]

@@ -66,7 +66,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     """Every recent action of every operator."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "undo", show=False)]
-    EMPTY = "Nothing was decided yet. What operators do is kept here, with the reason."
+    EMPTY = "No actions yet. What operators do is recorded here, with the reason."
     TWO_LINES = True
 
     def __init__(self, port: Port, operator: str, now: float, refusal: str = "") -> None:
@@ -107,12 +107,12 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
         if self._refusal:
             return self._refusal
         if not acting.may_undo_by_id(deed.by, deed.client, self._operator):
-            return f"{deed.by} did this, and only {deed.by} can take it back"
+            return f"{deed.by} did this, and only {deed.by} can undo it"
         if deed.undoes or deed.redoes:
             return "this was an undo or a redo: go to the action itself"
         if not deed.changes:
-            return "nothing was changed that could be put back"
-        return "it is taken back already; U in the room does it again" if deed.undone else ""
+            return "nothing it changed can be reverted"
+        return "already undone; U in the room redoes it" if deed.undone else ""
 
     async def _undo(self, action_id: str) -> None:
         if await jobs.submit(self, self._port, Undo(action_id=action_id)):

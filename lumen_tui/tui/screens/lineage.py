@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.lineage import Hop, Row, Trace, cost, rows, words
+from lumen_tui.model.lineage import Hop, Trace, TreeRow, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.host import appearance_of
@@ -24,12 +24,12 @@ _DEEPEST = 8  # levels that are indented further
 _BAD = frozenset({"failed", "lost", "denied"})
 _ENDS = {
     "": "It is gone.",
-    "call": "This stands for itself: go on from the task that it belongs to.",
-    "session": "Nothing leads beyond a session that is of no task here.",
+    "call": "A call has no page of its own: follow the task that it belongs to.",
+    "session": "A session that belongs to no task leads nowhere.",
 }  # of what kind one cannot go on from, and why
 
 
-Named = tuple[str, Row]  # a line, and what the cursor finds it by when others come
+Named = tuple[str, TreeRow]  # a line, and what the cursor finds it by when others come
 
 
 def named(trace: Trace) -> Iterator[Named]:
@@ -106,7 +106,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         return WhyRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (("enter", "from there"), ("backspace", "back there"), ("y", "copy"), ("/", "filter"), ("esc", "back"))
+        return (("enter", "follow"), ("backspace", "back"), ("y", "copy"), ("/", "filter"), ("esc", "back"))
 
     def _loaded(self, trace: Trace) -> None:
         if trace == self._trace:
@@ -116,12 +116,12 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         tokens, usd = trace.spent
         spent = f"{tokens:,} tokens, ${usd:.3f} together" if tokens or usd else ""
         node = trace.node
-        self.fill(lines, one_line(f"Why {node.kind} {node.title or ids.short(node.id)}", 80), spent)
+        self.fill(lines, one_line(f"Trace of {node.kind} {node.title or ids.short(node.id)}", 80), spent)
         if self._shown != self._names[-1]:
             self._shown = self._names[-1]
             self.rows.select_key(next((key for key, row in lines if row.side == "here"), ""))
         if not trace.up and not trace.down:
-            self.say("Nothing is known to have caused it, and nothing came of it yet.")
+            self.say("No cause and no effect of it are recorded yet.")
 
     def _failed(self, reason: str) -> None:
         if len(self._names) > 1:

@@ -63,7 +63,7 @@ class PacketListRows(Rows[Packet]):
         """What the loop left out, with the reason: it is what is looked for most."""
         both = (("abandoned", row.abandoned), ("decided against", row.decided_against))
         omissions = [f"{how} {omission.what}: {omission.why}" for how, items in both for omission in items]
-        text = f" {self.look.shapes.sep} ".join(omissions) or "nothing was left out"
+        text = f" {self.look.shapes.sep} ".join(omissions) or "nothing was dropped"
         return line(width, [Cell("", self.look.ink.muted, 6), Cell(humanize(text), self.look.ink.muted)])
 
     def words(self, row: Packet) -> str:

@@ -207,6 +207,6 @@ class ProtectedScreen(NodesScreen):
     def action_unpin(self) -> None:
         row = self.rows.selected
         if row is not None and not self.rows.marks.keys and not row.node.pinned:
-            self.say(f"This one is not pinned: it is kept as {row.why}.", bad=True)
+            self.say(f"This one is not pinned: it is protected as {row.why}.", bad=True)
             return
         self.act(PinNodes(node_ids=self.rows.targets(), pinned=False))

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.relay import Box, Status, Submission
+from lumen_tui.model.relay import Box, Submission, SubmissionStatus
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts
 from lumen_tui.model.requests.engine import Undo
@@ -39,7 +39,7 @@ class RelayRows(Rows[Row]):
 
     def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, (relay, submission) = self.look.ink, row
-        held = submission.status is Status.HELD
+        held = submission.status is SubmissionStatus.HELD
         place = "held" if held else f"#{submission.position}" if submission.position else str(submission.status)
         return line(
             width,
@@ -54,7 +54,7 @@ class RelayRows(Rows[Row]):
 
     def more(self, row: Row, width: int) -> list[Segment]:
         submission, ink = row[1], self.look.ink
-        if submission.status is Status.HELD:
+        if submission.status is SubmissionStatus.HELD:
             text = humanize("; ".join(submission.reasons))
         else:
             text = submission.note or f"id {ids.short(submission.id)}"
@@ -110,7 +110,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         if not chosen:
             self.say("nothing is held", bad=True)
         if any(id not in self._titles for id in chosen):
-            self.say("only what is held can be released or dropped: this stands in the relay already", bad=True)
+            self.say("only what is held can be released or dropped: this is in the relay already", bad=True)
             return []
         return chosen
 
@@ -153,7 +153,7 @@ def _facts(row: Row, now: float) -> Iterable[Fact]:
     yield "status", f"{submission.status}" + (f" at position {submission.position}" if submission.position else "")
     yield "by", submission.by
     yield "came", times.dated(submission.since, now)
-    yield "written on", f"position {submission.base}"
+    yield "based on", f"position {submission.base}"
     for reason in submission.reasons:
         yield "held because", humanize(reason)
     if submission.updated_by:

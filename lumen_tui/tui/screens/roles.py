@@ -15,7 +15,7 @@ from textual.widgets import Static
 from lumen_tui.actions.role_preview import firing, model_words, unended, until_words
 from lumen_tui.engine.port import Port
 from lumen_tui.model import analytics, times
-from lumen_tui.model.analytics import Book, Retirement, Stats, Tally
+from lumen_tui.model.analytics import Retirement, Stats, Tally, TaskStatistics
 from lumen_tui.model.approvals import rule_words
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
@@ -53,7 +53,7 @@ class RoleRow(NamedTuple):
     retirement: Retirement | None = None
 
 
-def role_rows(snapshot: Snapshot, book: Book | None = None) -> list[RoleRow]:
+def role_rows(snapshot: Snapshot, book: TaskStatistics | None = None) -> list[RoleRow]:
     """Those in force, then the retired."""
     stats = {stats.name: stats for stats in book.roles} if book else {}
     retirements = {retirement.role: retirement for retirement in book.retirements} if book else {}
@@ -131,7 +131,7 @@ def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
         return
     counts = f"{number(stats.done)} done, {number(stats.failed)} failed, {number(stats.cancelled)} cancelled"
     yield "tasks", f"{number(stats.tasks)}: {counts}, {number(stats.retries)} retries"
-    yield "done", f"{analytics.shares(Tally(stats.done, stats.done + stats.failed))}, with 95 % certainty"
+    yield "success", analytics.shares(Tally(stats.done, stats.done + stats.failed))
     weeks, dots = analytics.spark(stats.weeks, look.shapes.levels), look.shapes.status
     yield "by week", f"{weeks.strip()}  share done, of {analytics.WEEKS} weeks to now"
     latest = analytics.recent(stats.latest, dots[Status.DONE], dots[Status.FAILED])
@@ -148,8 +148,8 @@ def _permissions(role: Role) -> list[Fact]:
         ("shell", _SHELL.get(role.shell, role.shell)),
         ("may", ", ".join(_powers(role)) or "read; change nothing, stay off the network"),
         ("limits", f"{times.limit(limits.timeout_seconds)} a task · {limits.max_steps} steps"),
-        ("silence", f"stalled after {times.limit(limits.stall_seconds)}"),
-        ("at once", str(limits.at_once or "as many as the engine lets")),
+        ("stall timeout", times.limit(limits.stall_seconds)),
+        ("concurrency", str(limits.at_once or "engine default")),
     ]
 
 
@@ -160,7 +160,7 @@ def _powers(role: Role) -> Iterator[str]:
         yield "use the network"
 
 
-_TITLE = "in force, and retired"
+_TITLE = "active · retired"
 
 
 class RolesScreen(ListSheet[None, RoleRow]):
@@ -175,7 +175,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         Binding("u", "do('undo')", show=False),
     ]
     WHY = True
-    EMPTY = "No role is in force. h hires one."
+    EMPTY = "No active roles. h hires one."
 
     def __init__(self, port: Port, snapshot: Snapshot, at: str = "") -> None:
         super().__init__("Roles")
@@ -183,10 +183,10 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self._snapshot = snapshot
         self._at = at  # the role on which the cursor begins
         self._reasons: tuple[str, ...] = ()
-        self._book: Book | None = None
+        self._book: TaskStatistics | None = None
         self._hiring = Hiring(self, lambda: self._snapshot, lambda: self._book, self._submit)
         self._drafts = self._hiring.drafts
-        self._loader: jobs.Loader[Book] = jobs.Loader(self, port.role_book, self._figures)
+        self._loader: jobs.Loader[TaskStatistics] = jobs.Loader(self, port.role_book, self._figures)
 
     def rows_view(self) -> RoleRows:
         return RoleRows(appearance_of(self.app), self._snapshot.taken)
@@ -210,14 +210,14 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self._snapshot = snapshot
         self._fill()
 
-    def _figures(self, book: Book) -> None:
+    def _figures(self, book: TaskStatistics) -> None:
         if book != self._book:
             self._book = book
             self._fill()
 
     def _fill(self) -> None:
         snapshot = self._snapshot
-        aside = f"{len(snapshot.roles)} in force · {len(snapshot.retired)} retired"
+        aside = f"{len(snapshot.roles)} active · {len(snapshot.retired)} retired"
         self.fill(role_rows(snapshot, self._book), "Roles", aside)
         if self._at:
             self.rows.select_key(self._at)
@@ -243,7 +243,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     def action_do(self, name: str) -> None:
         if self._snapshot.read_only:
-            self.say(f"This room only reads: {self._snapshot.read_only}", bad=True)
+            self.say(f"This room is read-only: {self._snapshot.read_only}", bad=True)
             return
         jobs_: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "hire": self._hire,

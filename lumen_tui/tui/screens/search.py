@@ -87,7 +87,7 @@ def summary(result: Found) -> str:
     beside = sum(1 for hit in result.hits if hit.neighbour_of)
     near = f" and {beside} beside {'it' if result.matches == 1 else 'them'}" if beside else ""
     matches = f"{count} found{near}" if result.matches else ""
-    less = f"without {', '.join(result.dropped)}: nearly everywhere" if result.dropped else ""
+    less = f"without {', '.join(result.dropped)}: too common" if result.dropped else ""
     return " · ".join(part for part in (matches, less) if part)
 
 
@@ -172,7 +172,7 @@ class NoteForm(FormScreen[InsertPassage]):
     SEND = "keep"
 
     def __init__(self, tags: str = "", wu_id: str = "") -> None:
-        super().__init__("Keep a note")
+        super().__init__("Save a note")
         self._tags, self._wu_id = tags, wu_id
 
     def rows(self) -> Iterable[Widget]:
@@ -186,7 +186,7 @@ class NoteForm(FormScreen[InsertPassage]):
     def read(self) -> InsertPassage:
         text = self.query_one("#text", Prose).typed
         if not text:
-            raise Invalid("Write a note: there is nothing to keep yet.", "text")
+            raise Invalid("Write a note: there is nothing to save yet.", "text")
         tags = tuple(tag.strip() for tag in self.query_one("#tags", Line).text.split(",") if tag.strip())
         texts = {name: self.query_one(f"#{name}", Line).text for name in ("wu_id", "source")}
         kind = self.query_one("#kind", Choice).value
@@ -212,7 +212,7 @@ type:discovery also note, fact, summary, checkpoint, archival, signal, packet, t
 kind:procedural also semantic, episodic
 in:conversations looks through what was said in sessions
 
-F2 keeps a note of your own in the archive."""
+F2 saves a note of your own in the archive."""
 
 
 class SearchScreen(DetailScreen[None]):
@@ -246,7 +246,7 @@ class SearchScreen(DetailScreen[None]):
         yield Said()
 
     def keys(self) -> Keys:
-        note = () if self._refusal else (("F2", "keep a note"),)
+        note = () if self._refusal else (("F2", "save a note"),)
         return (("↑↓", "choose"), ("enter", "open"), ("F3", "what caused it"), *note, ("esc", "back"))
 
     def on_mount(self) -> None:
@@ -281,7 +281,7 @@ class SearchScreen(DetailScreen[None]):
         if query != self._query:
             return  # a newer question is on its way
         self._result = result
-        self._list.empty = HINT if not query.strip() else "Nothing fits. Fewer words or filters find more."
+        self._list.empty = HINT if not query.strip() else "No results. Try fewer words or filters."
         self._list.set_rows(result.hits)
         if self._list.selected is not None and not self._list.select_key(self._view.current):
             self._list.action_row("top")
@@ -331,7 +331,7 @@ class SearchScreen(DetailScreen[None]):
 
         chosen = self._list.selected
         if chosen is None or chosen.type == "conversation":
-            self.say("Nothing is recorded of what caused this one." if chosen else "Nothing is selected.")
+            self.say("No cause is recorded for this one." if chosen else "Nothing is selected.")
             return
         self.app.push_screen(WhyScreen(self._port, chosen.ref, self._now))
 

@@ -96,7 +96,7 @@ class SignalForm(FormScreen[dict[str, Any]]):
 
     def preview(self) -> Content:
         priority = self.query_one("#priority", Choice).value
-        return Content("P0 stands in every agent's way until it is read" if priority == "P0" else "")
+        return Content("P0 interrupts every agent until it is read" if priority == "P0" else "")
 
     def read(self) -> dict[str, Any]:
         message = self.query_one("#message", Prose).typed

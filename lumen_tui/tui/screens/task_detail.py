@@ -126,7 +126,7 @@ def no_result(view: TaskView | None) -> str:
         return ""
     if view.status.ended:
         return f"No result: {view.status.value}."
-    return "No result yet: the worker writes it at its end."
+    return "No result yet: the worker writes it at the end."
 
 
 def _terms(view: TaskView) -> Iterator[Fact]:
@@ -197,7 +197,7 @@ class TaskDetailScreen(DetailScreen[None]):
         yield Facts(classes="head")
         with Horizontal(classes="halves"):
             with Vertical(classes="half tail") as tail:
-                tail.border_title = Content("what it does")
+                tail.border_title = Content("steps")
                 yield LineList(
                     TailRows(appearance_of(self.app)), empty="Nothing yet: its steps appear here.", id="tail"
                 )
@@ -212,7 +212,7 @@ class TaskDetailScreen(DetailScreen[None]):
         if self._detail is None:
             return keys
         if self._detail.result:
-            keys = [("y", "copy result"), ("e", "open it"), *keys]
+            keys = [("y", "copy result"), ("e", "open in $EDITOR"), *keys]
         if self._refusal:
             return keys
         if not self._detail.view.status.alive:
@@ -266,8 +266,8 @@ class TaskDetailScreen(DetailScreen[None]):
         tail.set_rows(event_rows(detail.events))
         if follows:
             tail.action_row("bottom")
-        earlier = " · earlier steps are left out" if detail.more_events else ""
-        self.query_one(".tail").border_title = Content(f"what it does{earlier}")
+        earlier = " · earlier steps omitted" if detail.more_events else ""
+        self.query_one(".tail").border_title = Content(f"steps{earlier}")
 
     def _result_lines(self, width: int, _height: int) -> list[list[Segment]]:
         ink = appearance_of(self.app).ink

@@ -83,7 +83,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
     def preview(self) -> Content:
         role = self._role()
         if role is None:
-            return Content("No role is in force: hire one first (r in the room).")
+            return Content("No active role: hire one first (r in the room).")
         self.query_one(".role-note", Static).update(_about(role))
         limit = self.query_one("#limit", Line)
         limit.placeholder = self._own_limit()
@@ -118,7 +118,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
     def read(self) -> dict[str, Any]:
         role = self._role()
         if role is None:
-            raise Invalid("No role is in force: hire one first.", "role")
+            raise Invalid("No active role: hire one first.", "role")
         objective = self.query_one("#objective", Prose).typed
         if not objective:
             raise Invalid("Say what is to be done: the objective is empty.", "objective")

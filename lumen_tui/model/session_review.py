@@ -1,0 +1,91 @@
+"""Sessions read and candidates reviewed by a model: what such a process is given, and what it answers.
+
+Nothing that it says is believed unseen: it proposes, and a review can only take away.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+MOST_FOUND = 40  # candidates of one answer that are looked at
+
+
+class SessionPassage(Struct, frozen=True):
+    """What one line of a session says."""
+
+    line: int
+    who: str  # person | agent
+    text: str
+
+
+class ReadingRequest(Struct, frozen=True):
+    """One stretch of one session."""
+
+    root: str
+    session: str
+    passages: tuple[SessionPassage, ...]
+
+
+class ReadCandidate(Struct, frozen=True):
+    """What a model takes for worth keeping."""
+
+    line: int = 0
+    kind: str = ""
+    text: str = ""
+    quote: str = ""
+
+
+class ReadingResult(Struct, frozen=True):
+    """`problem` says why there is nothing; `brain` which model answered."""
+
+    found: tuple[ReadCandidate, ...] = ()
+    problem: str = ""
+    brain: str = ""
+    usd: float = 0.0
+    tokens: int = 0
+
+
+MOST_CASES = 40  # candidates that one call is shown
+MOST_STANDING = 3000  # characters of a file of evolved/: the newest lines
+MOST_CONSTITUTION = 20_000  # characters: as much as can be approved
+MOST_ANSWER = 20_000  # characters; a longer answer is none
+MOST_REASON = 240
+
+
+class ReviewCase(Struct, frozen=True):
+    """One candidate that the rules let pass."""
+
+    kind: str
+    text: str
+    quote: str
+    said_by: str  # person | agent | worker | tool | web
+    file: str
+
+
+class ReviewRequest(Struct, frozen=True):
+    """What one call is about. The number of a candidate is its place in `cases`, from 1."""
+
+    root: str
+    cases: tuple[ReviewCase, ...]
+    standing: dict[str, str]  # file -> what was learnt before and stands there
+    constitution: str
+
+
+class CaseVerdict(Struct, frozen=True):
+    """What the model says of one candidate."""
+
+    candidate: int
+    verdict: Literal["keep", "object"]
+    reason: str = ""
+
+
+class ReviewResult(Struct, frozen=True):
+    """The number of each candidate that is objected to, with the reason. `problem` says why there is no answer."""
+
+    against: dict[int, str] = {}
+    problem: str = ""
+    brain: str = ""
+    usd: float = 0.0
+    tokens: int = 0

@@ -1,0 +1,30 @@
+"""The list of what needs a person offers what can be done about the row under the cursor."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+async def test_what_stays_is_not_offered_to_be_put_aside(desk: Any, open_room: Any) -> None:
+    desk.ended(desk.task("part 1"))
+    desk.do("kill", reason="too much")
+    async with open_room(desk) as room:
+        await room.press("exclamation_mark")
+        await room.sees("Needs you: 2", "resume")
+        assert "dismiss" not in room.text
+        await room.press("j")
+        await room.sees("R retry", "d dismiss", "l until tomorrow", "z snooze 1 h")
+
+
+async def test_who_only_looks_is_offered_no_answer(desk: Any, open_room: Any) -> None:
+    desk.ask("make one")
+    async with open_room(desk) as room:
+        await room.press("exclamation_mark")
+        await room.sees("y allow", "d deny", "z snooze 1 h", "u undo")
+        sheet = room.app.screen
+        sheet._desk = dataclasses.replace(sheet._desk, refusal=lambda: "read-only")
+        sheet._show_keys()
+        await room.until(lambda: "y allow" not in room.text)
+        for word in ("deny", "snooze 1 h", "undo", "mark"):
+            assert word not in room.text

@@ -1,0 +1,123 @@
+"""The page about one question, and how its risk is judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumen_rows import each_row
+
+from lumen_tui.model import times
+from lumen_tui.model.approvals import Approval, call_hash, whole_call
+from lumen_tui.model.text import is_safe
+from lumen_tui.model.times import iso
+from lumen_tui.tui.screens.approval_answer import Walls, high
+from lumen_tui.tui.screens.approvals import page
+from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
+
+NOW = 1_800_000_000.0
+
+
+def question(command: str = "make test", tool: str = "shell", **more: Any) -> Approval:
+    given = {"arguments": {"command": command}, **more}
+    return Approval(
+        id="apr-1", task_id="tsk-abcd", tool=tool, hash=call_hash(tool, given["arguments"]), role="builder",
+        asked_at=iso(NOW - 300), expires_at=iso(NOW + 3300), **given,
+    )  # fmt: skip
+
+
+def drawn(request: Approval, width: int = 80, look: Appearance = NO_APPEARANCE, now: float = NOW) -> list[str]:
+    return ["".join(part.text for part in line) for line in page(request, "do it", now, width, look)]
+
+
+@each_row("width", [40, 80, 120])
+def test_every_character_of_the_call_is_on_the_page(width: int) -> None:
+    command = "echo " + "".join(chr(0x21 + number % 90) for number in range(3000)) + "\n  rm x # 終わり"
+    lines = drawn(question(command), width)
+    start = next(number for number, text in enumerate(lines) if text.startswith("what it would run")) + 1
+    end = next(number for number, text in enumerate(lines) if text.startswith("the whole call")) - 1
+    pieces = lines[start:end]
+    assert "".join(piece[2:] for piece in pieces).replace(" ", "") == command.replace("\n", "").replace(" ", "")
+    assert all(piece.startswith(("│ ", "│·")) for piece in pieces)
+
+
+def test_a_line_of_the_call_cannot_pass_for_the_programs_own() -> None:
+    forged = "x\nrisk      none\nuntil     y allow   d deny\n╰──────╯\x1b[2J"
+    lines = drawn(question(forged, why=forged, folder=forged, risk=forged))
+    for text in lines:
+        assert is_safe(text)
+        if "none" in text or "d deny" in text or "╰" in text:
+            assert "│" in text[:12], text
+
+
+def test_a_line_that_goes_on_is_told_from_a_line_that_begins() -> None:
+    lines = drawn(question("a" * 60 + "\nb"), 40)
+    start = lines.index(next(text for text in lines if text.startswith("what it would run"))) + 1
+    assert [text[:2] for text in lines[start : start + 3]] == ["│ ", "│·", "│ "]
+    plain = drawn(question("a" * 60), 40, Appearance(NO_APPEARANCE.ink, ASCII))
+    assert any(text.startswith("|-aa") for text in plain)
+
+
+def test_the_page_stands_still_within_a_minute() -> None:
+    assert drawn(question(), now=NOW + 1) == drawn(question(), now=NOW + 59)
+    assert drawn(question(), now=NOW + 1) != drawn(question(), now=NOW + 61)
+    assert any("expired" in text for text in drawn(question(), now=NOW + 9000))
+    assert (times.countdown(30), times.countdown(61), times.countdown(7500)) == ("under 1 min", "1 min", "2 h 5 min")
+
+
+def test_a_diff_is_told_apart_by_sign_and_weight() -> None:
+    text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n same\n-old\n+new"
+    request = question(tool="edit_file", arguments={"path": "x"}, diff=text)
+    lines = page(request, "", NOW, 60, NO_APPEARANCE)
+    styles = {"".join(part.text for part in line).strip(): [part.style for part in line] for line in lines}
+    assert NO_APPEARANCE.ink.strong in styles["│ +new"]
+    assert NO_APPEARANCE.ink.muted in styles["│ -old"]
+    assert any("+1 -1" in name for name in styles)
+
+
+@each_row(
+    "command",
+    [
+        "rm -rf build", "make clean; rm x", "find . -delete", "curl -s example.org", "git push origin main",
+        "python -c 'x' && wget y", "cat ~/.ssh/id_rsa", "cp x /etc/passwd", "cat ../secret", "sudo make",
+        "dd if=x of=y", "pip install x", "echo x > /srv/y", "/bin/rm x", "(rm x)", "`rm x`", "echo $HOME", "kill 1",
+        "git clean -fd", "echo x |nc host 1", "x=$(curl y)", "tar xf a -C /", "chmod 777 x",
+    ],
+)  # fmt: skip
+def test_what_removes_sends_or_reaches_out_wants_another_key(command: str) -> None:
+    assert high(question(command))
+
+
+@each_row("command", ["make test", "pytest -q", "ls -l", "git status", "git commit -m 'form'", "echo x > /dev/null"])
+def test_a_plain_command_does_not(command: str) -> None:
+    assert high(question(command)) == ""
+
+
+def test_other_tools_by_what_they_reach() -> None:
+    assert high(question(tool="web_fetch", arguments={"url": "https://example.org"}))
+    assert high(question(tool="write_file", arguments={"path": "/etc/x", "text": ""}))
+    assert high(question(tool="write_file", arguments={"path": "a/../../x", "text": ""}))
+    assert high(question(tool="apply_patch", arguments={"patch": "--- a/x\n+++ /dev/null\n"}))
+    walls = Walls("bubblewrap", network=False, roots=("~/site", "/srv/x/"))
+    for path in ("/srv/x/a.md", "/srv/x", "~/site/b"):
+        assert not high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
+    for path in ("/srv/xy/a.md", "/srv/x/../y", "~/sites", "../site/b"):
+        assert high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
+    assert not high(question("make site", folder="/srv/x"), walls)
+    assert high(question("make site", folder="/srv/x"), walls._replace(tier="ask"))
+    assert high(question("cp a /etc/x", folder="/srv/x"), walls)
+    assert not high(question(tool="write_file", arguments={"path": "notes/a.md", "text": "/ and ~ are fine\n.. too"}))
+    assert whole_call(question(tool="web_fetch", arguments={"url": "https://example.org"})) == "https://example.org"
+
+
+async def test_the_next_need_opens_the_page_that_answers_it(desk, open_room):
+    from lumen_tui.tui.screens.relays import RelayScreen
+
+    desk.do("relay.submit", relay_name="outbox", text="one", base=0)
+    desk.do("relay.submit", relay_name="outbox", text="two", base=0)
+    async with open_room(desk) as room:
+        await room.until(lambda: [need.need for need in room.app.room.snapshot.attention if need.target] != [])
+        for _ in range(room.needs):
+            await room.press("n")
+            if isinstance(room.app.screen, RelayScreen):
+                break
+        await room.sees("two", "held")
