@@ -10,14 +10,29 @@ from lumen_tui.model.roles import BLOCK_TOOLS, Role
 
 ROLE = "main"  # of the main agent's sessions, and of nothing else
 TOOLS = (
-    "create_task", "signal", "remember", *BLOCK_TOOLS, "discover", "checkpoint", "propose", "sleep", "deposit",
-)  # fmt: skip
+    "create_task",
+    "signal",
+    "remember",
+    *BLOCK_TOOLS,
+    "discover",
+    "checkpoint",
+    "propose",
+    "sleep",
+    "deposit",
+)
 ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"  # in the session's task folder
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
-    "tasks_created", "signals_sent", "memory_added", "discoveries_added", "proposals", "artifacts", "decisions",
-    "tasks_done", "defects_fixed",
-)  # fmt: skip
+    "tasks_created",
+    "signals_sent",
+    "memory_added",
+    "discoveries_added",
+    "proposals",
+    "artifacts",
+    "decisions",
+    "tasks_done",
+    "defects_fixed",
+)
 EMPTY_LOOPS = 3  # in a row, after which the agent sleeps longer and a person hears of it
 FAILED_LOOPS = 3  # in a row, after which what could not be dealt with is not shown again by itself
 _LONGEST_REST = 6 * 3600.0  # seconds

@@ -24,10 +24,15 @@ MOST_BYTES = 64 * 1024 * 1024
 _MOST = {"block": 100, "message": 100_000, "passage": 100_000, "tool": 10_000, "agent": 1000, "file": 10_000}
 _OLD_VERSION = re.compile(r"0\.\d{1,4}(?:\.\d{1,4})?[a-z0-9.]{0,12}")
 _NO_PLACE = {
-    "system": "system prompt", "llm_config": "model settings", "embedding_config": "embedding settings",
-    "tool_rules": "tool rules", "inference_config": "model settings", "response_format": "response format",
-    "identity_ids": "identities", "multi_agent_group": "group",
-}  # fmt: skip
+    "system": "system prompt",
+    "llm_config": "model settings",
+    "embedding_config": "embedding settings",
+    "tool_rules": "tool rules",
+    "inference_config": "model settings",
+    "response_format": "response format",
+    "identity_ids": "identities",
+    "multi_agent_group": "group",
+}
 _SECRET = ("tool_exec_environment_variables", "secrets")
 
 

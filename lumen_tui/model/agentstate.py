@@ -48,7 +48,7 @@ class AgentStatus(Struct, frozen=True):
             AgentState.WAITING: (self.brief, *self._besides()),
             AgentState.BACKOFF: (f"again {times.until(self.until - now)}", self.brief),
             AgentState.IDLE: (self.brief, self.next_wake(now), self.roles_full),
-        }  # fmt: skip
+        }
         return " · ".join(part for part in parts[self.state] if part)
 
     def next_wake(self, now: float) -> str:
@@ -121,8 +121,10 @@ def _down(snapshot: Snapshot) -> AgentStatus | None:
     if snapshot.gone:
         return AgentStatus(AgentState.DOWN, "no state folder", snapshot.gone)
     words = {
-        EngineLife.NONE: "no engine", EngineLife.HUNG: "engine hangs", EngineLife.LATE: "heartbeat overdue",
-    }  # fmt: skip
+        EngineLife.NONE: "no engine",
+        EngineLife.HUNG: "engine hangs",
+        EngineLife.LATE: "heartbeat overdue",
+    }
     if brief := words.get(engine.life):
         return AgentStatus(AgentState.DOWN, brief, engine.why)
     if beat is not None and beat.phase == "degraded":

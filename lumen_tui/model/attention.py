@@ -30,10 +30,16 @@ _BEFORE_NO = 300.0  # seconds before a question counts as no at which it is show
 # Single events. The others end with their cause, and what was put aside once would stay silent the next time.
 _SETTLED = frozenset(
     {
-        Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.TRIAGE, Need.PROGRESS, Need.RETIREMENT,
+        Need.FAILED,
+        Need.LOST,
+        Need.P0_SIGNAL,
+        Need.P0_DISCOVERY,
+        Need.TRIAGE,
+        Need.PROGRESS,
+        Need.RETIREMENT,
         Need.EXPIRED,
     }
-)  # fmt: skip
+)
 
 
 class Untriaged(msgspec.Struct, frozen=True):

@@ -280,9 +280,21 @@ class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Asks = Literal[
-    "write", "write_file", "edit_file", "apply_patch", "shell", "shell:any", "web_fetch", "remember",
-    "block_append", "block_replace", "block_rethink", "relay_submit", "custom", "custom:high",
-]  # fmt: skip
+    "write",
+    "write_file",
+    "edit_file",
+    "apply_patch",
+    "shell",
+    "shell:any",
+    "web_fetch",
+    "remember",
+    "block_append",
+    "block_replace",
+    "block_rethink",
+    "relay_submit",
+    "custom",
+    "custom:high",
+]
 
 
 class ApprovalsConfig(Struct, frozen=True, forbid_unknown_fields=True):

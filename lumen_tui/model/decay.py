@@ -69,9 +69,13 @@ def fades_at(touched: float, rule: DecayRule) -> float:
 def protection(*, node_type: str, lifecycle: str, status: str, pinned: bool, sensitive: bool, active: bool) -> str:
     """Return which of the PROTECTIONS keeps a node from decay; the empty string where none does."""
     holds = (
-        pinned, sensitive, lifecycle == "project" and node_type != "summary", node_type == "summary",
-        node_type == "discovery" and status == "open", node_type == "session" and active,
-    )  # fmt: skip
+        pinned,
+        sensitive,
+        lifecycle == "project" and node_type != "summary",
+        node_type == "summary",
+        node_type == "discovery" and status == "open",
+        node_type == "session" and active,
+    )
     return PROTECTIONS[holds.index(True)] if True in holds else ""
 
 

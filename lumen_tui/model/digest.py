@@ -11,8 +11,18 @@ from lumen_tui.model.text import one_line
 
 AWAY = 30 * times.MINUTE  # seconds after which a room that opens says what happened meanwhile
 GROUPS = (
-    "failed", "drift", "budget", "approvals", "signals", "discoveries", "ended", "loops", "learnt", "people", "engine",
-)  # fmt: skip
+    "failed",
+    "drift",
+    "budget",
+    "approvals",
+    "signals",
+    "discoveries",
+    "ended",
+    "loops",
+    "learnt",
+    "people",
+    "engine",
+)
 TITLES = {
     "failed": "Failed, lost or cancelled", "drift": "Facts that are not so any more", "budget": "Budget",
     "approvals": "Questions to you", "signals": "Signals", "discoveries": "Discoveries", "ended": "Tasks that ended",
@@ -40,14 +50,20 @@ EVENTS: Mapping[str, str] = {
 
 # For narrow screens, where it differs from the title.
 SHORT = {
-    "failed": "Failed, lost", "drift": "Facts drifted", "approvals": "Questions", "ended": "Tasks ended",
+    "failed": "Failed, lost",
+    "drift": "Facts drifted",
+    "approvals": "Questions",
+    "ended": "Tasks ended",
     "people": "By others",
-}  # fmt: skip
+}
 # What stands before an event's own text, which leaves out what its kind says.
 _BEFORE = {
-    "engine_stopped": "engine stopped: ", "killed": "the agent was ", "unkilled": "the agent ",
-    "budget_resumed": "the agent ", "approval_withdrawn": "question withdrawn: ",
-}  # fmt: skip
+    "engine_stopped": "engine stopped: ",
+    "killed": "the agent was ",
+    "unkilled": "the agent ",
+    "budget_resumed": "the agent ",
+    "approval_withdrawn": "question withdrawn: ",
+}
 
 
 def event_words(kind: str, text: str) -> str:

@@ -152,10 +152,8 @@ _NEGATION = re.compile(
     r"\b(never|not|no|don't|dont|doesn't|without|avoid|stop|isn't|aren't|won't|can't|cannot)\b", re.I
 )
 _WORDS = re.compile(r"[a-z0-9][a-z0-9._/+-]*", re.I)
-_EMPTY = frozenset({
-    "a", "an", "the", "please", "to", "of", "is", "are", "be", "and", "or", "that", "this",
-    "it", "we", "you", "i", "always", "never", "do", "not", "don't",
-})  # fmt: skip
+_FILLERS = "a an the please to of is are be and or that this it we you i always never do not don't"
+_EMPTY = frozenset(_FILLERS.split())
 _FIGURES = re.compile(r"\d+(?:\.\d+)*")
 
 

@@ -29,11 +29,19 @@ class Phase(StrEnum):
 
 
 FILLS = {
-    Phase.FRESH: "▮▮▮▮", Phase.SOFT: "▮▮▮▯", Phase.HARD: "▮▮▯▯", Phase.EXPIRED: "▯▯▯▯", Phase.DRIFTED: "↯",
-}  # fmt: skip
+    Phase.FRESH: "▮▮▮▮",
+    Phase.SOFT: "▮▮▮▯",
+    Phase.HARD: "▮▮▯▯",
+    Phase.EXPIRED: "▯▯▯▯",
+    Phase.DRIFTED: "↯",
+}
 ASCII_FILLS = {
-    Phase.FRESH: "####", Phase.SOFT: "###-", Phase.HARD: "##--", Phase.EXPIRED: "----", Phase.DRIFTED: "!",
-}  # fmt: skip
+    Phase.FRESH: "####",
+    Phase.SOFT: "###-",
+    Phase.HARD: "##--",
+    Phase.EXPIRED: "----",
+    Phase.DRIFTED: "!",
+}
 _SHORTEST = 12  # characters of a claim that is looked for in texts
 _LIMITS = ((1.0, Phase.FRESH), (1.5, Phase.SOFT), (2.0, Phase.HARD))
 

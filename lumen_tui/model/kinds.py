@@ -10,8 +10,12 @@ PRIORITIES = ("P0", "P1", "P2", "P3")
 NODE_TYPES = ("session", "discovery", "checkpoint", "note", "summary")
 LIFECYCLES = ("ephemeral", "session", "wu", "project")
 LIFECYCLE_BY_TYPE = {
-    "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
-}  # fmt: skip
+    "session": "wu",
+    "discovery": "wu",
+    "checkpoint": "session",
+    "note": "session",
+    "summary": "project",
+}
 DISCOVERY_ALIASES = ("bug", "idea", "question", "dependency")
 WORK_UNIT_TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
 RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")

@@ -44,9 +44,20 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
 
 Raw = dict[str, object]
 DECISIONS = (
-    "status", "archive_reason", "archived_at", "archived_by", "promoted_to", "promoted_at", "snoozed_until",
-    "merged_into", "merged_from", "pinned", "sensitive", "deleted_at", "deleted_by",
-)  # fmt: skip
+    "status",
+    "archive_reason",
+    "archived_at",
+    "archived_by",
+    "promoted_to",
+    "promoted_at",
+    "snoozed_until",
+    "merged_into",
+    "merged_from",
+    "pinned",
+    "sensitive",
+    "deleted_at",
+    "deleted_by",
+)
 
 
 class Settled(Struct, frozen=True):

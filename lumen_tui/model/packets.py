@@ -52,14 +52,20 @@ def bound_by(packet: Packet) -> tuple[str, ...]:
 def sections(packet: Packet) -> Iterator[Section]:
     """Yield the whole packet; what was left out has its own places. Empty sections are left away."""
     candidates = (
-        ("Came in", packet.came_in), ("Done", packet.done), ("Ordered", packet.ordered),
+        ("Came in", packet.came_in),
+        ("Done", packet.done),
+        ("Ordered", packet.ordered),
         ("Decided", packet.decided),
         ("Made", tuple(": ".join(filter(None, (artifact.title, artifact.path))) for artifact in packet.made)),
-        ("Abandoned", _left_out(packet.abandoned)), ("Decided against", _left_out(packet.decided_against)),
-        ("Changed", tuple(changes(packet))), ("Constraints", bound_by(packet)), ("Next", packet.next),
-        ("Spent", _spent(packet)), ("Orientation", _oriented(packet.orientation)),
+        ("Abandoned", _left_out(packet.abandoned)),
+        ("Decided against", _left_out(packet.decided_against)),
+        ("Changed", tuple(changes(packet))),
+        ("Constraints", bound_by(packet)),
+        ("Next", packet.next),
+        ("Spent", _spent(packet)),
+        ("Orientation", _oriented(packet.orientation)),
         ("Its briefing had no room for", packet.cut),
-    )  # fmt: skip
+    )
     yield f"Loop {packet.loop}", tuple(_head(packet))
     yield from ((title, lines) for title, lines in candidates if lines)
 

@@ -9,8 +9,14 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 KINDS = (
-    "run_first", "exit_loop", "constrain_child", "max_count", "required_before_exit", "requires_approval", "deny",
-)  # fmt: skip
+    "run_first",
+    "exit_loop",
+    "constrain_child",
+    "max_count",
+    "required_before_exit",
+    "requires_approval",
+    "deny",
+)
 _PATTERNED = ("requires_approval", "deny")
 _MOST = 10_000
 
@@ -82,9 +88,16 @@ MEMORY_TOOLS = ("memory_search", "recall", "remember", "read_signals")
 RELAY_TOOLS = ("relay_read", "relay_submit")  # no shipped role has them; others where named
 REPORT_TOOLS = ("write_result", "signal", "discover")
 ALL_TOOLS = (
-    *READ_TOOLS, "shell", *BACKGROUND_TOOLS, *WRITE_TOOLS, "web_fetch", *MEMORY_TOOLS, *BLOCK_TOOLS,
-    *RELAY_TOOLS, *REPORT_TOOLS,
-)  # fmt: skip
+    *READ_TOOLS,
+    "shell",
+    *BACKGROUND_TOOLS,
+    *WRITE_TOOLS,
+    "web_fetch",
+    *MEMORY_TOOLS,
+    *BLOCK_TOOLS,
+    *RELAY_TOOLS,
+    *REPORT_TOOLS,
+)
 
 
 class Limits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

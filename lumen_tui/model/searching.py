@@ -16,9 +16,18 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS
 
 TYPES = (
-    "session", "discovery", "checkpoint", "note", "summary", "fact", "archival", "signal", "packet", "task",
+    "session",
+    "discovery",
+    "checkpoint",
+    "note",
+    "summary",
+    "fact",
+    "archival",
+    "signal",
+    "packet",
+    "task",
     "conversation",
-)  # fmt: skip
+)
 LIMIT, MOST = 10, 200  # hits, where nobody says how many, and at most
 MOST_TERMS = 24
 HALF_LIFE = 30.0  # days after which recency counts half
@@ -233,8 +242,15 @@ def _wrong(query: SearchQuery, text: str) -> SearchQuery:
 
 
 _FIELDS = {
-    "tag": _tag, "wu": _wu, "lane": _lane, "type": _type, "kind": _kind, "since": _since, "until": _until, "in": _in,
-}  # fmt: skip
+    "tag": _tag,
+    "wu": _wu,
+    "lane": _lane,
+    "type": _type,
+    "kind": _kind,
+    "since": _since,
+    "until": _until,
+    "in": _in,
+}
 
 
 def score(bm25: float, best: float, importance: float, age: float) -> tuple[float, Parts]:

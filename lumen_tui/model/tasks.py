@@ -39,9 +39,14 @@ class Status(StrEnum):
 
 FOR_BUDGET = "for budget"
 STATES: Mapping[str, str] = {
-    "asks": "asking", "running": "running", "stalled": "stalled", FOR_BUDGET: "for_budget", "queued": "queued",
-    "failed": "failed", "lost": "lost",
-}  # fmt: skip
+    "asks": "asking",
+    "running": "running",
+    "stalled": "stalled",
+    FOR_BUDGET: "for_budget",
+    "queued": "queued",
+    "failed": "failed",
+    "lost": "lost",
+}
 """What tasks that are not over are called wherever they are listed and counted, in that order; and in JSON."""
 
 

@@ -56,9 +56,15 @@ def usage_fields(usage: Usage) -> dict[str, int]:
 def assistant(message_id: str, model: str, block: dict[str, object], usage: Usage, stop: str) -> dict[str, object]:
     """Return the message of an assistant's line."""
     return {
-        "id": message_id, "type": "message", "role": "assistant", "model": model, "content": [block],
-        "stop_reason": stop or None, "stop_sequence": None, "usage": usage_fields(usage),
-    }  # fmt: skip
+        "id": message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [block],
+        "stop_reason": stop or None,
+        "stop_sequence": None,
+        "usage": usage_fields(usage),
+    }
 
 
 def shortened(value: object, most: int = _MOST_TEXT) -> object:

@@ -10,10 +10,29 @@ from lumen_tui.model import ids
 from lumen_tui.storage import directories, files
 
 FOLDERS = (
-    "tasks", "tasks/archive", "work", "memory", "sessions", "stamps", "locks", "loops", "loops/capsules",
-    "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "approvals/done", "custom-tools",
-    "transcripts", "relay", "index", "quarantine", "blocks", "blocks/texts",
-)  # fmt: skip
+    "tasks",
+    "tasks/archive",
+    "work",
+    "memory",
+    "sessions",
+    "stamps",
+    "locks",
+    "loops",
+    "loops/capsules",
+    "evolved",
+    "evolved/strategies",
+    "roles",
+    "roles/retired",
+    "approvals",
+    "approvals/done",
+    "custom-tools",
+    "transcripts",
+    "relay",
+    "index",
+    "quarantine",
+    "blocks",
+    "blocks/texts",
+)
 _FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what is no folder
 DEMO_MARK = "demo.json"
 # The folder, and what may stand in it before its first use: a checkout has that with the modes of git.

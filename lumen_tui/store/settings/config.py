@@ -16,8 +16,8 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import fail_closed
 from lumen_tui.store.settings.layering import CLOSABLE, TomlTable, layered
 
-_NEVER = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
-          "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip
+_SYSTEM = "/ /bin /boot /dev /etc /home /lib /lib64 /media /mnt /opt /proc /root /run /sbin /srv /sys /tmp /usr /var"
+_NEVER = frozenset(_SYSTEM.split())
 
 
 def grant(named: str, home: str, state: str) -> tuple[str, str]:
