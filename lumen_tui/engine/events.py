@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -54,7 +53,7 @@ class EventLog:
                 continue
         return 0
 
-    def add(self, kind: str, text: str, now: float, *, task_id: str = "", **data: Any) -> EngineEvent:
+    def add(self, kind: str, text: str, now: float, *, task_id: str = "", **data: object) -> EngineEvent:
         """Record one event durably and notify the listeners."""
         event = EngineEvent(seq=self.seq + 1, at=iso(now), kind=kind, text=clean(text), task_id=task_id, data=data)
         self._store.events.append(event)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from lumen_tui.actions import roles as actions
 from lumen_tui.actions.outcome import ActionError
@@ -129,7 +128,7 @@ class Budgets:
             words = f"{amount} are free again: the worker ended before its request left"
             self._log.add("spend_freed", words, now, task_id=hold.task, call=hold.id)
             return
-        words = f"{amount} count in full: the worker ended before it told the cost"
+        words = f"{amount} count in full: the worker ended before it reported the cost"
         self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
 
     def refusal(self, role: str) -> str:
@@ -238,7 +237,7 @@ class HookNews:
             if b'"outcome"' in line:
                 self._report(decode(line) or {}, now, until)
 
-    def _report(self, record: dict[str, Any], now: float, until: float) -> None:
+    def _report(self, record: dict[str, object], now: float, until: float) -> None:
         """Record one outcome; those at or before `until` (seconds) were recorded already."""
         at = times.epoch(str(record.get("at")))
         if record.get("event") != hook_journal.OUTCOME or at <= until:

@@ -60,7 +60,7 @@ class Port(Protocol):
         """Return the newest snapshot; cheap when nothing changed."""
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
+        """Yield a new snapshot whenever something changed, until `stop` is set. Blocks between them."""
 
     def submit(self, request: Request) -> Done:
         """Carry out one action by name (see engine.actions). Raises ActionError and StoreError."""
@@ -256,11 +256,11 @@ class SnapshotStream:
         self._read_only = read_only
 
     def signed(self, snapshot: Snapshot) -> Snapshot:
-        """The snapshot with the reason why nothing can be written, where there is one."""
+        """Return the snapshot with the reason why nothing can be written, if there is one."""
         return msgspec.structs.replace(snapshot, read_only=self._read_only())
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
+        """Yield a new snapshot whenever something changed, until `stop` is set. Blocks between them."""
         mark, taken = None, 0.0
         for _ in self._occasions(stop):
             now, running = self._clock.now(), self._clock.running()
@@ -273,7 +273,7 @@ class SnapshotStream:
             yield snapshot
 
     def _occasions(self, stop: threading.Event) -> Iterator[None]:
-        """Once for each part of the first load, then for each change."""
+        """Yield once for each part of the first load, then for each change."""
         yield from self._load(stop)
         for _ in wait_for_changes(self._reader.layout, stop, self._reader.tasks.busy):
             yield from self._load(stop)

@@ -37,7 +37,7 @@ class RecallBriefing(msgspec.Struct, frozen=True):
 def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int = 6) -> RecallBriefing:
     """Brief on a work unit or on some words; without either, on the work unit of the caller's session.
 
-    Nothing is told twice: what belongs to the work first, then how such things are done, then what is alike elsewhere.
+    Nothing is listed twice: what belongs to the work, then how such things are done, then what is alike elsewhere.
     """
     wu_id, title, query = _about(store, by, work)
     seen: set[str] = set()

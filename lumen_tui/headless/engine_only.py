@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import msgspec
 
@@ -58,7 +58,7 @@ class Output:
         loop = f"loop {report.loop}" if report.loop else f"no loop: {report.skipped}"
         self._text(f"beat {report.beat} ({report.reason}): {loop}")
 
-    def _line(self, record: dict[str, Any]) -> None:
+    def _line(self, record: dict[str, object]) -> None:
         self._text(msgspec.json.encode(record).decode())
 
     @staticmethod

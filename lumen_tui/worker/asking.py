@@ -6,9 +6,8 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -170,7 +169,7 @@ class ApprovalClient:
         return ApprovalReply(allowed=allowed, reason=reason, by=by)
 
 
-def run_files(tool: str, arguments: dict[str, Any], folder: Path) -> dict[str, str]:
+def run_files(tool: str, arguments: Mapping[str, object], folder: Path) -> dict[str, str]:
     """Return a hash of each file that the command runs; empty if the call is no command that runs any.
 
     `folder` is where a command of the task starts that names none.

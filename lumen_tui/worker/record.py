@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -46,7 +45,7 @@ class Recorder:
         self._guard = guard
         self.said = ""  # by the model since the last result: the words around the call that it makes
 
-    def event(self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, **data: Any) -> None:
+    def event(self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, **data: object) -> None:
         """Append one event. `data` holds numbers and short names only: it is not redacted."""
         clean = self._redact(safe(text))
         if len(clean) > _MAX_TEXT:
@@ -157,7 +156,7 @@ class Transcript:
             self._pieces.clear()
         self._flush()
 
-    def called(self, name: str, arguments: dict[str, Any]) -> None:
+    def called(self, name: str, arguments: dict[str, object]) -> None:
         """Write a tool call of the model."""
         self._flush()
         self._calls += 1
@@ -188,11 +187,11 @@ class Transcript:
             self._texts.add(text.strip())
             self._assistant(shape.text_block(text), "")
 
-    def _assistant(self, block: dict[str, Any], stop: str) -> None:
+    def _assistant(self, block: dict[str, object], stop: str) -> None:
         message_id = self._message or f"msg_{shape.new_uuid()}"
         self._line("assistant", message=shape.assistant(message_id, self._model, block, self._usage, stop))
 
-    def _line(self, kind: str, *, durable: bool = False, **fields: Any) -> None:
+    def _line(self, kind: str, *, durable: bool = False, **fields: object) -> None:
         line_id = shape.new_uuid()
         record = {
             "parentUuid": self._last,
@@ -203,7 +202,7 @@ class Transcript:
             "version": f"lumen-{__version__}",
             "gitBranch": "",
             "type": kind,
-            **self._clean(shape.shortened(fields)),
+            **{name: self._clean(shape.shortened(value)) for name, value in fields.items()},
             "uuid": line_id,
             "timestamp": iso(self._now()),
         }
@@ -214,14 +213,17 @@ class Transcript:
             files.append(self._path, line + b"\n", durable=durable)
         self._last = line_id
 
-    def _clean(self, value: Any, depth: int = 0) -> Any:
+    def _clean_text(self, text: str) -> str:
+        return self._redact(safe(text))
+
+    def _clean(self, value: object, depth: int = 0) -> object:
         """Make every text safe and free of secrets, keys included, which a model may choose."""
         if isinstance(value, str):
-            return self._redact(safe(value))
+            return self._clean_text(value)
         if depth > _DEEPEST:
             return "…"
         if isinstance(value, dict):
-            return {self._clean(str(key)): self._clean(inner, depth + 1) for key, inner in value.items()}
+            return {self._clean_text(str(key)): self._clean(inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._clean(inner, depth + 1) for inner in value]
         return value

@@ -64,11 +64,11 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
     try:
         if context.rules.write:
             context.begins(os.path.basename(argv[0]))
-        walls = _program_policy(context, cwd, argv[0], own)
+        rules = _program_policy(context, cwd, argv[0], own)
         with context.guard():
             if tier_choice.tier != sandboxed_command.ASK:
                 protected_paths.command_begins(context)
-            return SandboxedProgram(context, _start(tier_choice.tier, walls, argv, cwd, env))
+            return SandboxedProgram(context, _start(tier_choice.tier, rules, argv, cwd, env))
     except ToolError as error:
         raise ProviderError(str(error)) from error
     except StoreError as error:
@@ -79,15 +79,17 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
 
 def _sandbox_words(tier: str) -> str:
     return (
-        "without walls; its calls are judged all the same" if tier == sandboxed_command.ASK else f"within walls: {tier}"
+        "without a sandbox; its calls are judged all the same"
+        if tier == sandboxed_command.ASK
+        else f"in a sandbox: {tier}"
     )
 
 
 def _start(
-    tier: str, walls: Policy, argv: list[str], cwd: str, env: dict[str, str]
+    tier: str, rules: Policy, argv: list[str], cwd: str, env: dict[str, str]
 ) -> sandboxed_command.SandboxedCommand:
     pipe = subprocess.PIPE
-    return sandboxed_command.start(tier, walls, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe)
+    return sandboxed_command.start(tier, rules, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def _program_policy(context: Context, cwd: str, program: str, own: str) -> Policy:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -241,7 +240,7 @@ class Task:
             self._ran(BuiltinToolResult(step.call, step.name, result.text, ok=False), refused=True)
         return result
 
-    def _ran(self, step: BuiltinToolResult, **more: Any) -> None:
+    def _ran(self, step: BuiltinToolResult, **more: object) -> None:
         """Record what a back end's own tool returned."""
         text = f"{step.text.count(chr(10)) + 1:,} lines" if step.ok else one_line(step.text, 300)
         self._transcript.called(step.name, step.call.arguments)

@@ -61,7 +61,7 @@ def test_it_is_named_until_it_is_mended(store: Store, name: str, capsys: pytest.
         assert name in [problem.where for problem in reader.snapshot(NOW).problems], "a room that was open before"
         assert name in [problem.where for problem in SnapshotReader(store.root).snapshot(NOW).problems]
         told = [finding for finding in examine(store, now=NOW, fix=True).findings if finding.where == name]
-        assert told and not any(finding.mended for finding in told)
+        assert told and not any(finding.repaired for finding in told)
         assert main(["--state", str(store.root), "status"]) == 0
         assert name in capsys.readouterr().out
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()

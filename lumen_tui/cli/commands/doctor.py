@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def declare(commands: CommandGroup) -> None:
     """Add the command of this module."""
     doctor = commands.add("doctor", run, "Look through the state folder for what is wrong.", "doctor --fix")
-    doctor.add_argument("--fix", action="store_true", help="mend what can be mended, and say what was done")
+    doctor.add_argument("--fix", action="store_true", help="fix what can be fixed, and say what was done")
     doctor.add_argument("--sandbox", action="store_true", help="test the sandbox now, and say which tier holds")
     doctor.json()
     doctor.set_defaults(without_state=True)  # a folder that is not to be trusted is what the doctor is for
@@ -52,8 +52,8 @@ def run(session: Session, args: Namespace) -> int:
 
 def _verdict(report: DoctorReport, fixed: bool) -> str:
     remaining = len(report.left)
-    fixable = sum(finding.mendable for finding in report.left)
-    parts = [f"{sum(bool(finding.mended) for finding in report.findings)} mended"] if fixed else []
+    fixable = sum(finding.repairable for finding in report.left)
+    parts = [f"{sum(bool(finding.repaired) for finding in report.findings)} fixed"] if fixed else []
     parts.append(f"{remaining} problem{'' if remaining == 1 else 's'} left" if remaining else "healthy")
     return ", ".join(parts) + (f"; `doctor --fix` mends {fixable}" if fixable and not fixed else "")
 
@@ -73,6 +73,8 @@ def _tries(test: TierTest) -> Iterator[tuple[str, ...]]:
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
-    state = "mended" if finding.mended else "note" if finding.level == NOTE else "problem"
-    text = finding.what + (f" — {finding.mended}" if finding.mended else f" ({finding.hint})" if finding.hint else "")
+    state = "fixed" if finding.repaired else "note" if finding.level == NOTE else "problem"
+    text = finding.what + (
+        f" — {finding.repaired}" if finding.repaired else f" ({finding.hint})" if finding.hint else ""
+    )
     return state, finding.check, finding.where, text

@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -42,7 +41,14 @@ class _Identified(msgspec.Struct):
     id: str
 
 
-def judge(kind: Any) -> Judge:
+class _AnyRecord(msgspec.Struct):
+    """An object of any fields."""
+
+
+Kind = type[msgspec.Struct]
+
+
+def judge(kind: Kind) -> Judge:
     """Return a function that says why a line is no record of this kind; empty if it is one."""
     decode = msgspec.json.Decoder(kind).decode
 
@@ -56,7 +62,7 @@ def judge(kind: Any) -> Judge:
     return why
 
 
-def kinds(layout: Layout) -> dict[Path, Any]:
+def kinds(layout: Layout) -> dict[Path, Kind]:
     """Return the shared journals, each with the type of its lines."""
     return {
         layout.memory: _Identified,
@@ -69,7 +75,7 @@ def kinds(layout: Layout) -> dict[Path, Any]:
         layout.events: EngineEvent,
         layout.commands: Command,
         layout.command_receipts: CommandReceipt,
-        layout.personnel: dict[str, Any],
+        layout.personnel: _AnyRecord,
         layout.packets: Packet,
         layout.spend: LedgerEntry,
         layout.confirmations: Confirmation,
@@ -82,7 +88,7 @@ def kinds(layout: Layout) -> dict[Path, Any]:
     }
 
 
-def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
+def _journals(layout: Layout) -> Iterator[tuple[Path, Kind]]:
     """Yield every journal with the type of its lines; of tasks only those that do not run."""
     yield from kinds(layout).items()
     yield from ((relays.path_of(layout, name), Submission) for name in relays.names(layout))
@@ -108,7 +114,9 @@ def _torn(path: Path, name: str, fix: bool) -> Iterator[Finding]:
     if fix:
         repair.close_tail(path)
     fault = "the last line was cut off"
-    yield Finding("torn ends", name, fault, mendable=True, mended="closed, so that it stands alone" if fix else "")
+    yield Finding(
+        "torn ends", name, fault, repairable=True, repaired="closed, so that it spoils no other" if fix else ""
+    )
 
 
 def _damaged(layout: Layout, path: Path, name: str, judge_line: Judge, now: float, fix: bool) -> Iterator[Finding]:
@@ -118,18 +126,18 @@ def _damaged(layout: Layout, path: Path, name: str, judge_line: Judge, now: floa
     moved = repair.quarantine(layout, path, judge_line, iso(now)) if fix else 0
     if moved and path == layout.signals:
         receipts.tidy(layout, moved=True)
-    mended = "moved to quarantine/quarantine.jsonl" if moved else ""
+    repaired = "moved to quarantine/quarantine.jsonl" if moved else ""
     for damage in damaged[:_MOST_NAMED]:
-        yield _named(name, damage, mended)
+        yield _named(name, damage, repaired)
     if len(damaged) > _MOST_NAMED:
         fault = f"{len(damaged) - _MOST_NAMED} further damaged lines"
-        yield Finding("damaged lines", name, fault, mendable=True, mended=mended)
+        yield Finding("damaged lines", name, fault, repairable=True, repaired=repaired)
 
 
-def _named(name: str, damage: Damaged, mended: str) -> Finding:
+def _named(name: str, damage: Damaged, repaired: str) -> Finding:
     fault = f"damaged line of {damage.size:,} bytes: {damage.reason}"
     return Finding(
-        "damaged lines", f"{name}:{damage.number}", fault, "the other lines are in use", "problem", True, mended
+        "damaged lines", f"{name}:{damage.number}", fault, "the other lines are in use", "problem", True, repaired
     )
 
 
@@ -159,8 +167,8 @@ def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         "orphaned receipts",
         "memory/signal-receipts.jsonl",
         f"{count} receipt(s) belong to no signal",
-        mendable=True,
-        mended=f"{removed} removed" if fix else "",
+        repairable=True,
+        repaired=f"{removed} removed" if fix else "",
     )
 
 
@@ -183,7 +191,7 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
     if above := directories.shared_above(layout.root):
-        fault = f"stands in {one_line(above, 200)}, which other users can write: they can put another in its place"
+        fault = f"is in {one_line(above, 200)}, which other users can write: they can put another in its place"
         yield Finding("modes", ".", fault, f"`chmod o-w {one_line(above, 200)}`, or move it")
     for path in _everything(layout.root):
         try:
@@ -225,7 +233,7 @@ def _check_path(
     if status.st_mode & 0o077:
         yield _open_to_others(path, where, status, fix)
     if (stat.S_ISDIR(status.st_mode) or path in shared) and not os.access(path, os.W_OK):
-        hint = f"`chmod u+rwx {one_line(str(path), 200)}`, or have what it stands on mounted writable"
+        hint = f"`chmod u+rwx {one_line(str(path), 200)}`, or have what it is on mounted writable"
         yield Finding("modes", where, "cannot be written to: no verb and no engine can keep anything there", hint)
 
 
@@ -234,12 +242,12 @@ def _open_to_others(path: Path, where: str, status: os.stat_result, fix: bool) -
     private = mode & 0o700
     fault = f"mode {mode:04o}: other users can use it"
     if not fix:
-        return Finding("modes", where, fault, "doctor --fix closes it", mendable=True)
+        return Finding("modes", where, fault, "doctor --fix closes it", repairable=True)
     try:
         repair.make_private(path, private)
     except OSError as error:
-        return Finding("modes", where, fault, f"could not be closed: {error.strerror}", mendable=True)
-    return Finding("modes", where, fault, mendable=True, mended=f"mode is {private:04o} now")
+        return Finding("modes", where, fault, f"could not be closed: {error.strerror}", repairable=True)
+    return Finding("modes", where, fault, repairable=True, repaired=f"mode is {private:04o} now")
 
 
 def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -249,4 +257,4 @@ def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         if fix:
             repair.remove_leftover(path)
         where = str(path.relative_to(layout.root))
-        yield Finding("leftovers", where, kind, level=NOTE, mendable=True, mended="removed" if fix else "")
+        yield Finding("leftovers", where, kind, level=NOTE, repairable=True, repaired="removed" if fix else "")

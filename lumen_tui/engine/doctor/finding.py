@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 PROBLEM, NOTE = "problem", "note"
 
@@ -15,8 +15,8 @@ class Finding(Struct, frozen=True):
     what: str
     hint: str = ""
     level: str = PROBLEM
-    mendable: bool = False
-    mended: str = ""  # what was done about it; empty where nothing was
+    repairable: bool = field(default=False, name="mendable")
+    repaired: str = field(default="", name="mended")  # what was done about it; empty where nothing was
 
 
 class DoctorReport(Struct, frozen=True):
@@ -29,4 +29,4 @@ class DoctorReport(Struct, frozen=True):
     @property
     def left(self) -> list[Finding]:
         """Problems that are still there."""
-        return [finding for finding in self.findings if finding.level == PROBLEM and not finding.mended]
+        return [finding for finding in self.findings if finding.level == PROBLEM and not finding.repaired]

@@ -73,9 +73,9 @@ def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     for entry in journal.open_entries(layout):
         summary = one_line(entry.first.summary or entry.first.verb, 80)
         fault = f"an action of {one_line(entry.first.by, 40)} was cut off: {summary}"
-        hint = f"`undo {entry.first.id}` takes back what stands of it, doctor --fix finishes or clears it"
-        mended = _repair(store, entry, now) if fix else ""
-        yield Finding("unfinished actions", "actions.jsonl", fault, hint, mendable=True, mended=mended)
+        hint = f"`undo {entry.first.id}` takes back what was done of it, doctor --fix finishes or clears it"
+        repaired = _repair(store, entry, now) if fix else ""
+        yield Finding("unfinished actions", "actions.jsonl", fault, hint, repairable=True, repaired=repaired)
 
 
 def _repair(store: Store, entry: JournalEntry, now: float) -> str:
@@ -90,18 +90,18 @@ def _repair(store: Store, entry: JournalEntry, now: float) -> str:
 
 def _repair_one(store: Store, action: Action, now: float) -> str:
     lines = journal.begun_lines(action)
-    stands = [_stands(store, change) for change in action.changes]
-    if stands and all(stands):
+    done = [_is_done(store, change) for change in action.changes]
+    if done and all(done):
         journal.record_end(store.layout, lines, Stage.DONE)
-        return "all of it stands: it counts as done"
-    if any(stands):
+        return "all of it was done: it counts"
+    if any(done):
         turned = [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
         undo.put_back(store, turned, by=action.by, now=now)
     journal.record_end(store.layout, lines, Stage.DROPPED)
-    return "taken back" if any(stands) else "nothing of it stands: it does not count"
+    return "taken back" if any(done) else "nothing of it was done: it does not count"
 
 
-def _stands(store: Store, change: Change) -> bool:
+def _is_done(store: Store, change: Change) -> bool:
     return kinds.side_now(store, change) == change.after
 
 
@@ -117,12 +117,12 @@ def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         try:
             msgspec.json.decode(files.read(path) or b"", type=WorkSession)
         except (*UNDECODABLE, files.StoreError) as error:
-            yield Finding("sessions", f"sessions/{path.name}", str(error), "mend the file or move it away")
+            yield Finding("sessions", f"sessions/{path.name}", str(error), "fix the file or move it away")
 
 
 def _as_findings(check: str, problems: Iterable[Problem]) -> Iterator[Finding]:
     for problem in problems:
-        yield Finding(check, problem.where, problem.what, problem.hint or "mend the file")
+        yield Finding(check, problem.where, problem.what, problem.hint or "fix the file")
 
 
 def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Report where the lock, the heartbeat and the process disagree."""
     beat = read_json(layout.heartbeat, Heartbeat)
     if layout.heartbeat.exists() and beat is None:
-        yield Finding("engine", "heartbeat.json", "cannot be read", "the next beat writes it anew", NOTE)
+        yield Finding("engine", "heartbeat.json", "cannot be read", "the next beat writes it again", NOTE)
     held = lease.is_held(layout)
     if beat is None:
         return
@@ -175,8 +175,8 @@ def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         if fault:
             if fix:
                 directories.remove(path)
-            mended = "removed; it is made anew" if fix else ""
-            yield Finding("index", f"index/{path.name}", fault, mendable=True, mended=mended)
+            repaired = "removed; it is made again" if fix else ""
+            yield Finding("index", f"index/{path.name}", fault, repairable=True, repaired=repaired)
 
 
 def _why_bad(path: Path) -> str:

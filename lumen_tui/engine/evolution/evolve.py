@@ -52,7 +52,7 @@ class Linked(msgspec.Struct):
     @property
     def summary(self) -> str:
         """One plain sentence, empty where nothing was done."""
-        counts = ((self.made, "noted"), (self.retired, "put away"))
+        counts = ((self.made, "noted"), (self.retired, "archived"))
         parts = [f"{len(names)} fact{'s' if len(names) > 1 else ''} {word}" for names, word in counts if names]
         return ", ".join(parts)
 
@@ -240,7 +240,7 @@ def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linke
 
     What a person dropped stays dropped.
     """
-    stands: dict[str, bool] = {}
+    wanted: dict[str, bool] = {}
     for state in index.states():
         observation = known.get(state.fact.observation)
         if observation is not None and state.fact.status in ("open", "archived"):
@@ -248,13 +248,13 @@ def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linke
                 observation.status is ObservationStatus.ACCEPTED and observation.text == _root(index, state.fact).claim
             )
             if holds is not state.current:
-                stands[state.fact.id] = holds
+                wanted[state.fact.id] = holds
 
     def edit(current: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        return [node for node in current.values() if _turned(node, stands[str(node["id"])], linked, now)], b""
+        return [node for node in current.values() if _turned(node, wanted[str(node["id"])], linked, now)], b""
 
-    if stands:
-        nodes.change(store.layout, stands, edit)
+    if wanted:
+        nodes.change(store.layout, wanted, edit)
 
 
 def _turned(node: Raw, holds: bool, linked: Linked, now: float) -> bool:
@@ -264,7 +264,7 @@ def _turned(node: Raw, holds: bool, linked: Linked, now: float) -> bool:
         linked.made.append(str(node["id"]))
         return True
     if not holds and edits.status_of(node) == "open":
-        edits.patch(node, fields.archived("what it was learnt from stands no more", by=BY, now=now), by=BY, now=now)
+        edits.patch(node, fields.archived("what it was learnt from holds no more", by=BY, now=now), by=BY, now=now)
         linked.retired.append(str(node["id"]))
         return True
     return False

@@ -164,7 +164,7 @@ class _Run:
         self._first = self._line
         self.buffer: list[LearningCandidate] = []
         self.held = ExtractionState()
-        self._next: ReadPosition  # where reading goes on once what was found is written
+        self._next = place  # where reading goes on once what was found is written
         self._kept = True
 
     def read_on(self, parser: SessionParser, extractor: Extractor, now: float) -> None:
@@ -221,7 +221,7 @@ class _Run:
             self._kept = self._write(opinion, now)
 
     def _write(self, opinion: Opinion, now: float) -> bool:
-        """False where somebody else has read on meanwhile."""
+        """Judge and write under the lock; return False if somebody else has read on meanwhile."""
         with locks.waiting_lock(self._layout.lock(evolved.LOCK)):
             known = self._evolving.place_on_disk(self.key)
             if known != self._before and known is not None and known.offset >= self._offset:
@@ -232,7 +232,8 @@ class _Run:
             self._evolving.judging.take(self.buffer, self.held, self._report, now, opinion)
             self.buffer = []
             self._before = self._next
-            evolved.remember(self._layout, self._before)
+            if self._before is not None:
+                evolved.remember(self._layout, self._before)
         return True
 
     def _new_place(self, now: float) -> ReadPosition:

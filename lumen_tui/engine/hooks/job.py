@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -29,7 +28,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import sessions
 
-Raw = dict[str, Any]
+Raw = dict[str, object]
 _ROTATE_AT, _KEEP = 8 * 1024 * 1024, 2 * 1024 * 1024  # bytes of the journal
 _NOTES = {
     "subagent_stop": "a sub-agent stopped",
@@ -102,7 +101,7 @@ def _agent(store: Store, ses: str) -> str:
 def _words(requests: list[Raw]) -> str:
     """Return the text of the checkpoint: what asked for it."""
     asks = dict.fromkeys(str(request["ask"]) for request in requests)
-    calls = sum(request["calls"] for request in requests if isinstance(request.get("calls"), int))
+    calls = sum(count for request in requests if isinstance(count := request.get("calls"), int))
     parts = [f"{calls} tool calls" if ask == "tool_calls" else _NOTES.get(ask, ask) for ask in asks]
     return ", ".join(parts)
 

@@ -1,7 +1,7 @@
 """Our entries in the settings file of an agent's program (.claude/settings.json), put beside what is there.
 
 The shape is the documented one of Claude Code: `hooks` holds for each event a list of matchers, each with a list of
-commands. A command of ours is told by its words, so no key is needed that the program does not know.
+commands. A command of ours is known by its words, so no key is needed that the program does not know.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _read(path: Path) -> str:
         data = files.read(path, _LARGEST)
         return (data or b"").decode()
     except UnicodeDecodeError as error:
-        raise ActionError(f"{path} is not UTF-8 (byte {error.start}): mend it first, nothing was changed") from error
+        raise ActionError(f"{path} is not UTF-8 (byte {error.start}): fix it first, nothing was changed") from error
     except OSError as error:
         raise files.StoreError(f"{path} cannot be read: {error.strerror}; nothing was changed") from error
 
@@ -128,16 +128,16 @@ def _parse(path: Path, text: str) -> Settings:
         settings = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise ActionError(f"{path} is not JSON ({error.msg} at {where}): mend it first, nothing was changed") from error
+        raise ActionError(f"{path} is not JSON ({error.msg} at {where}): fix it first, nothing was changed") from error
     except (ValueError, RecursionError) as error:
-        raise ActionError(f"{path}: {error}: mend it first, nothing was changed") from error
+        raise ActionError(f"{path}: {error}: fix it first, nothing was changed") from error
     if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
         raise ActionError(f"{path} is not a settings file: it, and `hooks` in it, must be objects; nothing was changed")
     return settings
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Settings:
-    """An object; one that names a key twice would lose one of them."""
+def _once(pairs: list[tuple[str, object]]) -> Settings:
+    """Make an object of pairs; ValueError for one that names a key twice, which would lose one of them."""
     result = dict(pairs)
     if len(result) < len(pairs):
         raise ValueError(f"an object names a key twice: {', '.join(sorted({key for key, _ in pairs}))[:100]}")
@@ -148,10 +148,10 @@ def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON")
 
 
-def _event_list(path: Path, settings: Settings, event: str) -> list[Any]:
+def _event_list(path: Path, settings: Settings, event: str) -> list[object]:
     entries = settings.setdefault("hooks", {}).setdefault(event, [])
     if not isinstance(entries, list):
-        raise ActionError(f"{path}: hooks.{event} is no list: mend it first, nothing was changed")
+        raise ActionError(f"{path}: hooks.{event} is no list: fix it first, nothing was changed")
     return entries
 
 

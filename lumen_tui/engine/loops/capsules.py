@@ -160,7 +160,7 @@ class Capsules:
         return self._facts.states()
 
     def _wake_text(self) -> str:
-        """What the loop reads beside the capsule."""
+        """Return what the loop reads beside the capsule."""
         data = _or_empty(lambda: [files.read(self._layout.wake_state, _WAKE)])
         return data[0].decode(errors="replace") if data and data[0] else ""
 

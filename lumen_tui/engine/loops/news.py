@@ -66,7 +66,7 @@ def _concerns(signal: Signal, own: tuple[str, ...]) -> bool:
 
 
 def _is_new_discovery(line: bytes, own: tuple[str, ...]) -> bool:
-    """Whether a line of memory.jsonl is the first of an open discovery: later lines carry `updated_at`."""
+    """Return whether a line of memory.jsonl is the first of an open discovery: later lines carry `updated_at`."""
     if b'"discovery"' not in line or b'"updated_at"' in line or b'"archived"' in line:
         return False
     node = decode_node(line)
@@ -74,7 +74,7 @@ def _is_new_discovery(line: bytes, own: tuple[str, ...]) -> bool:
 
 
 def _of_a_worker(line: bytes) -> str:
-    """What a line of memory.jsonl adds in the name of a worker's task; empty for others' and for a change."""
+    """Return what a line of memory.jsonl adds in the name of a worker's task; empty for others' and for a change."""
     if b'"task_id"' not in line or b'"updated_at"' in line or b'"archived"' in line:
         return ""
     node = decode_node(line)

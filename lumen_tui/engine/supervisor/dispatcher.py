@@ -95,7 +95,7 @@ class Dispatcher:
                 self.wakeups.watch_fd(self.zygote.fileno())
 
     def child_ended(self) -> bool:
-        """Whether one of our own workers has ended and was not looked at yet."""
+        """Return whether one of our own workers has ended and was not looked at yet."""
         return any(child.poll() is not None for child in self._children.values())
 
     def reap(self) -> None:
@@ -109,7 +109,7 @@ class Dispatcher:
                 self._codes[name] = ended.code
 
     def ended_how(self, task_id: str) -> str:
-        """How the process of a task ended, in words; empty where that is not known."""
+        """Describe how the process of a task ended; empty if that is not known."""
         return death_words(self._codes.get(task_id, 0))
 
     def forget_others(self, begun: Set[str]) -> None:

@@ -151,7 +151,7 @@ class TaskSupervisor:
             self._log.add("lost", reason, now, task_id=view.id)
 
     def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
-        """Only what changes nothing may run twice, or what has changed nothing yet."""
+        """Return whether a task may run twice: its role changes nothing, or it has changed nothing yet."""
         role = role_or_reason(self._store.layout, role_name)
         if not isinstance(role, Role):
             return False

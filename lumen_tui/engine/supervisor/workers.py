@@ -110,7 +110,7 @@ def _warm(folder: Path, held: list[int], log: int, env: dict[str, str], zygote: 
 
 
 def _after_failure(folder: Path, held: list[int]) -> Started | None:
-    """The zygote died over an order: only whoever takes the lock again knows that no worker came of it."""
+    """Take the lock again after the zygote died over an order: only its holder knows that no worker came of it."""
     os.close(held.pop())
     lock = locks.try_lock(folder / "run.lock")
     if lock is None:

@@ -98,7 +98,7 @@ class ZygoteClient:
             os.close(log)
 
     def usable(self, kind: str) -> bool:
-        """Whether such a worker can be forked now. A zygote of older code or of another kind is dropped."""
+        """Return whether such a worker can be forked now. A zygote of older code or of another kind is dropped."""
         self.receive()
         if self._channel is not None and self._made_for != (kind, code_stamp()):
             self.retire()

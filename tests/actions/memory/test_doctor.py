@@ -23,7 +23,7 @@ def test_a_fresh_folder_is_healthy_and_untouched(desk, cli):
     desk.add()
     before = desk.files()
     assert findings(cli) == (0, [])
-    assert cli("doctor", "--fix")[1] == "0 mended, healthy\n"
+    assert cli("doctor", "--fix")[1] == "0 fixed, healthy\n"
     assert desk.files() == before
 
 
@@ -204,7 +204,7 @@ def test_it_says_what_it_did_in_words(desk, cli):
     assert "memory/signals.jsonl:2" in out
     assert out.endswith("1 problem left; `doctor --fix` mends 1\n")
     assert "\x1b" not in out
-    assert cli("doctor", "--fix")[1].endswith("1 mended, healthy\n")
+    assert cli("doctor", "--fix")[1].endswith("1 fixed, healthy\n")
 
 
 def test_mending_beside_a_writer_loses_nothing(desk, crew, cli, until):

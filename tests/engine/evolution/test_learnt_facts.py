@@ -127,13 +127,13 @@ def test_a_dropped_fact_stays_dropped_and_undo_brings_it_back(mind: Mind, place:
 def test_a_fact_goes_and_comes_with_its_observation(mind: Mind, place: Path) -> None:
     link(mind)
     mind.do("evolution.reject", ids=mind.known[0].id, reason="not ours")
-    assert link(mind) == "1 fact put away"
+    assert link(mind) == "1 fact archived"
     assert standing(mind) == []
     mind.do("undo")
     assert link(mind) == "1 fact noted"
     assert len(standing(mind)) == 1
     mind.do("evolution.edit", ids=mind.known[0].id, text=f"The old config lives in {place}.")
-    assert link(mind) == "1 fact noted, 1 fact put away"
+    assert link(mind) == "1 fact noted, 1 fact archived"
     assert [state.fact.claim for state in standing(mind)] == [f"The old config lives in {place}."]
 
 

@@ -121,7 +121,7 @@ def test_a_call_of_a_dead_worker_is_told_and_counts_in_full(purse, engine, a_hol
     purse.ledger.hold(a_hold("spd-1", 70, start_ticks=1), lambda book: "")
     beat(engine)
     assert purse.events("spend_unknown") == [
-        "70 tokens, $0.0001 count in full: the worker ended before it told the cost"
+        "70 tokens, $0.0001 count in full: the worker ended before it reported the cost"
     ]
     assert purse.ledger.book.days[day].tokens == 70
 
