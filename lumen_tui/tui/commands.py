@@ -1,4 +1,4 @@
-"""Every command of the room, declared once: its key, footer entry, palette entry, help and docs come from here."""
+"""Every command of the room and of its screens, declared once: keys, footers, palette, help and docs come from here."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ ROWS = "rows"  # any pane or screen with a list
 
 
 class RoomCommand(msgspec.Struct, frozen=True):
-    """One thing the operator can do. A handler's method `do_<action>` does it, `why_<action>` may refuse it."""
+    """One thing the operator can do.
 
-    action: str
+    In the room a handler's method `do_<action>` does it, and `why_<action>` may refuse it; on a screen its method
+    `action_<call>` does it, and its `why_not` may refuse it.
+    """
+
+    action: str  # its name in [keys]
     keys: tuple[str, ...]  # Textual key names, the first one is shown
     label: str  # one word for the footer
     help: str  # one sentence
     scope: str = EVERYWHERE
     writes: bool = False  # refused in a read-only room, with the reason
     footer: bool = False
+    call: str = ""  # on a screen: what Textual runs there, such as `do('edit')`
+    priority: bool = False  # before the widget that has the focus
 
     @property
     def shown_key(self) -> str:
@@ -33,6 +39,7 @@ _PLAIN = {
     "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
+    "f2": "F2", "f3": "F3",
 }  # fmt: skip
 _NAMED = {shown: key for key, shown in _PLAIN.items()}
 
@@ -140,7 +147,181 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("mark_all", "asterisk", "mark all", "Mark every row that matches the filter, or none.", ROWS),
 )  # fmt: skip
 
-BY_ACTION: Mapping[str, RoomCommand] = {command.action: command for command in COMMANDS}
+_AT_ONCE = ("task_half", "task_more")  # before the widget that has the focus
+
+
+def _on(scope: str, *commands: RoomCommand) -> tuple[RoomCommand, ...]:
+    return tuple(msgspec.structs.replace(command, scope=scope) for command in commands)
+
+
+def _s(action: str, keys: str, label: str, help: str, call: str, *, writes: bool = False) -> RoomCommand:
+    return RoomCommand(action, tuple(keys.split()), label, help, writes=writes, call=call, priority=action in _AT_ONCE)
+
+
+def _like(action: str, call: str = "", label: str = "") -> RoomCommand:
+    """The room's command with its key, wherever the operator moved that; on a screen it is about what is open there."""
+    command = next(command for command in COMMANDS if command.action == action)
+    return msgspec.structs.replace(command, call=call or action, label=label or command.label, footer=False)
+
+
+# By the screen's scope, in the order of its help.
+_ANSWERS = (
+    _s("answer_allow", "y", "allow", "Allow the call that waits.", "allow", writes=True),
+    _s("answer_deny", "d", "deny", "Deny the call, with a reason that the worker is given.", "deny", writes=True),
+    _s("answer_always", "A", "allow always", "Allow the call and those that a rule names.", "always", writes=True),
+    _s("answer_hour", "z", "snooze 1 h", "Snooze it for an hour.", "snooze", writes=True),
+    _like("undo"),
+)
+_LOOP = (_like("why"), _s("loop_capsule", "c", "capsule", "Show what the loop woke with.", "capsule"))
+
+# By the screen's scope, in the order of its help.
+SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
+    "dialogs": _on("dialogs", _like("back", "leave"), _like("kill")),
+    "sheets": _on(
+        "sheets",
+        _like("next_need", "need('next_need')"),
+        _like("previous_need", "need('previous_need')"),
+        _like("help"),
+        _like("palette"),
+    ),
+    "lists": _on("lists", _like("filter"), _like("why")),
+    "pages": _on(
+        "pages",
+        _like("copy"),
+        _s("line_down", "j", "move", "Scroll a line down.", "scroll(1)"),
+        _s("line_up", "k", "move", "Scroll a line up.", "scroll(-1)"),
+    ),
+    "answers": _on(
+        "answers",
+        *_ANSWERS,
+        _s("needs_dismiss", "d", "dismiss", "Dismiss it from what needs you.", "deny", writes=True),
+        _s("needs_retry", "R", "retry", "Run the task again as a new task.", "retry", writes=True),
+        _s("needs_raise", "r", "raise the budget", "Make room in the budget for today.", "raise", writes=True),
+        _s("needs_tomorrow", "l", "until tomorrow", "Take it off the list until tomorrow.", "later", writes=True),
+    ),
+    "needs": _on(
+        "needs",
+        _like("next_need", "step(1)"),
+        _like("previous_need", "step(-1)"),
+        _like("why"),
+        _s("needs_snoozed", "s", "snoozed", "Show what is snoozed, or what needs you.", "snoozed"),
+        _s("needs_back", "b", "unsnooze", "Put what is snoozed back on the list.", "back", writes=True),
+    ),
+    "approval": _on(
+        "approval",
+        *_ANSWERS,
+        _like("next_need", "leave_to('next')"),
+        _like("previous_need", "leave_to('previous')"),
+    ),
+    "paper": _on(
+        "paper",
+        _s("approval_task", "enter", "task", "Open the task that asks.", "task"),
+        _like("why"),
+        _s("approval_editor", "e", "editor", "Read the request in $EDITOR.", "edit"),
+        _s("approval_copy", "Y", "copy", "Copy the request as text.", "copy"),
+    ),
+    "rule": _on("rule", _s("rule_pattern", "e", "edit its pattern", "Change what the rule allows.", "edit")),
+    "blocks": _on(
+        "blocks",
+        _s("blocks_history", "h", "history", "Show the steps of the block, or all blocks.", "history"),
+        _s("blocks_edit", "e", "edit", "Edit the block in $EDITOR.", "do('edit')", writes=True),
+        _s("blocks_lock", "l", "lock", "Lock the block against the agent, or unlock it.", "do('lock')", writes=True),
+        _s("blocks_restore", "b", "put back", "Put back the text as it was at a step.", "do('restore')", writes=True),
+        _s("blocks_new", "a", "new", "Make a new block.", "alone('new')", writes=True),
+        _like("undo", "alone('undo')"),
+    ),
+    "budget": _on(
+        "budget",
+        _s("budget_raise", "r", "raise for today", "Make room in the budget for today.", "raise", writes=True),
+        _like("undo"),
+        _s("budget_spent", "w", "its tasks, and why", "The tasks that cost most, and what caused each.", "spent"),
+    ),
+    "alike": _on(
+        "alike",
+        _s("alike_promote", "p", "promote", "Promote those that are in.", "decide('promote')"),
+        _s("alike_archive", "a", "archive", "Archive those that are in.", "decide('archive')"),
+        _s("alike_later", "l", "later", "Keep those that are in for 7 days.", "decide('later')"),
+    ),
+    "evolution": _on(
+        "evolution",
+        _s("evolution_accept", "a", "accept", "Accept what was learnt.", "do('accept')", writes=True),
+        _s("evolution_reject", "r", "reject", "Reject what was learnt, with a reason.", "do('reject')", writes=True),
+        _s("evolution_edit", "e", "edit", "Change the words of what was learnt.", "do('edit')", writes=True),
+        _s("evolution_versions", "h", "versions", "Show the versions, or what was learnt.", "turn('versions')"),
+        _s("evolution_rejected", "t", "rejected", "Show what was rejected.", "turn('rejected')"),
+        _s("evolution_restore", "b", "restore version", "Go back to a version.", "do('restore')", writes=True),
+        _like("undo", "do('undo')"),
+    ),
+    "facts": _on(
+        "facts",
+        _s("facts_confirm", "c", "confirm", "Say that the fact is true as of now.", "confirm", writes=True),
+        _s("facts_probe", "p", "probe now", "Run the fact's probes now.", "check", writes=True),
+        _s("facts_add_probe", "a", "add a probe", "Say how the fact can be checked.", "add_probe", writes=True),
+        _s("facts_retire", "x", "retire", "Say that the fact is no fact any more.", "retire", writes=True),
+        _like("undo"),
+        _s("facts_all", "A", "all", "Show the facts that are retired as well, or leave them out.", "all"),
+    ),
+    "difference": _on(
+        "difference",
+        _s("difference_save", "s", "save", "Save the text.", "save"),
+        _s("difference_down", "j down", "move", "Scroll a line down.", "scroll(1)"),
+        _s("difference_up", "k up", "move", "Scroll a line up.", "scroll(-1)"),
+    ),
+    "journal": _on("journal", _like("undo", label="undo this one")),
+    "lineage": _on(
+        "lineage",
+        _s("lineage_back", "backspace", "back", "Go back to where you came from.", "back"),
+        _like("copy"),
+    ),
+    "packets": _on("packets", *_LOOP),
+    "packet": _on("packet", *_LOOP),
+    "node": _on(
+        "node",
+        _s("node_promote", "p", "promote", "Make the discovery a work unit.", "choose('promote')", writes=True),
+        _s("node_later", "l", "later", "Keep the discovery for 7 days.", "choose('later')", writes=True),
+        _s("node_archive", "a", "archive", "Archive the node, with a reason.", "choose('archive')", writes=True),
+        _s("node_pin", "x", "pin", "Pin the node so that it never fades, or unpin it.", "choose('pin')", writes=True),
+    ),
+    "archived": _on(
+        "archived",
+        _s("archived_restore", "b", "bring back", "Bring the node back into memory.", "bring_back", writes=True),
+    ),
+    "protected": _on("protected", _s("protected_unpin", "x", "unpin", "Let the node fade.", "unpin", writes=True)),
+    "relays": _on(
+        "relays",
+        _s("relays_release", "r", "release", "Let what is held into the relay.", "release", writes=True),
+        _s("relays_drop", "d", "drop", "Drop what is held, with a reason.", "drop", writes=True),
+        _like("undo"),
+    ),
+    "roles": _on(
+        "roles",
+        _s("roles_hire", "h", "hire", "Hire a role: a copy, from a template or a new one.", "do('hire')", writes=True),
+        _s("roles_fire", "f", "fire", "Fire the role, with a reason.", "do('fire')", writes=True),
+        _s("roles_rehire", "R", "rehire", "Hire the role again.", "do('rehire')", writes=True),
+        _s("roles_adjust", "a", "adjust", "Change what the role may do.", "do('adjust')", writes=True),
+        _s("roles_edit", "e", "edit", "Edit the role's file in $EDITOR.", "do('edit')", writes=True),
+        _like("undo", "do('undo')"),
+    ),
+    "search": _on(
+        "search",
+        _s("search_why", "f3", "what caused it", "What caused the hit, and what came of it.", "why"),
+        _s("search_note", "f2", "save a note", "Save the hit as a note in memory.", "note", writes=True),
+    ),
+    "signal": _on("signal", _s("signal_reply", "a i", "answer", "Answer the signal.", "reply")),
+    "task": _on(
+        "task",
+        _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
+        _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
+        _s("task_copy", "y", "copy result", "Copy the result as text.", "copy"),
+        _s("task_editor", "e", "open in $EDITOR", "Open the result in $EDITOR.", "edit"),
+        _like("why"),
+        _s("task_half", "tab shift+tab", "half", "Go to the other half.", "other_half"),
+    ),
+    "task_form": _on("task_form", _s("task_more", "f3", "more", "Show the rarer fields, or hide them.", "more")),
+}
+SCREEN_COMMANDS = tuple(command for commands in SCREENS.values() for command in commands)
+
+BY_ACTION: Mapping[str, RoomCommand] = {command.action: command for command in (*SCREEN_COMMANDS, *COMMANDS)}
 
 
 def in_scope(scope: str) -> tuple[RoomCommand, ...]:

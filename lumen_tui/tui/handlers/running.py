@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.launch import start_engine
@@ -24,6 +24,9 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import PanedRoom
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.kit.screen import DetailScreen
 
 
 class EngineHandler(Handler):
@@ -154,14 +157,30 @@ class ScreensHandler(Handler):
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help import HelpScreen
 
-        keys, front = dict(self.snapshot.config.keys), self.room.current.scope
+        keys, screen = dict(self.snapshot.config.keys), self._screen()
+        if screen is not None:
+            here = HelpScreen(screen.commands(), keys, screen.why_not, screen.SCOPE)
+            self.host.push_screen(here, partial(_carry_out, screen))
+            return
+        front = self.room.current.scope
         self.host.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
         from lumen_tui.tui.screens.help import Palette
 
-        keys, front = self.snapshot.config.keys, self.room.current.scope
+        keys, screen = self.snapshot.config.keys, self._screen()
+        if screen is not None:
+            here = Palette(screen.commands(), screen.why_not, keys, screen.SCOPE)
+            self.host.push_screen(here, partial(_carry_out, screen))
+            return
+        front = self.room.current.scope
         self.host.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
+
+    def _screen(self) -> DetailScreen[Any] | None:
+        """The sheet that is open over the room."""
+        from lumen_tui.tui.kit.screen import DetailScreen
+
+        return self.host.screen if isinstance(self.host.screen, DetailScreen) else None
 
     def _chosen(self, action: str | None) -> None:
         if action:
@@ -226,6 +245,11 @@ class ScreensHandler(Handler):
         except (editor.NoEditor, OSError) as error:
             self.room.say(str(error), bad=True)
         return None
+
+
+def _carry_out(screen: DetailScreen[Any], action: str | None) -> None:
+    if action:
+        screen.carry_out(action)
 
 
 class QuitHandler(Handler):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from lumen_tui.tui.commands import in_scope
+from lumen_tui.tui.commands import SCREENS, in_scope
 
 
 def bindings(scope: str, action: str) -> list[BindingType]:
@@ -13,3 +13,14 @@ def bindings(scope: str, action: str) -> list[BindingType]:
         Binding(",".join(command.keys), f"{action}('{command.action}')", command.label, show=False, id=command.action)
         for command in in_scope(scope)
     ]
+
+
+def screen_bindings(scope: str) -> list[BindingType]:
+    """One binding for each command of a screen."""
+    return [
+        Binding(
+            ",".join(command.keys), command.call, command.label, show=False, id=command.action,
+            priority=command.priority,
+        )
+        for command in SCREENS[scope]
+    ]  # fmt: skip

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from lumen_tui.model.text import safe
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
 
@@ -19,11 +20,8 @@ from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
 class ReadingScreen(DetailScreen[Result]):
     """A text behind a gutter mark with its facts. Answers None; subclasses add keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy", show=False),
-        Binding("j", "scroll(1)", show=False),
-        Binding("k", "scroll(-1)", show=False),
-    ]
+    SCOPE = "pages"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("pages")
 
     def __init__(self, heading: str, text: str, facts: Sequence[Fact] = ()) -> None:
         super().__init__(heading)
@@ -37,7 +35,7 @@ class ReadingScreen(DetailScreen[Result]):
             yield Facts(self._facts)
 
     def keys(self) -> Keys:
-        return (("j k", "move"), ("y", "copy"), ("esc", "back"))
+        return ((f"{self.key('line_down')} {self.key('line_up')}", "move"), *self.offer("copy", "back"))
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)

@@ -7,13 +7,15 @@ from typing import ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Facts, Said
@@ -66,10 +68,8 @@ class Rows(Generic[R]):
 class ListSheet(DetailScreen[Result], Generic[Result, R]):
     """A sheet with one list. Subclasses give `rows_view` and `opened`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", show=False),
-        Binding("w", "why", show=False),
-    ]
+    SCOPE = "lists"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("lists")
     EMPTY = "Nothing here."
     WHY = False  # whether `w` tells what caused a row: its key is an id that `why` knows
     TWO_LINES = False
@@ -88,7 +88,13 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         yield Said()
 
     def keys(self) -> Keys:
-        return (("enter", "open"), *((("w", "why"),) if self.WHY else ()), ("/", "filter"), ("esc", "back"))
+        return self.offer("open", "why", "filter", "back")
+
+    def why_not(self, command: RoomCommand) -> str:
+        """Return why a command cannot be carried out now; the empty string where it can."""
+        if command.action == "why" and command.scope == "lists" and not self.WHY:
+            return "nothing here has a cause that is known"
+        return super().why_not(command)
 
     def on_mount(self) -> None:
         self.rows.focus()

@@ -16,8 +16,9 @@ from textual.widgets import Button, Static
 
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.tui.commands import BY_ACTION
+from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, shown_key
 from lumen_tui.tui.host import host_of
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.keys_line import TINY, KeysLine
 from lumen_tui.tui.kit.keys_line import Keys as Keys
 from lumen_tui.tui.kit.parts import Said, said
@@ -38,12 +39,12 @@ _SLIM = 45  # columns below which a name stands above its field
 class Dialog(OneFrame, ModalScreen[Result]):
     """A framed box over the room. Subclasses give `body` and `keys`; the heading may hold any text."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", show=False),
-        Binding("ctrl+k", "kill", show=False, id="kill"),  # by its id [keys] moves it here as well
-    ]
+    SCOPE: ClassVar[str] = "dialogs"  # of its commands, which those of its base classes join
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("dialogs")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 - Textual declares the type
     VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
+
+    _refusal = ""  # why nothing can be written from here
 
     def __init__(self, heading: str) -> None:
         super().__init__()
@@ -95,7 +96,37 @@ class Dialog(OneFrame, ModalScreen[Result]):
 
     def keys(self) -> Keys:
         """What the line at the bottom says."""
-        return (("esc", "back"),)
+        return self.offer("back")
+
+    def offer(self, *actions: str, **labels: str) -> Keys:
+        """Return the keys of those commands that work now, as the operator has them; `labels` are other words."""
+        return tuple(
+            (self.key(action), labels.get(action, command.label))
+            for action in actions
+            if not self.why_not(command := self.command(action))
+        )
+
+    def key(self, action: str) -> str:
+        """Return the key that carries a command out, as the operator has it."""
+        host = host_of(self.app) if self.is_running else None
+        return shown_key(BY_ACTION[action], host.room.snapshot.config.keys if host is not None else {})
+
+    def command(self, action: str) -> RoomCommand:
+        """Return a command of this screen, or of the room where this screen has none of that name."""
+        return next((command for command in self.commands() if command.action == action), BY_ACTION[action])
+
+    @classmethod
+    def commands(cls) -> list[RoomCommand]:
+        """Return its commands, its own before those of its base classes."""
+        scopes = dict.fromkeys(vars(kind)["SCOPE"] for kind in cls.__mro__ if "SCOPE" in vars(kind))
+        by_action: dict[str, RoomCommand] = {}
+        for command in (command for scope in scopes for command in SCREENS[scope]):
+            by_action.setdefault(command.action, command)
+        return list(by_action.values())
+
+    def why_not(self, command: RoomCommand) -> str:
+        """Return why a command cannot be carried out now; the empty string where it can."""
+        return self._refusal if command.writes else ""
 
     def action_leave(self) -> None:
         self.dismiss(None)
@@ -122,10 +153,8 @@ class Dialog(OneFrame, ModalScreen[Result]):
 class DetailScreen(Sheet, Dialog[Result]):
     """A sheet over the whole room but its top line. `n` and `N` leave it for what needs a person."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "need('next_need')", show=False, id="next_need"),
-        Binding("N", "need('previous_need')", show=False, id="previous_need"),
-    ]
+    SCOPE = "sheets"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("sheets")
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
 
     def say(self, text: str, bad: bool = False) -> None:
@@ -137,6 +166,24 @@ class DetailScreen(Sheet, Dialog[Result]):
         """A word in the corner that goes by itself, in the place of the one before."""
         self.app.clear_notifications()
         self.notify(text, markup=False, timeout=3)
+
+    def carry_out(self, action: str) -> None:
+        """Carry a command of this screen out, or say why it cannot be."""
+        command = self.command(action)
+        if why := self.why_not(command):
+            self.note(f"{command.label}: {why}")
+        else:
+            self.call_later(self.run_action, command.call)
+
+    def action_help(self) -> None:
+        """All keys, those of this screen first."""
+        if (host := host_of(self.app)) is not None:
+            host.room.action_do("help")
+
+    def action_palette(self) -> None:
+        """Find a command by name, of this screen first."""
+        if (host := host_of(self.app)) is not None:
+            host.room.action_do("palette")
 
     def action_need(self, action: str) -> None:
         if (host := host_of(self.app)) is None:

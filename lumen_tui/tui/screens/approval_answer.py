@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -22,6 +22,7 @@ from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.confirm import ConfirmKey
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
@@ -139,7 +140,8 @@ _HELP = {"shell": _COMMAND, "shell_start": _COMMAND}
 class RuleConfirm(ConfirmKey):
     """Shows the rule; `e` leaves it to `edit` instead."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", show=False)]
+    SCOPE = "rule"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("rule")
 
     def __init__(
         self, lines: Iterable[str], key: str, rule: str, edit: Callable[[], None], call: tuple[str, str]
@@ -149,7 +151,7 @@ class RuleConfirm(ConfirmKey):
 
     def keys(self) -> Keys:
         first, *others = super().keys()
-        return (first, ("e", "edit its pattern"), *others)
+        return (first, *self.offer("rule_pattern"), *others)
 
     def action_edit(self) -> None:
         self.dismiss(False)

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule, whole_call
@@ -20,6 +20,7 @@ from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import fold, line_count, one_line, safe
 from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, wrap
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys_line import KeysLine
@@ -209,12 +210,8 @@ _NOBODY = "No pending approvals. esc goes back; u undoes your last answer."
 class ApprovalPaper(DetailScreen[str]):
     """Shows `_request`, or that there is none. Answers nothing."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "why", show=False),
-        Binding("e", "edit", show=False),
-        Binding("Y", "copy", show=False),
-        Binding("enter", "task", show=False),
-    ]
+    SCOPE = "paper"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("paper")
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
         super().__init__("Approval request")
@@ -271,15 +268,8 @@ NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to g
 class ApprovalScreen(ApprovalPaper):
     """Stays while questions wait. Answers NEXT or PREVIOUS, else None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "allow", show=False),
-        Binding("d", "deny", show=False),
-        Binding("A", "always", show=False),
-        Binding("u", "undo", show=False),
-        Binding("z", "snooze", show=False),
-        Binding("n", f"leave_to('{NEXT}')", show=False, id="next_need"),
-        Binding("N", f"leave_to('{PREVIOUS}')", show=False, id="previous_need"),
-    ]
+    SCOPE = "approval"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("approval")
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
         super().__init__(snapshot, approval_id, desk)
@@ -287,13 +277,13 @@ class ApprovalScreen(ApprovalPaper):
         self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
 
     def keys(self) -> Keys:
-        only_looks = bool(self._desk.refusal())
-        others = (*(() if only_looks else (("u", "undo"),)), ("n N", "others"))
+        self._refusal = self._desk.refusal()
+        others = (*self.offer("undo"), (f"{self.key('next_need')} {self.key('previous_need')}", "others"))
         if self._request is None:
-            return (*others, ("esc", "back"))
-        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "snooze 1 h"))
-        page_keys = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
-        return (*(() if self._answered or only_looks else answers), *others, *page_keys)
+            return (*others, *self.offer("back"))
+        answers = () if self._answered else self.offer("answer_allow", "answer_deny", "answer_always", "answer_hour")
+        page_keys = self.offer("approval_task", "why", "approval_editor", "approval_copy", "back")
+        return (*answers, *others, *page_keys)
 
     def on_mount(self) -> None:
         self._answers = Answers(self, self._desk, self._moved)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, whole_call
@@ -18,7 +18,9 @@ from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
@@ -110,16 +112,8 @@ _AROUND = 32  # cells of a row beside the text
 class AnswerSheet(ListSheet[Attention, Attention]):
     """`why_stays` says why a need cannot be put aside, or the empty string. Without a desk nothing can be done here."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "allow", show=False),
-        Binding("d", "deny", show=False),
-        Binding("A", "always", show=False),
-        Binding("R", "retry", show=False),
-        Binding("r", "raise", show=False),
-        Binding("l", "later", show=False),
-        Binding("z", "snooze", show=False),
-        Binding("u", "undo", show=False),
-    ]
+    SCOPE = "answers"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("answers")
 
     def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], desk: Desk | None) -> None:
         super().__init__("Needs you")
@@ -131,6 +125,11 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def rows_view(self) -> AttentionRows:
         return AttentionRows(appearance_of(self.app), self._snapshot)
+
+    def why_not(self, command: RoomCommand) -> str:
+        """Return why a command cannot be carried out now; the empty string where it can."""
+        refusal = self._desk.refusal() if self._desk else "this list is read-only"
+        return (refusal if command.writes else "") or super().why_not(command)
 
     def on_mount(self) -> None:
         if self._desk is not None:
@@ -235,7 +234,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self._desk.send(Undo(), self.say)
 
     def _refused(self, label: str) -> bool:
-        refusal = self._desk.refusal() if self._desk else "this list is read-only"
+        refusal = self.why_not(self.command("undo"))
         if refusal:
             self.say(f"{label}: {refusal}", bad=True)
         return bool(refusal)
@@ -265,13 +264,8 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 class AttentionScreen(AnswerSheet):
     """Answers the one to go to, where its answer is to be found elsewhere."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "step(1)", show=False, id="next_need"),
-        Binding("N", "step(-1)", show=False, id="previous_need"),
-        Binding("w", "why", show=False),
-        Binding("s", "snoozed", show=False),
-        Binding("b", "back", show=False),
-    ]
+    SCOPE = "needs"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("needs")
     EMPTY = "Nothing needs you."
     TWO_LINES = True
 
@@ -285,30 +279,31 @@ class AttentionScreen(AnswerSheet):
     def keys(self) -> Keys:
         row, list_keys = self.rows.selected if self.is_mounted else None, super().keys()[1:]
         desk = self._desk if self._desk is not None and not self._desk.refusal() else None
-        undo = (("u", "undo"),) if desk else ()
+        undo = self.offer("undo") if desk else ()
         if self._off:
-            return (*((("b", "unsnooze"),) if desk else ()), ("s", "what needs you"), *undo, *list_keys)
-        other = (("s", "snoozed"),) if self._snapshot.snoozed else ()
+            lists = self.offer("needs_back", "needs_snoozed", needs_snoozed="what needs you")
+            return (*(lists if desk else lists[-1:]), *undo, *list_keys)
+        other = self.offer("needs_snoozed") if self._snapshot.snoozed else ()
         if row is None:
             return (*other, *undo, *list_keys)
-        opens = ("enter", self._opens(row))
+        opens = self.offer("open", open=self._opens(row))
         if desk is None:
-            return (opens, *other, *list_keys)
-        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), opens)
-        keys = answers if row.need is Need.APPROVAL else (opens, *self._verbs(row, desk))
-        hour = () if desk.hour(row)[1] else (("z", "snooze 1 h"),)
-        return (*keys, *hour, *other, ("space", "mark"), *undo, *list_keys)
+            return (*opens, *other, *list_keys)
+        answers = (*self.offer("answer_allow", "answer_deny", "answer_always"), *opens)
+        keys = answers if row.need is Need.APPROVAL else (*opens, *self.offer(*self._verbs(row, desk)))
+        hour = () if desk.hour(row)[1] else self.offer("answer_hour")
+        return (*keys, *hour, *other, *self.offer("mark"), *undo, *list_keys)
 
-    def _verbs(self, row: Attention, desk: Desk) -> Iterator[tuple[str, str]]:
+    def _verbs(self, row: Attention, desk: Desk) -> Iterator[str]:
         """What can be done here about a need that is no question."""
         if row.need in TRIED_AGAIN:
-            yield "R", "retry"
+            yield "needs_retry"
         if row.need is Need.BUDGET:
-            yield "r", "raise the budget"
+            yield "needs_raise"
         if not self._why_stays(row):
-            yield "d", "dismiss"
+            yield "needs_dismiss"
         if not desk.snooze(row)[1]:
-            yield "l", "until tomorrow"
+            yield "needs_tomorrow"
 
     def _opens(self, row: Attention | None) -> str:
         """What enter does on a row."""

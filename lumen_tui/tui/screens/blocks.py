@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -28,6 +28,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.diffs import coloured
 from lumen_tui.tui.kit.fields import Line
@@ -200,14 +201,8 @@ _BESIDE = 6000  # characters of a text that stand beside the list; enter shows a
 class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
     """The list, and beside it the selected block's text, or what the selected step changed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "do('edit')", show=False),
-        Binding("l", "do('lock')", show=False),
-        Binding("b", "do('restore')", show=False),
-        Binding("u", "alone('undo')", show=False),
-        Binding("h", "history", show=False),
-        Binding("a", "alone('new')", show=False),
-    ]
+    SCOPE = "blocks"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("blocks")
     EMPTY = "This block has no history yet."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
@@ -229,10 +224,9 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        reads, list_keys = (("enter", "read"), ("h", "history")), (("/", "filter"), ("esc", "back"))
-        if self._refusal:
-            return (*reads, *list_keys)
-        return (*reads, ("e", "edit"), ("l", "lock"), ("b", "put back"), ("a", "new"), ("u", "undo"), *list_keys)
+        reads = self.offer("open", "blocks_history", open="read")
+        writes = self.offer("blocks_edit", "blocks_lock", "blocks_restore", "blocks_new")
+        return (*reads, *writes, *(self.offer("undo")), *self.offer("filter", "back"))
 
     def _loaded(self, page: BlocksPage) -> None:
         self.page = page

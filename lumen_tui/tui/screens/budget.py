@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -26,6 +26,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
 from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Line, Offers
@@ -286,7 +287,7 @@ class SpentScreen(ListSheet[None, Share]):
         return ShareRows(appearance_of(self.app), self._titles)
 
     def keys(self) -> Keys:
-        return (("enter", "open"), ("w", "what caused it"), ("/", "filter"), ("esc", "back"))
+        return self.offer("open", "why", "filter", "back", why="what caused it")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -304,11 +305,8 @@ _TITLES = 64  # tasks; older ones are read from the disk
 class BudgetScreen(DetailScreen[None]):
     """One page, read anew whenever something changed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "raise", show=False),
-        Binding("u", "undo", show=False),
-        Binding("w", "spent", show=False),
-    ]
+    SCOPE = "budget"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("budget")
 
     def __init__(self, port: Port, snapshot: Snapshot, read: Callable[[], SpendReport], refusal: str = "") -> None:
         super().__init__("Budget")
@@ -324,8 +322,8 @@ class BudgetScreen(DetailScreen[None]):
         yield Said()
 
     def keys(self) -> Keys:
-        acts = () if self._refusal else (("r", "raise for today"), ("u", "undo"))
-        return (*acts, ("w", "its tasks, and why"), ("j k", "move"), ("esc", "back"))
+        move = (f"{self.key('down')} {self.key('up')}", "move")
+        return (*self.offer("budget_raise", "undo", "budget_spent"), move, *self.offer("back"))
 
     def on_mount(self) -> None:
         self._lines.focus()

@@ -71,7 +71,7 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         return DigestRows(appearance_of(self.app))
 
     def keys(self) -> Keys:
-        return (("enter", "open"), *super().keys()[1:])
+        return (*self.offer("open"), *super().keys()[1:])
 
     def show(self, snapshot: Snapshot) -> None:
         """It tells of the time until it was opened."""

@@ -21,6 +21,7 @@ from lumen_tui.model.records import Alike, Node
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
@@ -198,11 +199,8 @@ class AlikeRows(Rows[Alike]):
 class SimilarScreen(ListSheet[Verdict, Alike]):
     """Answers what is to be done with the marked ones. Those that are surely alike are marked at first."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "decide('promote')", show=False),
-        Binding("a", "decide('archive')", show=False),
-        Binding("l", "decide('later')", show=False),
-    ]
+    SCOPE = "alike"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("alike")
     EMPTY = "Looking for similar discoveries."
 
     def __init__(self, port: Port, node: Node, now: float) -> None:
@@ -215,8 +213,9 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         return AlikeRows(appearance_of(self.app), self._node.id, self._now)
 
     def keys(self) -> Keys:
-        verdicts = (("p", "promote"), ("a", "archive"), ("l", "later"))
-        return (*verdicts, ("space", "mark"), ("*", "mark all"), ("/", "filter"), ("esc", "back"))
+        verdicts = self.offer("alike_promote", "alike_archive", "alike_later")
+        choice = self.offer("mark", "mark_all")
+        return (*verdicts, *choice, *self.offer("filter", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -27,6 +27,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.confirm import ConfirmKey
 from lumen_tui.tui.kit.diffs import coloured
@@ -262,15 +263,8 @@ _EMPTY = {
 class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     """The list, what the selected one says and comes from, and one line on what the last action did."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "do('accept')", show=False),
-        Binding("r", "do('reject')", show=False),
-        Binding("e", "do('edit')", show=False),
-        Binding("b", "do('restore')", show=False),
-        Binding("u", "do('undo')", show=False),
-        Binding("h", "turn('versions')", show=False),
-        Binding("t", "turn('rejected')", show=False),
-    ]
+    SCOPE = "evolution"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("evolution")
     EMPTY = "Nothing learnt yet: that happens when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
@@ -288,18 +282,9 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        parts, list_keys = (("h", "versions"), ("t", "rejected")), (("w", "why"), ("/", "filter"), ("esc", "back"))
-        if self._refusal:
-            return (*parts, *list_keys)
-        return (
-            ("a", "accept"),
-            ("r", "reject"),
-            ("e", "edit"),
-            *parts,
-            ("b", "restore version"),
-            ("u", "undo"),
-            *list_keys,
-        )
+        acts = self.offer("evolution_accept", "evolution_reject", "evolution_edit")
+        parts = self.offer("evolution_versions", "evolution_rejected")
+        return (*acts, *parts, *self.offer("evolution_restore", "undo"), *self.offer("why", "filter", "back"))
 
     def _loaded(self, page: EvolutionPage) -> None:
         self.page = page

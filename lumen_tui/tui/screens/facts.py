@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -21,6 +21,7 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
@@ -122,14 +123,8 @@ class ProbeForm(FormScreen[str]):
 class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
     """The list, what has drifted and what was confirmed longest ago first. A superseded fact stays until settled."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "confirm", show=False),
-        Binding("p", "check", show=False),
-        Binding("a", "add_probe", show=False),
-        Binding("x", "retire", show=False),
-        Binding("u", "undo", show=False),
-        Binding("A", "all", show=False),
-    ]
+    SCOPE = "facts"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("facts")
     WHY = True
     EMPTY = 'No facts yet: `lumen-tui fact add "CLAIM" --probe PROBE` notes one.'
     TWO_LINES = True
@@ -144,8 +139,8 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         return FactRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = (("c", "confirm"), ("p", "probe now"), ("a", "add a probe"), ("x", "retire"), ("u", "undo"))
-        return (*(() if self._refusal else acts), ("A", "all"), *super().keys())
+        acts = self.offer("facts_confirm", "facts_probe", "facts_add_probe", "facts_retire", "undo", "facts_all")
+        return (*acts, *super().keys())
 
     def _loaded(self, states: Sequence[FactState]) -> None:
         listed = [state for state in states if self._everything or _listed(state)]

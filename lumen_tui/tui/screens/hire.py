@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -25,6 +25,7 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.diffs import coloured
 from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.jobs import looked
@@ -182,11 +183,8 @@ def check_new_name(name: str, names_in_use: Sequence[str]) -> None:
 class DiffScreen(DetailScreen[bool]):
     """Answers True when it is to be saved, None when left. `lines` say what the change means."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "save", show=False),
-        Binding("j,down", "scroll(1)", show=False),
-        Binding("k,up", "scroll(-1)", show=False),
-    ]
+    SCOPE = "difference"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("difference")
 
     HOLDS = True
 
@@ -204,7 +202,8 @@ class DiffScreen(DetailScreen[bool]):
             yield Static(coloured("\n".join(self._diff)))
 
     def keys(self) -> Keys:
-        return (("s", "save"), ("j k", "move"), ("esc", "not yet"))
+        move = (f"{self.key('difference_down')} {self.key('difference_up')}", "move")
+        return (*self.offer("difference_save"), move, *self.offer("back", back="not yet"))
 
     def action_save(self) -> None:
         self.dismiss(True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.actions import acting
 from lumen_tui.engine.port import Port
@@ -18,6 +18,7 @@ from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
@@ -65,7 +66,8 @@ class DeedRows(Rows[AuditEntry]):
 class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     """Every recent action of every operator."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "undo", show=False)]
+    SCOPE = "journal"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("journal")
     EMPTY = "No actions yet. What operators do is recorded here, with the reason."
     TWO_LINES = True
 
@@ -84,7 +86,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
         return DeedRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (*(() if self._refusal else (("u", "undo this one"),)), *super().keys())
+        return (*self.offer("undo"), *super().keys())
 
     def _loaded(self, deeds: Sequence[AuditEntry]) -> None:
         if isinstance(view := self.rows.view, DeedRows):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
@@ -15,6 +15,7 @@ from lumen_tui.model.lineage import Hop, Trace, TreeRow, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.host import appearance_of
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.rows_sheet import Rows
@@ -89,10 +90,8 @@ def _title(hop: Hop) -> str:
 class WhyScreen(LoadedSheet[Named, Trace]):
     """Starts at `name`; enter makes the selected thing the middle, backspace goes back to the one before."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("backspace", "back", show=False),
-        Binding("y", "copy", show=False),
-    ]
+    SCOPE = "lineage"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("lineage")
     READING = "Looking through the journals …"
     TWO_LINES = True
 
@@ -106,7 +105,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         return WhyRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (("enter", "follow"), ("backspace", "back"), ("y", "copy"), ("/", "filter"), ("esc", "back"))
+        return self.offer("open", "lineage_back", "copy", "filter", "back", open="follow")
 
     def _loaded(self, trace: Trace) -> None:
         if trace == self._trace:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import capsule as shape
@@ -22,6 +22,7 @@ from lumen_tui.queries.loop_history import PacketIndex, PacketRows
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
@@ -90,10 +91,8 @@ class PacketListRows(Rows[Packet]):
 class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
     """Every packet, newest first, read from disk when it is seen. `at`: the loop under the cursor at first."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "why", show=False),
-        Binding("c", "capsule", show=False),
-    ]
+    SCOPE = "packets"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("packets")
     EMPTY = "No loop has ended yet: the main agent wakes when there is something for it, such as a signal."
     TWO_LINES = True
 
@@ -112,7 +111,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
         return PacketListRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (("w", "why"), ("c", "capsule"), *super().keys())
+        return (*self.offer("why", "loop_capsule"), *super().keys())
 
     def _loaded(self, packets: tuple[PacketRows, Sequence[Packet]]) -> None:
         rows, newest = packets
@@ -166,10 +165,8 @@ async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) ->
 class PacketSheet(ReadingScreen[None]):
     """One packet whole. `root` is the state folder."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "why", show=False),
-        Binding("c", "capsule", show=False),
-    ]
+    SCOPE = "packet"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("packet")
 
     def __init__(self, port: Port, root: str, packet: Packet, now: float) -> None:
         head, *sections = packet_words.sections(packet)
@@ -185,7 +182,7 @@ class PacketSheet(ReadingScreen[None]):
         self._port, self._layout, self._packet, self._now = port, Layout(Path(root)), packet, now
 
     def keys(self) -> Keys:
-        return (("w", "why"), ("c", "capsule"), *super().keys())
+        return (*self.offer("why", "loop_capsule"), *super().keys())
 
     def action_why(self) -> None:
         if self._packet.loop > 0:

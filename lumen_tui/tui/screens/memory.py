@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
@@ -19,6 +19,7 @@ from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
@@ -33,12 +34,8 @@ _DATES = ("_at", "_until")  # how the names of dates in the metadata end
 class NodeDetail(ReadingScreen[str]):
     """Answers the name of the command that was chosen: promote, archive, archive_node, later or pin."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "choose('promote')", show=False),
-        Binding("a", "choose('archive')", show=False),
-        Binding("l", "choose('later')", show=False),
-        Binding("x", "choose('pin')", show=False),
-    ]
+    SCOPE = "node"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("node")
 
     def __init__(self, node: Node, now: float, chain: Sequence[str] = ()) -> None:
         text = node_text(node, chain)
@@ -50,8 +47,9 @@ class NodeDetail(ReadingScreen[str]):
         return self._node.type == "discovery" and self._node.status in ("open", "snoozed")
 
     def keys(self) -> Keys:
-        triage = (("p", "promote"), ("l", "later")) if self._open_discovery else ()
-        return (*triage, ("a", "archive"), ("x", "unpin" if self._node.pinned else "pin"), *super().keys())
+        triage = self.offer("node_promote", "node_later") if self._open_discovery else ()
+        pin = "unpin" if self._node.pinned else "pin"
+        return (*triage, *self.offer("node_archive", "node_pin", node_pin=pin), *super().keys())
 
     def action_choose(self, name: str) -> None:
         if name in ("promote", "later") and not self._open_discovery:
@@ -147,9 +145,9 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
             view.widest = min(NodeRows.widest, max((cell_len(row.why) for row in rows), default=0) or -1)
         self.fill(rows, self.HEADING, words.plural(len(rows), self.NOUN))
 
-    def acts(self, verb: tuple[str, str]) -> Keys:
+    def acts(self, verb: str) -> Keys:
         """The keys of a list with one verb."""
-        return (*(() if self._refusal else (verb, ("space", "mark"))), *super().keys())
+        return (*(() if self._refusal else self.offer(verb, "mark")), *super().keys())
 
     def act(self, request: Request) -> None:
         """Carry out an action on some rows, then list anew."""
@@ -183,12 +181,13 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
 class ArchivedScreen(NodesScreen):
     """What was put away; b brings it back."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "bring_back", show=False)]
+    SCOPE = "archived"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("archived")
     HEADING, KIND, NOUN = "Archived", "archived", "archived node"
     EMPTY = "Nothing is archived."
 
     def keys(self) -> Keys:
-        return self.acts(("b", "bring back"))
+        return self.acts("archived_restore")
 
     def action_bring_back(self) -> None:
         self.act(UnarchiveNodes(node_ids=self.rows.targets()))
@@ -197,12 +196,13 @@ class ArchivedScreen(NodesScreen):
 class ProtectedScreen(NodesScreen):
     """What decay leaves alone; x takes a pin off."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "unpin", show=False)]
+    SCOPE = "protected"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("protected")
     HEADING, KIND, NOUN = "Protected", "protected", "protected node"
     EMPTY = "Nothing is protected."
 
     def keys(self) -> Keys:
-        return self.acts(("x", "unpin"))
+        return self.acts("protected_unpin")
 
     def action_unpin(self) -> None:
         row = self.rows.selected

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
@@ -18,6 +18,7 @@ from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
 from lumen_tui.tui.kit.parts import Fact
@@ -71,11 +72,8 @@ class RelayRows(Rows[Row]):
 class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
     """What is held first, the oldest before the others; then what went in, the newest first."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "release", show=False),
-        Binding("d", "drop", show=False),
-        Binding("u", "undo", show=False),
-    ]
+    SCOPE = "relays"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("relays")
     EMPTY = "No relay yet: `lumen-tui relay submit NAME TEXT --base 0` begins one."
     TWO_LINES = True
 
@@ -90,8 +88,8 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         return RelayRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"))
-        return (*(() if self._refusal else acts), *super().keys())
+        acts = () if self._refusal else self.offer("relays_release", "relays_drop", "undo", "mark")
+        return (*acts, *super().keys())
 
     def _loaded(self, boxes: Sequence[Box]) -> None:
         held = [(box.name, submission) for box in boxes for submission in box.held]

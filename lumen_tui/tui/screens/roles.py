@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -29,6 +29,7 @@ from lumen_tui.queries.role_texts import file_of, text_of
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts
@@ -166,14 +167,8 @@ _TITLE = "active · retired"
 class RolesScreen(ListSheet[None, RoleRow]):
     """The list, the detail of the selected role, and one line on what the last action did."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("h", "do('hire')", show=False),
-        Binding("f", "do('fire')", show=False),
-        Binding("R", "do('rehire')", show=False),
-        Binding("a", "do('adjust')", show=False),
-        Binding("e", "do('edit')", show=False),
-        Binding("u", "do('undo')", show=False),
-    ]
+    SCOPE = "roles"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("roles")
     WHY = True
     EMPTY = "No active roles. h hires one."
 
@@ -196,8 +191,8 @@ class RolesScreen(ListSheet[None, RoleRow]):
         yield from beside([filter_line, Static(heads(), markup=False, classes="heads"), roles, message], _TITLE)
 
     def keys(self) -> Keys:
-        verbs = (("h", "hire"), ("f", "fire"), ("R", "rehire"), ("a", "adjust"), ("e", "edit"), ("u", "undo"))
-        return (*(() if self._snapshot.read_only else verbs), ("w", "why"), ("esc", "back"))
+        acts = self.offer("roles_hire", "roles_fire", "roles_rehire", "roles_adjust", "roles_edit", "undo")
+        return (*(() if self._snapshot.read_only else acts), *self.offer("why", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -28,6 +28,7 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, fit, line, push
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.jobs import looked
@@ -218,13 +219,13 @@ F2 saves a note of your own in the archive."""
 class SearchScreen(DetailScreen[None]):
     """The focus stays in the line; up and down choose, enter opens."""
 
+    SCOPE = "search"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "move('down')", show=False),
         Binding("up", "move('up')", show=False),
         Binding("pagedown", "move('page_down')", show=False),
         Binding("pageup", "move('page_up')", show=False),
-        Binding("f2", "note", show=False),
-        Binding("f3", "why", show=False),
+        *screen_bindings("search"),
     ]
 
     def __init__(self, port: Port, searcher: Searcher, snapshot: Snapshot, refusal: str = "", query: str = "") -> None:
@@ -246,8 +247,7 @@ class SearchScreen(DetailScreen[None]):
         yield Said()
 
     def keys(self) -> Keys:
-        note = () if self._refusal else (("F2", "save a note"),)
-        return (("↑↓", "choose"), ("enter", "open"), ("F3", "what caused it"), *note, ("esc", "back"))
+        return (("↑↓", "choose"), *self.offer("open", "search_why", "search_note", "back"))
 
     def on_mount(self) -> None:
         self.query_one("#find").focus()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -15,6 +15,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.records import PRIORITIES, Signal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.fields import Choice, Line, Offers
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.reader import ReadingScreen
@@ -25,7 +26,8 @@ from lumen_tui.tui.kit.text_area import Prose
 class SignalDetail(ReadingScreen[str]):
     """Answers `reply`, or None. `now` (seconds since 1970) gives the age beside the date; 0 leaves it out."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a,i", "reply", show=False)]
+    SCOPE = "signal"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("signal")
 
     def __init__(self, row: SignalRow, now: float = 0.0) -> None:
         signal = row.signal
@@ -45,7 +47,7 @@ class SignalDetail(ReadingScreen[str]):
         super().__init__(f"Signal from {one_line(signal.sender, 40)}", signal.message, facts)
 
     def keys(self) -> Keys:
-        return (("a", "answer"), *super().keys())
+        return (*self.offer("signal_reply"), *super().keys())
 
     def action_reply(self) -> None:
         self.dismiss("reply")

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 
@@ -25,6 +25,7 @@ from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.kit import editor, jobs
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys_line import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
@@ -163,14 +164,8 @@ _SHOWN = 40_000  # characters of a result that are laid out; the rest is for the
 class TaskDetailScreen(DetailScreen[None]):
     """Follows the task until it is left. `show` brings it up to date with a newer snapshot."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "act('task.cancel')", show=False),
-        Binding("R", "act('task.retry')", show=False),
-        Binding("y", "copy", show=False),
-        Binding("e", "edit", show=False),
-        Binding("w", "why", show=False),
-        Binding("tab,shift+tab", "other_half", show=False, priority=True),
-    ]
+    SCOPE = "task"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("task")
 
     def __init__(
         self,
@@ -208,16 +203,12 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def keys(self) -> Keys:
         """Only what can be done with the task as it stands."""
-        keys = [("tab", "half"), ("esc", "back")]
         if self._detail is None:
-            return keys
-        if self._detail.result:
-            keys = [("y", "copy result"), ("e", "open in $EDITOR"), *keys]
-        if self._refusal:
-            return keys
-        if not self._detail.view.status.alive:
-            keys = [("R", "retry"), *keys]
-        return keys if self._detail.view.status.ended else [("c", "cancel"), *keys]
+            return self.offer("task_half", "back")
+        ended, alive = self._detail.view.status.ended, self._detail.view.status.alive
+        acts = (*(() if ended else ("task_cancel",)), *(() if alive else ("task_retry",)))
+        reads = ("task_copy", "task_editor") if self._detail.result else ()
+        return self.offer(*acts, *reads, "task_half", "back")
 
     def on_mount(self) -> None:
         self.query_one("#tail").focus()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -18,6 +18,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import ScreenOpener
+from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
@@ -30,7 +31,8 @@ _OWN_TIER = ""
 class TaskForm(FormScreen[dict[str, Any]]):
     """Answers with the arguments of `task.new`, without those that were left alone."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f3", "more", show=False, priority=True)]
+    SCOPE = "task_form"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("task_form")
     DEFAULT_CLASSES = "long"
     SEND = "create"
 
@@ -41,7 +43,8 @@ class TaskForm(FormScreen[dict[str, Any]]):
         self._defaults = {"role": "researcher", "priority": "P2", **(defaults or {})}
 
     def keys(self) -> Keys:
-        return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), ("F3", "more"), ("esc", "cancel"))
+        more = self.offer("task_more")
+        return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), *more, ("esc", "cancel"))
 
     def rows(self) -> Iterable[Widget]:
         defaults = self._defaults
