@@ -17,7 +17,6 @@ from lumen_tui.storage import backwards
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from lumen_tui.model.views import Plain
     from lumen_tui.storage.layout import Layout
@@ -45,20 +44,22 @@ PENDING, DECISION, HANDOFF = "pending", "decision", "handoff"  # of notes: a que
 KINDS = (DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY, PENDING, DECISION, HANDOFF)
 
 
-def _fields(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any]:
+def _fields(kind: type[Plain], raw: dict[str, object]) -> dict[str, object]:
     """Return the fields of a line that this kind knows, made safe; those of a wrong type get their defaults."""
     known = {name: raw[name] for name in kind.__annotations__ if name in raw}
     cleaned = {name: safe_all(value) for name, value in known.items()}
     return {name: value for name, value in cleaned.items() if type(value) is type(getattr(kind, name))}
 
 
-def node_view(raw: dict[str, Any]) -> NodeView:
+def node_view(raw: dict[str, object]) -> NodeView:
     """Return a node as it may be shown."""
     fields = _fields(NodeView, raw)
-    return NodeView(**fields | {"tags": tuple([tag for tag in fields.get("tags", ()) if isinstance(tag, str)])})
+    tags = fields.get("tags")
+    fields["tags"] = tuple([tag for tag in tags if isinstance(tag, str)]) if isinstance(tags, tuple) else ()
+    return NodeView(**fields)
 
 
-def signal_view(raw: dict[str, Any]) -> SignalView:
+def signal_view(raw: dict[str, object]) -> SignalView:
     """Return a signal as it may be shown."""
     return SignalView(**_fields(SignalView, raw))
 
@@ -81,7 +82,7 @@ class Trail:
             if record and record.get("id") == identifier:
                 yield node_view(record)
 
-    def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[int, str]]:
+    def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[int, str]]:
         return self._file.db.execute(f"SELECT at, id FROM nodes WHERE {query}", values).fetchall()  # noqa: S608 - as above
 
     def newest(self, wu_id: str, kinds: tuple[str, ...], limit: int, *, any_state: bool = False) -> list[NodeView]:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-    from typing import Any
 
     from lumen_tui.storage.layout import Layout
 
     Lines = list[tuple[int, bytes]]
+    Part = tuple[str, int, int, int, int, int]  # source, device, inode, end of what was read, hashes of both ends
 
 _CHUNK = 1024 * 1024
 _EDGE = 4096  # bytes hashed at each end of the known part
@@ -55,7 +55,7 @@ def part_hashes(fd: int, end: int) -> tuple[int, int]:
     return zlib.crc32(os.pread(fd, size, 0)), zlib.crc32(os.pread(fd, size, end - size))
 
 
-def is_same_part(fd: int, stat: os.stat_result, known: tuple[Any, ...]) -> bool:
+def is_same_part(fd: int, stat: os.stat_result, known: Part) -> bool:
     """Return whether the file still begins with the part that was taken in."""
     _, dev, ino, end, *hashes = known
     if (dev, ino) != (stat.st_dev, stat.st_ino) or end > stat.st_size:
@@ -79,14 +79,14 @@ def fresh_lines(fd: int, start: int) -> Iterator[tuple[int, Lines]]:
         start += end
 
 
-def _decoded(lines: Lines) -> Iterator[tuple[int, dict[str, Any]]]:
+def _decoded(lines: Lines) -> Iterator[tuple[int, dict[str, object]]]:
     for offset, line in lines:
         record = jsontext.decode(line)
         if record is not None:
             yield offset, record
 
 
-def _text(record: dict[str, Any], key: str) -> str:
+def _text(record: dict[str, object], key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
 
@@ -101,9 +101,9 @@ def _take_nodes(db: sqlite3.Connection, lines: Lines) -> None:
     )
 
 
-def _node_row(offset: int, record: dict[str, Any]) -> tuple[Any, ...]:
+def _node_row(offset: int, record: dict[str, object]) -> tuple[object, ...]:
     metadata = record.get("metadata")
-    meta: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+    meta: dict[str, object] = metadata if isinstance(metadata, dict) else {}
     kind = record.get("type") if record.get("type") in NODE_TYPES else "note"
     lifecycle = _text(record, "lifecycle") or LIFECYCLE_BY_TYPE[str(kind)]
     state = meta.get("status")
@@ -122,7 +122,7 @@ def _node_row(offset: int, record: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _kind(kind: str, record: dict[str, Any], meta: dict[str, Any]) -> str:
+def _kind(kind: str, record: dict[str, object], meta: dict[str, object]) -> str:
     """Return the type; of notes, what they are for."""
     tags = record.get("tags")
     labels = tags if isinstance(tags, list) else []
@@ -161,8 +161,8 @@ TAKERS: dict[str, Callable[[sqlite3.Connection, Lines], None]] = {
 }
 
 
-def _known_part(db: sqlite3.Connection, source: str) -> tuple[Any, ...] | None:
-    row: tuple[Any, ...] | None = db.execute("SELECT * FROM parts WHERE source = ?", (source,)).fetchone()
+def _known_part(db: sqlite3.Connection, source: str) -> Part | None:
+    row: Part | None = db.execute("SELECT * FROM parts WHERE source = ?", (source,)).fetchone()
     return row
 
 

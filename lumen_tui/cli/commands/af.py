@@ -150,7 +150,9 @@ def run_export(session: Session, args: Namespace) -> int:
         document(whole)
         return 0
     size = agent_files.write_document(args.file, whole)
-    counts = {key: len(whole[key]) for key in ("blocks", "passages")} | {"messages": len(messages)}
+    counts = {key: len(part) for key in ("blocks", "passages") if isinstance(part := whole[key], list)} | {
+        "messages": len(messages)
+    }
     if args.json:
         document({"file": args.file, "bytes": size, "session": name, **counts})
         return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -126,7 +126,7 @@ def _node_links(node: Raw) -> Iterator[Link]:
         yield Link(node_id, loop, "noted by loop", "noted")
 
 
-def _text(meta: dict[str, Any], name: str) -> str:
+def _text(meta: dict[str, object], name: str) -> str:
     value = meta.get(name)
     return value if isinstance(value, str) else ""
 

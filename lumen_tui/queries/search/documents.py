@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,6 +20,7 @@ from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks.task_records import DamagedTask, read_json, read_spec
 
 LONGEST = 20_000  # characters of one document; of longer ones the beginning
@@ -27,9 +28,8 @@ _PRIORITIES = {"P0": 0.95, "P1": 0.8, "P2": 0.5, "P3": 0.3}
 _TYPES = {"summary": 0.6, "checkpoint": 0.45, "session": 0.3, "discovery": 0.5, "note": 0.5}
 _EPISODES = ("session", "checkpoint")
 _ARCHIVED_FACTOR = 0.6  # of its importance is left to what was archived
-Raw = dict[str, Any]
 Again = Callable[[], object]
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class IndexedDocument(NamedTuple):
@@ -74,12 +74,12 @@ def _text(record: Raw, name: str, limit: int = 200) -> str:
     return _short(value, limit) if value and isinstance(value, str) else ""
 
 
-def indexed_text(text: Any) -> str:
+def indexed_text(text: object) -> str:
     """Return a text as it is indexed and shown: safe and of limited length."""
     return spread(safe(text[:LONGEST])) if isinstance(text, str) else ""
 
 
-def tag_column(tags: Any) -> str:
+def tag_column(tags: object) -> str:
     """Return tags as the index keeps them."""
     if not isinstance(tags, (list, tuple)):
         return ""
@@ -92,9 +92,10 @@ def _kind(meta: Raw, usual: str) -> str:
     return kind if kind in KINDS else usual
 
 
-def _fraction(value: Any, usual: float) -> float:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if good else usual
+def _fraction(value: object, usual: float) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return usual
+    return float(value) if 0 <= value <= 1 else usual
 
 
 def node(line: bytes) -> IndexedDocument | None:

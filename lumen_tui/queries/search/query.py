@@ -6,11 +6,11 @@ Terms are quoted before they reach FTS5, so that no word of a query is an operat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, SearchQuery, close_up, excerpt, score
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.documents import COLUMNS
+from lumen_tui.queries.search.documents import COLUMNS, IndexedDocument
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,10 +23,19 @@ _FROM = 5  # best hits whose neighbours are looked at
 _EDGES = 8  # links of one hit that are followed
 _BM25 = "bm25(words, 1.0, 2.0)"  # of text and tags; less is better
 _ON, _OFF = "\x01", "\x02"  # around matches; `safe` leaves neither in a text
-_ROW = ", ".join(f"docs.{name}" for name in ("id", *(name for name in COLUMNS if name != "text")))
-_NAMES = ("id", *(name for name in COLUMNS if name != "text"))
-Row = dict[str, Any]
-Ranked = tuple[Row, float, Parts]
+_ROW = ", ".join(f"docs.{name}" for name in ("id", *COLUMNS[:-1]))  # all but the text
+Value = str | float | int  # of a condition
+
+
+class RankedDocument(NamedTuple):
+    """A candidate, and of neighbours which hit it is linked to, and how."""
+
+    number: int  # its id in the index
+    doc: IndexedDocument  # without its text
+    score: float
+    parts: Parts
+    neighbour_of: str = ""
+    link: str = ""
 
 
 def quote(term: str) -> str:
@@ -49,18 +58,18 @@ def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Seque
     candidates = _matching(db, match, where, values) if match else _newest(db, where, values)
     best = max((rank for _, rank in candidates), default=0.0)
     rows = _rows(db, [number for number, _ in candidates])
-    ranked = [_ranked(rows[number], rank, best, now) for number, rank in candidates if number in rows]
-    ranked.sort(key=lambda entry: (-entry[1], -entry[0]["at"]))
+    ranked = [_ranked(number, rows[number], rank, best, now) for number, rank in candidates if number in rows]
+    ranked.sort(key=lambda entry: (-entry.score, -entry.doc.at))
     chosen = _with_neighbours(db, ranked, wish, where, values)[: wish.limit]
     hits = tuple(_hits(db, chosen, terms, match, wish.begun))
     matches = _count(db, match) if match and not where else len(candidates)
     return Found(hits=hits, matches=matches, dropped=dropped)
 
 
-def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
+def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[Value]]:
     """Return the filters as a condition on `docs`, with its values."""
     parts: list[str] = []
-    values: list[Any] = []
+    values: list[Value] = []
     for column, allowed in (("type", wish.types), ("kind", wish.kinds), ("wu", wish.wus)):
         if allowed:
             parts.append(f"docs.{column} IN ({_marks(allowed)})")
@@ -80,7 +89,7 @@ def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[
     return " AND ".join(parts), values
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _marks(values: Sequence[Value]) -> str:
     return ", ".join("?" * len(values))
 
 
@@ -96,7 +105,7 @@ def _selective_terms(db: sqlite3.Connection, wish: SearchQuery) -> tuple[tuple[s
     return (rare, tuple(common)) if rare else (wish.terms, ())
 
 
-def _matching(db: sqlite3.Connection, match: str, where: str, values: list[Any]) -> list[tuple[int, float]]:
+def _matching(db: sqlite3.Connection, match: str, where: str, values: list[Value]) -> list[tuple[int, float]]:
     """Return (id, bm25) of the best candidates."""
     if not where:
         sql = f"SELECT rowid, -{_BM25} AS found FROM words WHERE words MATCH ? ORDER BY found DESC LIMIT ?"  # noqa: S608
@@ -108,7 +117,7 @@ def _matching(db: sqlite3.Connection, match: str, where: str, values: list[Any])
     return db.execute(sql, (match, *values, _CANDIDATES)).fetchall()
 
 
-def _newest(db: sqlite3.Connection, where: str, values: list[Any]) -> list[tuple[int, float]]:
+def _newest(db: sqlite3.Connection, where: str, values: list[Value]) -> list[tuple[int, float]]:
     if not where:
         return []
     sql = f"SELECT id, 0.0 FROM docs WHERE {where} ORDER BY at DESC LIMIT ?"  # noqa: S608 - made of constants
@@ -120,78 +129,78 @@ def _count(db: sqlite3.Connection, match: str) -> int:
     return int(db.execute(sql, (match, _COUNTED + 1)).fetchone()[0])
 
 
-def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Row]:
+def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, IndexedDocument]:
     sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)})"  # noqa: S608
-    return {row[0]: dict(zip(_NAMES, row, strict=True)) for row in db.execute(sql, numbers)}
+    return {number: IndexedDocument(*columns) for number, *columns in db.execute(sql, numbers)}
 
 
-def _ranked(row: Row, bm25: float, best: float, now: float) -> tuple[Row, float, Parts]:
-    total, parts = score(bm25, best, row["importance"], now - row["at"])
-    return row, total, parts
+def _ranked(number: int, doc: IndexedDocument, bm25: float, best: float, now: float) -> RankedDocument:
+    return RankedDocument(number, doc, *score(bm25, best, doc.importance, now - doc.at))
 
 
 def _with_neighbours(
-    db: sqlite3.Connection, ranked: list[Ranked], wish: SearchQuery, where: str, values: list[Any]
-) -> list[tuple[Row, float, Parts, str, str]]:
+    db: sqlite3.Connection, ranked: list[RankedDocument], wish: SearchQuery, where: str, values: list[Value]
+) -> list[RankedDocument]:
     """Return the hits with the neighbours of the best of them below those, at most a third of what is shown."""
-    known = {row["id"] for row, _, _ in ranked}
-    direct = [(row, total, parts, "", "") for row, total, parts in ranked]
-    beside: dict[int, tuple[Row, float, Parts, str, str]] = {}
-    for row, total, _ in ranked[:_FROM] if wish.terms else ():
-        links = [(number, link) for number, link in _beside(db, row) if number not in known and number not in beside]
+    known = {entry.number for entry in ranked}
+    beside: dict[int, RankedDocument] = {}
+    for hit in ranked[:_FROM] if wish.terms else ():
+        links = [(number, link) for number, link in _beside(db, hit) if number not in known and number not in beside]
         allowed = _allowed(db, [number for number, _ in links], where, values)
         for number, link in links:
             if number in allowed:
-                parts = Parts(importance=allowed[number]["importance"])
-                beside.setdefault(number, (allowed[number], round(total * NEIGHBOUR, 4), parts, row["ref"], link))
-    nearest = sorted(beside.values(), key=lambda entry: -entry[1])[: max(1, wish.limit // 3)]
-    return sorted([*direct, *nearest], key=lambda entry: -entry[1])
+                doc = allowed[number]
+                near = round(hit.score * NEIGHBOUR, 4), Parts(importance=doc.importance), hit.doc.ref, link
+                beside.setdefault(number, RankedDocument(number, doc, *near))
+    nearest = sorted(beside.values(), key=lambda entry: -entry.score)[: max(1, wish.limit // 3)]
+    return sorted([*ranked, *nearest], key=lambda entry: -entry.score)
 
 
-def _allowed(db: sqlite3.Connection, numbers: Sequence[int], where: str, values: list[Any]) -> dict[int, Row]:
+def _allowed(
+    db: sqlite3.Connection, numbers: Sequence[int], where: str, values: list[Value]
+) -> dict[int, IndexedDocument]:
     """Return the rows of neighbours that the filters let through."""
     if not numbers:
         return {}
     narrow = f" AND {where}" if where else ""
     sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)}){narrow}"  # noqa: S608
-    return {row[0]: dict(zip(_NAMES, row, strict=True)) for row in db.execute(sql, (*numbers, *values))}
+    return {number: IndexedDocument(*columns) for number, *columns in db.execute(sql, (*numbers, *values))}
 
 
-def _beside(db: sqlite3.Connection, row: Row) -> Iterator[tuple[int, str]]:
+def _beside(db: sqlite3.Connection, hit: RankedDocument) -> Iterator[tuple[int, str]]:
     """Yield (id, how) of what a document is linked to, and of what came right before and after it in its session."""
     for start, finish, words in (("start", "finish", "{}"), ("finish", "start", "{} of this")):
         sql = (
             f"SELECT docs.id, edges.kind FROM edges JOIN docs ON docs.ref = edges.{finish} "  # noqa: S608 - constants
             f"WHERE edges.{start} = ? LIMIT {_EDGES}"
         )
-        for number, kind in db.execute(sql, (row["ref"],)):
+        for number, kind in db.execute(sql, (hit.doc.ref,)):
             yield number, words.format(one_line(kind, 40).replace("_", " ") or "linked")
-    if not row["session"]:
+    if not hit.doc.session:
         return
     for sign, order, words in (("<", "DESC", "before it in the session"), (">", "ASC", "after it in the session")):
         sql = (
             f"SELECT id FROM docs WHERE session = ? AND session != '' AND (at, id) {sign} (?, ?) "  # noqa: S608
             f"ORDER BY at {order}, id {order} LIMIT 1"
         )
-        for (number,) in db.execute(sql, (row["session"], row["at"], row["id"])):
+        for (number,) in db.execute(sql, (hit.doc.session, hit.doc.at, hit.number)):
             yield number, words
 
 
 def _hits(
     db: sqlite3.Connection,
-    chosen: Sequence[tuple[Row, float, Parts, str, str]],
+    chosen: Sequence[RankedDocument],
     terms: Sequence[str],
     match: str,
     begun: str,
 ) -> Iterator[Hit]:
-    numbers = [row["id"] for row, *_ in chosen]
+    numbers = [entry.number for entry in chosen]
     matched = _matched(db, numbers, terms, begun)
     texts = dict(db.execute(f"SELECT id, text FROM docs WHERE id IN ({_marks(numbers)})", numbers))  # noqa: S608
     marked = dict(_marked(db, numbers, match)) if match else {}
-    for row, total, parts, near, link in chosen:
-        number = row["id"]
-        text = marked.get(number, texts.get(number, ""))
-        yield hit_of(row, text, total, parts, matched.get(number, ()), near, link)
+    for entry in chosen:
+        text = marked.get(entry.number, texts.get(entry.number, ""))
+        yield hit_of(entry, text, matched.get(entry.number, ()))
 
 
 def _matched(
@@ -224,32 +233,31 @@ def pieces(marked: str) -> list[tuple[str, bool]]:
     return [(close_up(text), hit) for text, hit in segments if text]
 
 
-def hit_of(
-    row: Row, marked: str, total: float, parts: Parts, matched: tuple[str, ...], near: str = "", link: str = ""
-) -> Hit:
-    """Return a hit from a row of the index and its marked text."""
+def hit_of(entry: RankedDocument, marked: str, matched: tuple[str, ...]) -> Hit:
+    """Return a hit from a document and its marked text."""
+    doc = entry.doc
     first = close_up(marked.partition("\n")[0].replace(_ON, "").replace(_OFF, ""))
     return Hit(
-        ref=row["ref"],
-        type=row["type"],
-        kind=row["kind"],
-        at=row["at"],
+        ref=doc.ref,
+        type=doc.type,
+        kind=doc.kind,
+        at=doc.at,
         title=one_line(first, 120),
         excerpt=excerpt(pieces(marked)),
-        score=total,
-        parts=parts,
+        score=entry.score,
+        parts=entry.parts,
         matched=matched,
-        neighbour_of=near,
-        link=link,
-        status=row["status"],
-        tags=tuple(tag for tag in row["tags"].split("|") if tag),
-        wu_id=row["wu"],
-        lane=row["lane"],
-        session=row["session"],
-        by=row["by"],
-        source=row["source"],
-        trust=row["trust"],
-        place=row["place"],
+        neighbour_of=entry.neighbour_of,
+        link=entry.link,
+        status=doc.status,
+        tags=tuple(tag for tag in doc.tags.split("|") if tag),
+        wu_id=doc.wu,
+        lane=doc.lane,
+        session=doc.session,
+        by=doc.by,
+        source=doc.source,
+        trust=doc.trust,
+        place=doc.place,
     )
 
 

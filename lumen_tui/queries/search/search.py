@@ -18,7 +18,7 @@ from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search import query
 from lumen_tui.queries.search.documents import IndexedDocument
 from lumen_tui.queries.search.index import NoFullText, SearchIndex
-from lumen_tui.queries.search.query import hit_of
+from lumen_tui.queries.search.query import RankedDocument, hit_of
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names
@@ -171,7 +171,7 @@ def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str
     ]
     ranked.sort(key=lambda entry: (-entry[0], -entry[2].at))
     hits = [
-        hit_of(doc._asdict(), _highlighted(doc.text, counts), total, parts, tuple(counts))
+        hit_of(RankedDocument(0, doc, total, parts), _highlighted(doc.text, counts), tuple(counts))
         for total, parts, doc, counts in ranked[: wish.limit]
     ]
     return Found(hits=tuple(hits), matches=len(matches), notes=(NOTE,))

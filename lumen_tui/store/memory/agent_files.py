@@ -6,8 +6,7 @@ import hashlib
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -68,7 +67,7 @@ def transcript(agent_file: AgentFile, clean: Clean) -> bytes:
                 "gitBranch": "",
                 "entrypoint": ENTRY,
                 "type": kind,
-                **cleaned(shape.shortened(fields), clean),
+                **_cleaned_fields(shape.shortened(fields), clean),
                 "uuid": line_id,
                 "timestamp": _moment(message.at),
             }
@@ -83,7 +82,7 @@ def _moment(text: str) -> str:
     return times.iso(seconds) if 0 < seconds < 1e11 else ""
 
 
-def cleaned(value: Any, clean: Clean, depth: int = 0) -> Any:
+def cleaned(value: object, clean: Clean, depth: int = 0) -> object:
     """Return a JSON value with `clean` applied to every text in it, keys too."""
     if isinstance(value, str):
         return clean(value)
@@ -96,7 +95,11 @@ def cleaned(value: Any, clean: Clean, depth: int = 0) -> Any:
     return value
 
 
-def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _cleaned_fields(fields: Mapping[str, object], clean: Clean) -> dict[str, object]:
+    return {clean(name): cleaned(value, clean, 1) for name, value in fields.items()}
+
+
+def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield (type, fields) of the lines of one message, one for each of its blocks."""
     if message.role == "system":
         yield "system", {"subtype": _SYSTEM, "level": "info", "content": message.text}
@@ -104,7 +107,7 @@ def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, Any
         block = shape.result_block(message.answers, message.text, ok=message.ok)
         yield "user", {"message": {"role": "user", "content": [block]}}
     elif message.role == "assistant":
-        blocks_said: list[dict[str, Any]] = []
+        blocks_said: list[dict[str, object]] = []
         if message.thinking:
             blocks_said.append({"type": "thinking", "thinking": message.thinking, "signature": ""})
         if message.text:
@@ -125,7 +128,7 @@ def messages(layout: Layout, session: str) -> list[AfMessage]:
             record = _record(line or b"")
             if (message := _message(record)) is None:
                 continue
-            key = str((record.get("message") or {}).get("id") or "")
+            key = str(_table(record, "message").get("id") or "")
             if collected and key and collected[-1][0] == key:
                 collected[-1] = (key, _joined(collected[-1][1], message))
             else:
@@ -135,7 +138,7 @@ def messages(layout: Layout, session: str) -> list[AfMessage]:
     return [message for _, message in collected]
 
 
-def _record(line: bytes) -> dict[str, Any]:
+def _record(line: bytes) -> dict[str, object]:
     try:
         record = msgspec.json.decode(line)
     except UNDECODABLE:
@@ -150,14 +153,19 @@ def _joined(first: AfMessage, more: AfMessage) -> AfMessage:
     )
 
 
-def _message(record: dict[str, Any]) -> AfMessage | None:
+def _table(record: Mapping[str, object], name: str) -> dict[str, object]:
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _message(record: dict[str, object]) -> AfMessage | None:
     """Return the message in a line; None for lines that are no message."""
     kind = record.get("type")
     at = str(record.get("timestamp") or "")
     if kind == "system":
         ours = record.get("subtype") == _SYSTEM
         return AfMessage("system", str(record.get("content") or ""), at) if ours else None
-    message = record.get("message") or {}
+    message = _table(record, "message")
     content = message.get("content")
     if kind == "user" and isinstance(content, str):
         return AfMessage("user", content, at)
@@ -166,7 +174,7 @@ def _message(record: dict[str, Any]) -> AfMessage | None:
     return _of_block(content[0], at, str(message.get("model") or "")) if isinstance(content[0], dict) else None
 
 
-def _of_block(block: dict[str, Any], at: str, model: str) -> AfMessage | None:
+def _of_block(block: dict[str, object], at: str, model: str) -> AfMessage | None:
     kind = block.get("type")
     if kind == "tool_result":
         text = block.get("content")
@@ -192,13 +200,15 @@ def newest_session(layout: Layout) -> str:
     return max(paths, key=lambda path: (path.stat().st_mtime, path.stem)).stem if paths else ""
 
 
-def document(layout: Layout, name: str, spoken_messages: list[AfMessage], clean: Clean, now: float) -> dict[str, Any]:
+def document(
+    layout: Layout, name: str, spoken_messages: list[AfMessage], clean: Clean, now: float
+) -> dict[str, object]:
     """Return an agent file in the newer shape. It holds no key, no setting and no tool of this room."""
     exported = [block for block in blocks.read_all(layout) if block.text or block.at]
     block_records = [_block_record(number, block) for number, block in enumerate(exported)]
     message_records = [_message_record(number, item) for number, item in enumerate(spoken_messages)]
     passage_records = [_passage_record(number, item) for number, item in enumerate(passages(layout))]
-    agent: dict[str, Any] = {
+    agent: dict[str, object] = {
         "id": "agent-0",
         "name": name,
         "description": f"exported from lumen-tui {__version__}",
@@ -231,10 +241,10 @@ def document(layout: Layout, name: str, spoken_messages: list[AfMessage], clean:
         "metadata": {"exported_by": f"lumen-tui {__version__}"},
         "created_at": times.iso(now),
     }
-    return dict(cleaned(body, clean))
+    return _cleaned_fields(body, clean)
 
 
-def _block_record(number: int, block: Block) -> dict[str, Any]:
+def _block_record(number: int, block: Block) -> dict[str, object]:
     fields = block.fields
     return {
         "id": f"block-{number}",
@@ -250,8 +260,8 @@ def _block_record(number: int, block: Block) -> dict[str, Any]:
     }
 
 
-def _message_record(number: int, message: AfMessage) -> dict[str, Any]:
-    content: list[dict[str, Any]] = []
+def _message_record(number: int, message: AfMessage) -> dict[str, object]:
+    content: list[dict[str, object]] = []
     if message.thinking:
         content.append({"type": "reasoning", "is_native": True, "reasoning": message.thinking, "signature": None})
     if message.text:
@@ -280,7 +290,7 @@ def _message_record(number: int, message: AfMessage) -> dict[str, Any]:
     }
 
 
-def _passage_record(number: int, passage: Passage) -> dict[str, Any]:
+def _passage_record(number: int, passage: Passage) -> dict[str, object]:
     return {
         "id": f"passage-{number}",
         "archive_id": "archive-0",
@@ -292,7 +302,7 @@ def _passage_record(number: int, passage: Passage) -> dict[str, Any]:
     }
 
 
-def write_document(path: str, body: dict[str, Any]) -> int:
+def write_document(path: str, body: dict[str, object]) -> int:
     """Write an agent file at the operator's path, readable by nobody else; returns its size in bytes."""
     data = msgspec.json.format(msgspec.json.encode(body), indent=1) + b"\n"
     files.replace(path, data)

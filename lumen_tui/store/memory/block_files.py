@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -79,10 +78,10 @@ def _is_fenced(content: str) -> bool:
     return content.partition("\n")[0].strip() == FENCE
 
 
-def _split(content: str) -> tuple[dict[str, Any], str]:
+def _split(content: str) -> tuple[dict[str, object], str]:
     """Split into front matter and text. A file without front matter, put there by hand, is all text."""
     text = content
-    table: dict[str, Any] = {}
+    table: dict[str, object] = {}
     if _is_fenced(content):
         lines = content.split("\n")
         closing = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == FENCE), 0)
@@ -93,12 +92,12 @@ def _split(content: str) -> tuple[dict[str, Any], str]:
     return table, text.removesuffix("\n")
 
 
-def _fields(table: dict[str, Any]) -> tuple[int, Fields]:
+def _fields(table: dict[str, object]) -> tuple[int, Fields]:
     for key, value in table.items():
         if key in _KNOWN and type(value) is not _KNOWN[key]:
             raise BadFile(f"{key} = {value!r} is not usable: it must be {_KNOWN[key].__name__}")
     known = {key: value for key, value in table.items() if key in _KNOWN}
-    step = known.pop("step", 0)
+    step = msgspec.convert(known.pop("step", 0), int)
     fields = msgspec.convert(known, Fields)
     try:
         check_fields("block", "", fields)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -92,16 +91,16 @@ class FactIndex:
 
     def refresh(self) -> bool:
         """Read what is new; return whether there was anything."""
-        news = self._follow(self._memory, self._facts, self._take_nodes)
-        news |= self._follow(self._lines, self._evidence, self._take_lines)
+        news = self._follow(self._memory, self._facts.clear, self._take_nodes)
+        news |= self._follow(self._lines, self._evidence.clear, self._take_lines)
         if self._facts and self._touches.changed():
-            news |= self._follow(self._touches, self._uses, self._take_touches)
+            news |= self._follow(self._touches, self._uses.clear, self._take_touches)
         if news:
             self.revision += 1
             self._view = None
         return news
 
-    def _follow(self, follower: Follower, known: dict[str, Any], take: Callable[[int, bytes], bool]) -> bool:
+    def _follow(self, follower: Follower, forget: Callable[[], None], take: Callable[[int, bytes], bool]) -> bool:
         if not follower.pending():
             return False
         generation = follower.generation
@@ -111,7 +110,7 @@ class FactIndex:
             if follower.generation != generation:
                 generation = follower.generation
                 news = True
-                known.clear()
+                forget()
                 self._states.clear()
                 self._stale.update(self._facts)
             if not data:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FEW = 100  # nodes up to which the work is quick enough to do under the lock
 _ATTEMPTS = 4
-_record = msgspec.json.Decoder(dict[str, Any]).decode
+_record = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class _Prepared(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -128,7 +127,7 @@ class HookEvents:
         many = line.count if line.event == hook_journal.EARLIER else 1
         self.counts[line.event] = self.counts.get(line.event, 0) + many
         view = self.view
-        facts: dict[str, Any] = {"events": view.events + many}
+        facts: dict[str, object] = {"events": view.events + many}
         if line.event != hook_journal.EARLIER:
             facts |= {"last": at, "last_event": line.event, "outside": view.outside + (not line.wu)}
         self.view = msgspec.structs.replace(view, **facts)

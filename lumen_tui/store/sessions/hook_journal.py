@@ -16,9 +16,7 @@ from lumen_tui.storage import backwards, files, raw_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Raw = dict[str, Any]
+    from lumen_tui.model.jsontext import Raw
 
 NAME = "sessions/hook-events.jsonl"
 LOCK = "sessions/hooks.lock"  # held by the one background process

@@ -12,10 +12,11 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import SessionEntry, SessionReport, Trust
@@ -57,18 +58,18 @@ _TAIL = 256
 
 class _SessionLine(Struct):
     type: str = ""
-    message: Any = None
-    uuid: Any = ""
-    timestamp: Any = ""
-    cwd: Any = ""
-    session: Any = msgspec.field(default="", name="sessionId")
-    version: Any = ""
-    side: Any = msgspec.field(default=False, name="isSidechain")
-    meta: Any = msgspec.field(default=False, name="isMeta")
-    compact: Any = msgspec.field(default=False, name="isCompactSummary")
-    only_shown: Any = msgspec.field(default=False, name="isVisibleInTranscriptOnly")
-    entry: Any = msgspec.field(default="", name="entrypoint")
-    result: Any = msgspec.field(default=None, name="toolUseResult")
+    message: object = None
+    uuid: object = ""
+    timestamp: object = ""
+    cwd: object = ""
+    session: object = msgspec.field(default="", name="sessionId")
+    version: object = ""
+    side: object = msgspec.field(default=False, name="isSidechain")
+    meta: object = msgspec.field(default=False, name="isMeta")
+    compact: object = msgspec.field(default=False, name="isCompactSummary")
+    only_shown: object = msgspec.field(default=False, name="isVisibleInTranscriptOnly")
+    entry: object = msgspec.field(default="", name="entrypoint")
+    result: object = msgspec.field(default=None, name="toolUseResult")
 
 
 _decode = msgspec.json.Decoder(_SessionLine).decode
@@ -118,19 +119,18 @@ class SessionParser:
         entries = [self._block(number, record, block) for block in blocks if isinstance(block, dict)]
         return [entry for entry in entries if entry is not None]
 
-    def _block(self, number: int, record: _SessionLine, block: dict[str, Any]) -> SessionEntry | None:
+    def _block(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
         kind = block.get("type")
-        if kind == "text" and isinstance(block.get("text"), str):
-            return self._said(number, record, block["text"])
+        text = block.get("text")
+        if kind == "text" and isinstance(text, str):
+            return self._said(number, record, text)
         if kind == "tool_use":
             return self._call(number, record, block)
         if kind == "tool_result":
             return self._result(number, record, block)
         return None
 
-    def _entry(
-        self, number: int, record: _SessionLine, trust: Trust, kind: str, text: str, **more: Any
-    ) -> SessionEntry:
+    def _entry(self, number: int, record: _SessionLine, trust: Trust, kind: str, text: str) -> SessionEntry:
         return SessionEntry(
             self.session,
             number,
@@ -140,7 +140,6 @@ class SessionParser:
             trust,
             kind,
             _shorter(text),
-            **more,
         )
 
     def _agent(self, record: _SessionLine) -> Trust:
@@ -174,9 +173,9 @@ class SessionParser:
             return None
         if self._alone(record):
             return self._entry(number, record, Trust.WORKER, "said", words)
-        return self._entry(number, record, Trust.PERSON, "said", words, person=True)
+        return replace(self._entry(number, record, Trust.PERSON, "said", words), person=True)
 
-    def _call(self, number: int, record: _SessionLine, block: dict[str, Any]) -> SessionEntry | None:
+    def _call(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
         arguments = block.get("input")
         tool = _text(block.get("name"))
         call_id = _text(block.get("id"))
@@ -188,11 +187,10 @@ class SessionParser:
         if name in _WEB:
             self._web.add(call_id)
         text = " ".join(command) if isinstance(command, list) and all(isinstance(c, str) for c in command) else command
-        return self._entry(
-            number, record, self._agent(record), "call", _text(text), tool=name, call_id=call_id, path=_text(path)
-        )
+        entry = self._entry(number, record, self._agent(record), "call", _text(text))
+        return replace(entry, tool=name, call_id=call_id, path=_text(path))
 
-    def _result(self, number: int, record: _SessionLine, block: dict[str, Any]) -> SessionEntry | None:
+    def _result(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
         if record.type != "user":
             return None
         text = _content(block.get("content"))
@@ -200,17 +198,17 @@ class SessionParser:
         ok = block.get("is_error") is not True
         refused = record.result == "User rejected tool use" and not self._alone(record)
         if refused and (match := _REJECTED.search(text)):
-            return self._entry(number, record, Trust.PERSON, "said", match[1], person=True)
+            return replace(self._entry(number, record, Trust.PERSON, "said", match[1]), person=True)
         trust = Trust.WEB if call_id in self._web else Trust.TOOL
         self._web.discard(call_id)
-        return self._entry(number, record, trust, "result", text, call_id=call_id, ok=ok)
+        return replace(self._entry(number, record, trust, "result", text), call_id=call_id, ok=ok)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _content(value: Any) -> str:
+def _content(value: object) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, list):

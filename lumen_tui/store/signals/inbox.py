@@ -13,9 +13,8 @@ from lumen_tui.storage import backwards, files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    Raw = dict[str, Any]
+    from lumen_tui.model.jsontext import Raw
 
 _EVERYONE = "*"  # the reader of a legacy receipt, which names none
 _EVERYONE_TEXT = b'"*"'
@@ -62,16 +61,15 @@ class Receipts:
         if receipt.get("upto") is not True:
             self.read.add(signal_id)
             return False
-        if self._is_at(signal_id, receipt.get("offset")):
-            self.upto = max(self.upto, receipt["offset"])
+        offset = receipt.get("offset")
+        if isinstance(offset, int) and self._is_at(signal_id, offset):
+            self.upto = max(self.upto, offset)
         else:
             self.upto_ids.add(signal_id)
         return True
 
-    def _is_at(self, signal_id: str, offset: object) -> bool:
+    def _is_at(self, signal_id: str, offset: int) -> bool:
         """Return whether that signal's line really begins there: a rewrite moves lines."""
-        if not isinstance(offset, int):
-            return False
         signal = decode(backwards.line_at(self._signals, offset))
         return signal is not None and signal.get("id") == signal_id
 

@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -103,7 +102,7 @@ def parse_spec(data: bytes) -> Spec:
         raise BadFile(f"the spec cannot be read: {error}", 1) from error
 
 
-def parse_spec_fields(data: bytes) -> dict[str, Any]:
+def parse_spec_fields(data: bytes) -> dict[str, object]:
     """Return the fields of a hand-written spec; BadFile where it is not one JSON object."""
     try:
         fields = msgspec.json.decode(data)

@@ -15,9 +15,8 @@ from lumen_tui.storage import directories, files, locks, raw_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
-    Raw = dict[str, Any]
+    from lumen_tui.model.jsontext import Raw
 
 CURRENT = "current"
 MOST = 500  # session files that are read at most, the last written ones

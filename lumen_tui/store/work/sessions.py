@@ -7,9 +7,8 @@ files; here they are records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -50,7 +49,7 @@ def path(layout: Layout, session_id: str) -> str:
     return open_sessions.path(layout.root, session_id)
 
 
-def current(layout: Layout) -> dict[str, Any] | None:
+def current(layout: Layout) -> dict[str, str] | None:
     """Return what current.json is a copy of: `{"session_id": …}`; where it names none, its text."""
     raw = raw_json.read(current_path(layout))
     name = raw.get("session_id") if raw else None
@@ -60,20 +59,22 @@ def current(layout: Layout) -> dict[str, Any] | None:
     return None if data is None else {_TEXT: data.decode(errors="replace")}
 
 
-def put_current(layout: Layout, current_file: dict[str, Any] | None) -> None:
+def put_current(layout: Layout, current_file: Mapping[str, object] | None) -> None:
     """Restore current.json to what `current` returned."""
     if current_file is None:
         directories.remove(current_path(layout))
         return
-    if current_file.keys() == {_TEXT}:
-        files.replace(current_path(layout), current_file[_TEXT].encode())
+    text = current_file.get(_TEXT)
+    if isinstance(text, str) and len(current_file) == 1:
+        files.replace(current_path(layout), text.encode())
         return
-    session = open_sessions.read(layout.root, current_file["session_id"]) if "session_id" in current_file else None
-    raw = open_sessions.raw(layout.root, current_file["session_id"]) if session else current_file
+    name = current_file.get("session_id")
+    known = isinstance(name, str) and open_sessions.read(layout.root, name) is not None
+    raw = open_sessions.raw(layout.root, str(name)) if known else dict(current_file)
     files.replace(current_path(layout), open_sessions.encode(raw))
 
 
-def set_fields(layout: Layout, session_id: str, fields: dict[str, Any]) -> WorkSession | None:
+def set_fields(layout: Layout, session_id: str, fields: dict[str, object]) -> WorkSession | None:
     """Set these fields of a session under the lock; None where there is none."""
     return _record(open_sessions.change(layout.root, session_id, lambda _: fields))
 

@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import Any
 
     from lumen_tui.storage.layout import Layout
 
@@ -50,13 +49,13 @@ def _in_full(root: files.StrPath, wu_id: str) -> UnitView | None:
     return UnitView(**fields_of(UnitView, msgspec.to_builtins(unit)) or {}) if unit else None
 
 
-def _usual(text: str) -> dict[str, Any] | None:
+def _usual(text: str) -> dict[str, object] | None:
     """Return the fields and the body where everything is written in the usual way; None otherwise."""
     lines = text.split("\n")
     if lines[0] != _FENCE or _FENCE not in lines[1:]:
         return None
     end = lines.index(_FENCE, 1)
-    fields: dict[str, Any] = {"body": "\n".join(lines[end + 1 :]).strip("\n")}
+    fields: dict[str, object] = {"body": "\n".join(lines[end + 1 :]).strip("\n")}
     numbered_lines = iter(lines[1:end])
     for line in numbered_lines:
         name, equals, value = line.partition(" = ")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,7 @@ def parse_unit(wu_id: str, text: str) -> WorkUnit:
 
 def render_unit(unit: WorkUnit) -> str:
     """Return the text of a work unit's file."""
-    fields: dict[str, Any] = msgspec.to_builtins(unit)
+    fields: dict[str, object] = msgspec.to_builtins(unit)
     fields.pop("body", None)
     return frontmatter.join(fields, unit.body or f"# {unit.title}")
 
@@ -101,7 +100,7 @@ def list_tracked(layout: Layout) -> list[Tracked]:
     return sorted(units, key=lambda unit: int(unit.id.partition("-")[2]))
 
 
-def unit_fields(layout: Layout, wu_id: str, names: list[str]) -> dict[str, Any] | None:
+def unit_fields(layout: Layout, wu_id: str, names: list[str]) -> dict[str, object] | None:
     """Return these keys of the front matter (None for one that is not set), or None without a file."""
     data = files.read(layout.work_unit(wu_id))
     if data is None:
@@ -110,7 +109,7 @@ def unit_fields(layout: Layout, wu_id: str, names: list[str]) -> dict[str, Any] 
     return {name: table.get(name) for name in names}
 
 
-def set_unit_fields(layout: Layout, wu_id: str, fields: dict[str, Any]) -> None:
+def set_unit_fields(layout: Layout, wu_id: str, fields: dict[str, object]) -> None:
     """Set keys of the front matter (None removes one); the others, known here or not, and the text stay."""
     data = files.read(layout.work_unit(wu_id))
     if data is None:
