@@ -67,7 +67,7 @@ def transcript(agent_file: AgentFile, clean: Clean) -> bytes:
                 "gitBranch": "",
                 "entrypoint": ENTRY,
                 "type": kind,
-                **_cleaned_fields(shape.shortened(fields), clean),
+                **{name: cleaned(shape.shortened(value), clean) for name, value in fields.items()},
                 "uuid": line_id,
                 "timestamp": _moment(message.at),
             }
