@@ -1,1 +1,1 @@
-"""What a worker can do, and the rules and walls within which it may."""
+"""What a worker can do, and the rules and the sandbox within which it may."""

@@ -35,7 +35,6 @@ from lumen_tui.tools.base import (
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import FIND, GREP
-from lumen_tui.tools.net.web_fetch import WEB_FETCH
 from lumen_tui.tools.policy import fence
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.policy.rules import check, derive
@@ -58,6 +57,7 @@ from lumen_tui.tools.schema import JsonSchema, schema_of
 from lumen_tui.tools.shell import background
 from lumen_tui.tools.shell.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
 from lumen_tui.tools.shell.tool import SHELL
+from lumen_tui.tools.web_fetch import WEB_FETCH
 
 TOOLS: dict[str, AnyTool] = {
     tool.name: tool

@@ -94,7 +94,7 @@ def test_settings_that_a_command_makes_are_put_aside(machine, name):
     assert not [path for path in src.rglob("*") if path.name in names]
     made = [path for path in src.rglob("*") if ".aside-" in str(path) and path.is_file()]
     assert [path.read_text() for path in made] == ["evil\n"], "nothing is lost"
-    assert [text for text in told if text.startswith("put aside as ") and ".aside-" in text]
+    assert [text for text in told if text.startswith("quarantined as ") and ".aside-" in text]
 
 
 def test_a_command_that_is_ended_or_runs_in_the_background_leaves_none_either(machine):

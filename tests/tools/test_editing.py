@@ -163,7 +163,7 @@ def test_a_hunk_is_applied(old, patch, new):
         ("--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n-a\n+b\n", "counts 2 old and 1 new lines"),
         ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n*a\n", "begins with"), ("--- /dev/null\n+++ /dev/null\n", "both sides"),
         ("--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", "renames"), ("rename from a\nrename to b\n", "renames"),
-        ("GIT binary patch\n", "binary"), ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" * 2, "stands in it twice"),
+        ("GIT binary patch\n", "binary"), ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" * 2, "is in it twice"),
     ],
 )  # fmt: skip
 def test_a_patch_that_cannot_be_read_says_where(text, why):

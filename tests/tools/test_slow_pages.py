@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from lumen_tui.tools.net import web_fetch
-from lumen_tui.tools.net.html import text_of
+from lumen_tui.tools import web_fetch
+from lumen_tui.tools.html import text_of
 
 SHAPES = (
     "<!--", "<a ", "<div>", "<![CDATA[", "</", "<?", "<", "<!", "<ul><li>", "<table><tr><td>", "<pre>", "<!DOCTYPE ",

@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from lumen_rows import each_row
 
-from lumen_tui.tools.net.html import text_of
-from lumen_tui.tools.net.web_fetch import allowed, is_public
+from lumen_tui.tools.html import text_of
+from lumen_tui.tools.web_fetch import allowed, is_public
 
 
 class _Pages(BaseHTTPRequestHandler):

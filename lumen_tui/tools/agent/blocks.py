@@ -26,7 +26,7 @@ from lumen_tui.tools.files.edit import MOST_DIFF
 _Name = Annotated[str, Meta(min_length=1, max_length=64, description="the block: persona, human, or another there is")]
 _Text = Annotated[str, Meta(min_length=1, max_length=200_000, description="the text")]
 _NOBODY = "who wrote a block is one label"
-_RISK = "It stands before the main agent in every loop."
+_RISK = "The main agent reads it first in every loop."
 
 
 class AppendArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +37,7 @@ class AppendArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class ReplaceArguments(Struct, frozen=True, forbid_unknown_fields=True):
     block: _Name
     old: Annotated[str, Meta(min_length=1, max_length=200_000, description="exact words that stand there once")]
-    new: Annotated[str, Meta(max_length=200_000, description="what stands there instead; empty takes them out")]
+    new: Annotated[str, Meta(max_length=200_000, description="the words in their place; empty takes them out")]
 
 
 class RethinkArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,8 +153,7 @@ BLOCK_REPLACE = Tool(
 )
 BLOCK_RETHINK = Tool(
     "block_rethink",
-    "Write a memory block anew as a whole, within its limit. Refused where somebody wrote it since "
-    "the step that you read.",
+    "Write a memory block as a whole, within its limit. Refused where somebody wrote it since the step that you read.",
     RethinkArguments,
     block_rethink,
     lambda a: f"block_rethink {a.block}, {len(a.text):,} characters",

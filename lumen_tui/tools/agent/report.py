@@ -117,7 +117,7 @@ _Lines = Annotated[tuple[_Line, ...], Meta(max_length=20)]
 
 class ArtifactArguments(Struct, frozen=True, forbid_unknown_fields=True):
     title: Annotated[str, Meta(min_length=1, max_length=200)]
-    path: Annotated[str, Meta(max_length=400, description="where it stands")] = ""
+    path: Annotated[str, Meta(max_length=400, description="where it is")] = ""
     kind: Annotated[str, Meta(max_length=40, description="such as report, task, change, answer")] = ""
 
 

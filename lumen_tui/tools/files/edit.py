@@ -27,7 +27,8 @@ class WriteArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class EditArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="the file")]
     old: Annotated[
-        str, Meta(min_length=1, max_length=200_000, description="the text to replace, exactly as it stands; once only")
+        str,
+        Meta(min_length=1, max_length=200_000, description="the text to replace, exactly as in the file; once only"),
     ]
     new: Annotated[str, Meta(max_length=200_000, description="the text to put there; empty takes the old text out")]
 

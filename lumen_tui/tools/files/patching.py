@@ -56,7 +56,7 @@ def parse(text: str) -> list[FilePatch]:
     if not patches:
         raise BadPatch("there is no file in it: begin with `--- a/path` and `+++ b/path`")
     if repeated := {patch.path for patch in patches if [other.path for other in patches].count(patch.path) > 1}:
-        raise BadPatch(f"{sorted(repeated)[0]} stands in it twice: put all its hunks under one header")
+        raise BadPatch(f"{sorted(repeated)[0]} is in it twice: put all its hunks under one header")
     return patches
 
 

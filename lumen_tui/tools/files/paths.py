@@ -13,16 +13,27 @@ from lumen_tui.tools.files.opening import is_below, is_below_any
 from lumen_tui.tools.sandbox.secrets import is_env_file
 
 _CONTROL = (
-    "lumen.toml", "operator.toml", "commands.jsonl", "command-receipts.jsonl", "engine.lock", "approvals", "locks",
-    "constitution.json", "kill.json", "spend.jsonl",
-)  # fmt: skip
+    "lumen.toml",
+    "operator.toml",
+    "commands.jsonl",
+    "command-receipts.jsonl",
+    "engine.lock",
+    "approvals",
+    "locks",
+    "constitution.json",
+    "kill.json",
+    "spend.jsonl",
+)
 OWN_FILES = "files"  # in the task's folder: where it may always write
 _PROCESS_SECRETS = re.compile(
     r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
 )
 _KINDS = (
-    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
-)  # fmt: skip
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 def resolve(context: Context, text: str) -> Path:

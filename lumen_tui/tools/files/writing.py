@@ -184,7 +184,7 @@ def _check_parts(root: str, path: str) -> None:
         if part == ".git" and (not inside_git or obeyed_by_git(inside_git)):
             raise ToolError(f"{one_line(path, 200)}: git would run or obey it later; workers do not change it")
     if any(part in RUN_LATER for part in parts):
-        raise ToolError(f"{one_line(path, 200)}: programs run what stands there when they are started beside it")
+        raise ToolError(f"{one_line(path, 200)}: programs run what is there when they are started beside it")
     if secrets.is_env_file(parts[-1]):
         raise ToolError(f"{one_line(path, 200)} is where secrets are kept, and is not changed")
 

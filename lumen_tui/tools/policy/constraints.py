@@ -288,7 +288,7 @@ def _within(rules: TaskRules, match: re.Match[str]) -> Change:
     remaining = [path for path in paths if not rules.roots or any(is_below(path, root) for root in rules.roots)]
     remaining += [root for root in rules.roots if root not in remaining and any(is_below(root, path) for path in paths)]
     if not remaining:
-        raise BadRules(f"no folder is in {' or '.join(rules.roots)} and in {' or '.join(paths)}: mend the constraints")
+        raise BadRules(f"no folder is in {' or '.join(rules.roots)} and in {' or '.join(paths)}: fix the constraints")
     return {"roots": tuple(dict.fromkeys(remaining))}
 
 
@@ -317,5 +317,15 @@ def _tool_rules(rules: TaskRules, text: str) -> Change:
 
 
 _CHANGES: tuple[Callable[[TaskRules, str], Change], ...] = (
-    _read_only, _no_shell, _no_network, _top, _steps, _below, _read_below, _denied, _only, _asks, _tool_rules,
-)  # fmt: skip
+    _read_only,
+    _no_shell,
+    _no_network,
+    _top,
+    _steps,
+    _below,
+    _read_below,
+    _denied,
+    _only,
+    _asks,
+    _tool_rules,
+)

@@ -17,9 +17,9 @@ def check(rules: TaskRules) -> TaskRules:
     """Return the rules if they are consistent: a required call must be among the tools. Else BadRules."""
     for rule in rules.tool_rules:
         if rule.kind in ("run_first", "required_before_exit") and rule.tool not in rules.tools:
-            raise BadRules(f"{rule.tool} must be called ({rule.kind}), but this task may not use it: mend the rules")
+            raise BadRules(f"{rule.tool} must be called ({rule.kind}), but this task may not use it: fix the rules")
     if any(rule.kind == "deny" and rule.tool == "write_result" for rule in rules.tool_rules):
-        raise BadRules("write_result is refused by a rule, but a result gets out by nothing else: mend the rules")
+        raise BadRules("write_result is refused by a rule, but a result gets out by nothing else: fix the rules")
     if len({rule.tool for rule in rules.tool_rules if rule.kind == "run_first"}) > 1:
         raise BadRules("two tools cannot both come first: keep one run_first rule")
     return rules

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping
+from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -44,9 +45,9 @@ class CallHistory(Struct, frozen=True):
 
 
 class PolicyVerdict(Struct, frozen=True):
-    """`decision` is allow, ask or deny."""
+    """What becomes of a call, and why."""
 
-    decision: str
+    decision: Literal["allow", "ask", "deny"]
     reason: str = ""
 
 
@@ -164,13 +165,18 @@ def _nothing(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHi
 
 
 def _unknown(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
-    return f"a rule of the unknown kind {rule.kind!r} is in force, so nothing is called: mend the role"
+    return f"a rule of the unknown kind {rule.kind!r} is in force, so nothing is called: fix the role"
 
 
 _REFUSALS = {
-    "deny": _deny, "max_count": _max_count, "run_first": _run_first, "constrain_child": _constrain_child,
-    "required_before_exit": _required, "exit_loop": _nothing, "requires_approval": _nothing,
-}  # fmt: skip
+    "deny": _deny,
+    "max_count": _max_count,
+    "run_first": _run_first,
+    "constrain_child": _constrain_child,
+    "required_before_exit": _required,
+    "exit_loop": _nothing,
+    "requires_approval": _nothing,
+}
 
 
 def _why_ask(rules: TaskRules, call: PolicyCall) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
+from lumen_tui.tools import web_fetch
 from lumen_tui.tools.base import Context, ToolError, size_text
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.paths import folder as resolve_folder
 from lumen_tui.tools.files.paths import forbidden, special
-from lumen_tui.tools.net import web_fetch
 from lumen_tui.tools.sandbox.limits import says_denied
 from lumen_tui.tools.shell import git_status, process
 from lumen_tui.tools.shell.process import CommandResult

@@ -62,12 +62,18 @@ def _look(context: Context, probe: Probe, seconds: float) -> Reading:
 
 
 _PLAIN = {
-    "file": kinds.look_file, "hash": kinds.look_hash, "text": kinds.look_text, "json": kinds.look_json,
+    "file": kinds.look_file,
+    "hash": kinds.look_hash,
+    "text": kinds.look_text,
+    "json": kinds.look_json,
     "port": kinds.look_port,
-}  # fmt: skip
+}
 _TIMED = {
-    "output": kinds.look_output, "exit": kinds.look_exit, "git": kinds.look_git, "http": kinds.look_http,
-}  # fmt: skip
+    "output": kinds.look_output,
+    "exit": kinds.look_exit,
+    "git": kinds.look_git,
+    "http": kinds.look_http,
+}
 
 
 @contextmanager

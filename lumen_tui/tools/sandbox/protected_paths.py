@@ -83,15 +83,24 @@ def move_away(path: str, link: str) -> list[str]:
 def report(context: Context, moved: Iterable[str]) -> None:
     """Report each moved file as progress of the task."""
     for path in moved:
-        context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")
+        context.progress(f"quarantined as {one_line(path, 300)}: other programs would run or obey it by its name")
 
 
 REMEMBERED = "guarded.json"  # below index/
 _MOST_SEEN = 5000  # names that are remembered
 # What editors and agents run or obey when they are started in a folder.
 OF_ANY_FOLDER = (
-    ".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", ".windsurf", ".zed", ".helix",
-)  # fmt: skip
+    ".vscode",
+    ".idea",
+    ".mcp.json",
+    ".claude",
+    ".cursor",
+    ".codex",
+    ".gemini",
+    ".windsurf",
+    ".zed",
+    ".helix",
+)
 _OBEYED = frozenset(OF_ANY_FOLDER)
 _TICK = 0.02  # seconds: files get the time of the kernel's last tick, which was a little earlier
 _MOST_TIMES = 500

@@ -168,10 +168,17 @@ def _look(git: _Git, base: str, without: str) -> Changes:
 def _environment() -> dict[str, str]:
     """Return what keeps git from running what a configuration names, and from reading the user's and the system's."""
     variables = {
-        "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat",
-        "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_ASKPASS": "false",
-        "GIT_CONFIG_COUNT": str(len(_OVERRIDES)), "GIT_ATTR_NOSYSTEM": "1",
-    }  # fmt: skip
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_ASKPASS": "false",
+        "GIT_CONFIG_COUNT": str(len(_OVERRIDES)),
+        "GIT_ATTR_NOSYSTEM": "1",
+    }
     for number, (key, value) in enumerate(_OVERRIDES.items()):
         variables[f"GIT_CONFIG_KEY_{number}"], variables[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return variables

@@ -20,7 +20,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, size_text
-from lumen_tui.tools.net.html import text_of
+from lumen_tui.tools.html import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,16 @@ _MAX_BYTES = 2 * 1024 * 1024  # of the page, unpacked
 _MAX_HOPS = 5
 _MAX_ADDRESS = 2000
 _PORTS = {"http": 80, "https": 443}
-_READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript",
-             "application/x-ndjson", "application/toml", "application/yaml")  # fmt: skip
+_READABLE = (
+    "text/",
+    "application/json",
+    "application/xml",
+    "application/xhtml",
+    "application/javascript",
+    "application/x-ndjson",
+    "application/toml",
+    "application/yaml",
+)
 # What pages are written in. Others that Python knows take minutes for 2 MB (punycode), or are no charset (zip).
 _CHARSETS = re.compile(
     r"utf-?(?:8(?:-sig)?|16|32)(?:-?[lb]e)?|(?:us-)?ascii|latin-?1|iso-?8859-\d{1,2}|(?:windows|cp)-?(?:125\d|874|932|949)|"
@@ -87,7 +95,7 @@ def parse(context: Context, url: str) -> SplitResult:
 
 
 def _addresses(context: Context, host: str, port: int) -> list[str]:
-    """Where the host stands. ToolError where any of its addresses is private and that was not allowed."""
+    """Return the addresses of a host. ToolError where one of them is private and that was not allowed."""
     try:
         name = host.encode("idna").decode() if not host.isascii() else host
         rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
@@ -97,7 +105,7 @@ def _addresses(context: Context, host: str, port: int) -> list[str]:
     private = [address for address in addresses if not is_public(address)]
     if private and not allowed(host, context.rules.private):
         raise ToolError(
-            f"{one_line(host, 100)} stands at {private[0]}, inside this machine or network: it is not fetched "
+            f"{one_line(host, 100)} is at {private[0]}, inside this machine or network: it is not fetched "
             "([web] private in lumen.toml names the hosts that may)"
         )
     return addresses

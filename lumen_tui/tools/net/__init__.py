@@ -1,1 +1,0 @@
-"""web_fetch, and HTML as text."""
