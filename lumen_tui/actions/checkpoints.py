@@ -94,14 +94,14 @@ def keep(
     action = fields.noted("checkpoint.save", node["id"], summary, by=by, now=now, client=client)
     action["group"] = action["id"]  # older ones that are archived below come back with it
     after = _activity(where.session, changed, now)
-    begun = raw_json.begun(action, [fields.made_node(node), *_session_change(where, after)])
+    begun = raw_json.begin_line(action, [fields.made_node(node), *_session_change(where, after)])
     unit_note = places.ensure_unit(store.root, where.wu_id, by=by, now=now, client=client)
     files.append(store.layout.actions, begun)
     if not nodes.append_new(store.layout.memory, node, once=bool(key)):
-        files.append(store.layout.actions, raw_json.end_of(begun, "dropped"), durable=False)
+        files.append(store.layout.actions, raw_json.end_line(begun, "dropped"), durable=False)
         return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
     trouble = _follow_up(store, where, changed, action["id"], by=by, now=now, client=client)
-    files.append(store.layout.actions, raw_json.end_of(begun, "done"), durable=False)
+    files.append(store.layout.actions, raw_json.end_line(begun, "done"), durable=False)
     notes = (f"; {unit_note}" if unit_note else "") + (f" ({trouble})" if trouble else "")
     return node["id"], summary + notes, action["id"]
 
@@ -191,7 +191,7 @@ def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: flo
         of = wu_id or "no work unit"
         summary = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
         action = fields.noted("checkpoint.retire", wu_id, summary, by=by, now=now, client=client, group=action_id)
-        return list(records.values()), raw_json.begun(action, changes)
+        return list(records.values()), raw_json.begin_line(action, changes)
 
     if old:
         nodes.change(store.layout, old, edit)

@@ -59,11 +59,11 @@ def _put_work(store: Store, change: Change) -> None:
 
 
 def _role_now(store: Store, change: Change) -> Side | None:
-    return dict(roles.texts(store.layout, change.key))
+    return dict(roles.role_texts(store.layout, change.key))
 
 
 def _put_role(store: Store, change: Change) -> None:
-    roles.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
+    roles.put_role_texts(store.layout, change.key, change.after or {"hired": None, "retired": None})
 
 
 def _spec(store: Store, change: Change) -> Spec:

@@ -17,7 +17,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.roles import Texts
+from lumen_tui.store.settings.roles import RoleTexts
 
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
 
@@ -32,7 +32,7 @@ def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
     with locks.waiting_lock(store.layout.lock("roles")):
         if request.name in _in_force(store):
             raise ActionError(f"role {request.name!r} is in force already: adjust it, or hire under another name")
-        after: Texts = {"hired": request.text, "retired": None}
+        after: RoleTexts = {"hired": request.text, "retired": None}
         own = fields.label(request.key, "key")
         return _change(store, request.name, after, verb="role.hire", summary=summary, by=by, now=now, key=own)
 
@@ -42,10 +42,10 @@ def adjust(store: Store, request: AdjustRole, *, by: str, now: float) -> Done:
     summary = f"{request.name} adjusted{_tool_remarks(store, _checked(request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, request.name)
-        before = roles.texts(store.layout, request.name)
+        before = roles.role_texts(store.layout, request.name)
         if request.text == (before["hired"] or roles.shipped_text(request.name)):
             raise ActionError(f"nothing about {request.name!r} was changed", missing=True)
-        after: Texts = {**before, "hired": request.text}
+        after: RoleTexts = {**before, "hired": request.text}
         return _change(store, request.name, after, verb="role.adjust", summary=summary, by=by, now=now)
 
 
@@ -54,9 +54,9 @@ def fire(store: Store, request: FireRole, *, by: str, now: float) -> Done:
     clean_reason = checks.reason(request.reason)
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, request.name)
-        text = roles.texts(store.layout, request.name)["hired"] or roles.shipped_text(request.name) or ""
-        marked = roles.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(clean_reason)}")
-        after: Texts = {"hired": None, "retired": marked}
+        text = roles.role_texts(store.layout, request.name)["hired"] or roles.shipped_text(request.name) or ""
+        marked = roles.mark_retired(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(clean_reason)}")
+        after: RoleTexts = {"hired": None, "retired": marked}
         return _change(
             store,
             request.name,
@@ -72,14 +72,14 @@ def fire(store: Store, request: FireRole, *, by: str, now: float) -> Done:
 def rehire(store: Store, request: RehireRole, *, by: str, now: float) -> Done:
     """Restore a retired role as it was."""
     with locks.waiting_lock(store.layout.lock("roles")):
-        retired = roles.texts(store.layout, ids.check_name(request.name, "role"))["retired"]
+        retired = roles.role_texts(store.layout, ids.check_name(request.name, "role"))["retired"]
         if retired is None or request.name in _in_force(store):
             known = roles.list_roles(store.layout)[1]
             near = refusal.nearest(request.name, known)
             raise ActionError(f"there is no retired role {request.name!r}", candidates=near, missing=True)
-        text = _without_past_expiry(request.name, roles.without_mark(retired), now)
+        text = _without_past_expiry(request.name, roles.unmark_retired(retired), now)
         shipped = text == roles.shipped_text(request.name)
-        after: Texts = {"hired": None if shipped else text, "retired": None}
+        after: RoleTexts = {"hired": None if shipped else text, "retired": None}
         return _change(
             store, request.name, after, verb="role.rehire", summary=f"{request.name} hired again", by=by, now=now
         )
@@ -138,7 +138,7 @@ def _must_be_in_force(store: Store, name: str) -> None:
 def _change(
     store: Store,
     name: str,
-    after: Texts,
+    after: RoleTexts,
     *,
     verb: str,
     summary: str,
@@ -148,7 +148,7 @@ def _change(
     key: str = "",
 ) -> Done:
     """Write the files and record the change; if it cannot be recorded, everything is restored."""
-    before = roles.texts(store.layout, name)
+    before = roles.role_texts(store.layout, name)
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
     action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=reason)
     try:
@@ -161,12 +161,12 @@ def _change(
     return Done(summary=summary, target=name, action_id=action.id)
 
 
-def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
+def _put(store: Store, name: str, before: RoleTexts, after: RoleTexts) -> None:
     """Write both files, or restore them."""
     try:
-        roles.put(store.layout, name, after)
+        roles.put_role_texts(store.layout, name, after)
     except files.StoreError:
-        roles.put(store.layout, name, before)
+        roles.put_role_texts(store.layout, name, before)
         raise
 
 

@@ -74,12 +74,12 @@ class Runner:
                 raise
         finally:
             self.engine.close(self.stop_reason or _DONE)
-        failed = self.stop_reason == integrity.REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
+        failed = self.stop_reason == integrity.PROGRAM_REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
         return 1 if failed else codes.get(self.stop_reason, 0)
 
     def _superseded(self) -> bool:
         """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
-        if reason := integrity.replaced():
+        if reason := integrity.program_replaced():
             self.request_stop(reason)
         return bool(reason)
 

@@ -64,7 +64,7 @@ def _files(layout: Layout) -> Iterator[Path]:
 def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]]) -> tuple[Config, list[str]]:
     config, problems = load(layout)
     redact = redactor(os.environ)
-    wrong = [*problems, *list_roles(layout)[2], *roles.every(layout)[1]]
+    wrong = [*problems, *list_roles(layout)[2], *roles.list_custom_tools(layout)[1]]
     return config, [
         redact(one_line(f"{problem.where}: {problem.what}" + (problem.hint and f"; {problem.hint}"), 600))
         for problem in wrong

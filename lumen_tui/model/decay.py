@@ -1,4 +1,4 @@
-"""Half-life decay: `score = 2 ** (-age_days / half_life_days)`, age counted from the last touch.
+"""Half-life decay: `score = 2 ** (-age_days / half_life_days)`, age counted from the last touch; and its forecast.
 
 With a half-life of 30 days and a threshold of 0.1 an untouched node is archived at
 30 * log2(10) = 99.66 days. Archiving is a separate, reversible step; nothing here deletes.

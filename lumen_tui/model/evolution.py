@@ -1,4 +1,7 @@
-"""What was learnt from a session: observations, where each comes from, how far it is trusted, where it belongs."""
+"""Observations: what was learnt from a session, where each comes from, how far it is trusted, where it belongs.
+
+Also a session file as extraction reads it, who said what on which line, and how far it was read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The text of a file below evolved/: what a person wrote stays, what was learnt stands between two marks."""
+"""The texts of the files below evolved/, and the section of CLAUDE.md that is made from them.
+
+In a file of evolved/ what was learnt stands between two marks, and what a person wrote around them stays. The section
+holds the constitution and what was learnt, in a fixed order, within a budget, with a report of what was cut.
+"""
 
 from __future__ import annotations
 

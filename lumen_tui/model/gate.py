@@ -1,4 +1,7 @@
-"""The gate in front of everything that is learnt. Rules only: what is judged, the evidence and the rules come in."""
+"""The gate in front of everything that is learnt. Rules only: what is judged, the evidence and the rules come in.
+
+Words are matched in a flattened text; a statement is accepted, put before a person, or rejected with the reason.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON written by hand, for commands that must start without the package that does it."""
+"""JSON written and read without the package that does it, for commands that must start fast."""
 
 from __future__ import annotations
 

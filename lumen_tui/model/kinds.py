@@ -1,4 +1,7 @@
-"""The constants of the memory records, for whatever must start without loading the records themselves."""
+"""The constants and rules of the memory records, for whatever must start without loading the records themselves.
+
+Among them the words of a progress signal that is due, which hooks say at the time and the room later.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What caused one thing and what came of it, as a tree of frozen steps with their tokens and cost."""
+"""Where a thing came from and what became of it, as a tree of frozen steps with their tokens and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Two discoveries that are one: what the one that stays takes over from the others."""
+"""Nodes that become one: discoveries that a person merges, and imported nodes beside the ones that are here.
+
+A person's decision that was made here stays, and so does what is newer. A node was decided on here where a verb changed
+it (`updated_by`); imported lines never say that of our people.
+"""
 
 from __future__ import annotations
 

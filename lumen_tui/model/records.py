@@ -1,6 +1,7 @@
-"""The memory records as they stand in the journals. Unknown fields are kept by the store, not here.
+"""The memory records as they stand in the journals, and the rows of lists that are asked for when they open.
 
-Field names follow the documented LumenFlow formats where there is one, so that old files read as they are.
+Unknown fields are kept by the store, not here. Field names follow the documented LumenFlow formats where there is one,
+so that old files read as they are. Texts of rows are safe.
 """
 
 from __future__ import annotations

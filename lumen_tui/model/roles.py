@@ -1,4 +1,8 @@
-"""Role profiles: who a worker is, what it may use and how far it may go."""
+"""Role profiles: who a worker is, what it may use and how far it may go; the rules on its tools; custom tools.
+
+A role carries rules as `[[rules]]` in its front matter, a custom tool in its own file, and constraints in prose become
+them. An unknown kind makes what carries it unusable: a rule that nobody understands holds nothing back.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-KINDS = (
+RULE_KINDS = (
     "run_first",
     "exit_loop",
     "constrain_child",
@@ -38,11 +42,11 @@ class ToolRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return not self.pattern or fnmatch.fnmatchcase(target, self.pattern)
 
 
-def wrong(rule: ToolRule, tools: Iterable[str]) -> tuple[str, str]:
+def rule_fault(rule: ToolRule, tools: Iterable[str]) -> tuple[str, str]:
     """Return the field that will not do and why, or two empty strings. `tools` are the names there are."""
     known = set(tools)
-    if rule.kind not in KINDS:
-        return "kind", f"kind {rule.kind!r} is unknown: one of {', '.join(KINDS)}"
+    if rule.kind not in RULE_KINDS:
+        return "kind", f"kind {rule.kind!r} is unknown: one of {', '.join(RULE_KINDS)}"
     if rule.tool != "*" and rule.tool not in known:
         return "tool", f"tool {rule.tool!r} is unknown"
     if rule.tool == "*" and rule.kind not in _PATTERNED:
@@ -65,7 +69,7 @@ def _wrong_parts(rule: ToolRule) -> tuple[str, str]:
     return "", ""
 
 
-def in_words(rule: ToolRule) -> str:
+def rule_sentence(rule: ToolRule) -> str:
     """Return the rule as a sentence for the model and the record."""
     call = f"{rule.tool} on {rule.pattern}" if rule.pattern else rule.tool.replace("*", "every tool")
     sentence = {

@@ -1,6 +1,10 @@
 """Which command lines do what they say, and which run whatever stands in files at that moment.
 
 `make test` is as harmless as the Makefile, and a worker may write that. Fails closed: what is not known runs files.
+
+The tables name options of programs that neither load code, nor run a program, nor read what to do from a file. Programs
+of which all options are like that stand in `ALL`; of the others only the options in `OPTIONS` are known. Names count in
+full: the programs would take any beginning of one, and so hide `--compress-program` behind `--comp`.
 """
 
 from __future__ import annotations

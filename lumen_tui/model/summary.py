@@ -1,7 +1,8 @@
-"""A summary of the work on one work unit that reads like its conclusion, taken from the nodes' own words.
+"""How long nodes stay by their lifecycle, and the summary that takes their place when a work unit's notes go.
 
-Open discoveries and decisions without an answer are named as still open; they are never taken in. The text
-depends on the nodes alone, so the same nodes give the same summary.
+A summary reads like the conclusion of the work on one work unit, taken from the nodes' own words. Open discoveries and
+decisions without an answer are named as still open; they are never taken in. The text depends on the nodes alone, so
+the same nodes give the same summary.
 """
 
 from __future__ import annotations

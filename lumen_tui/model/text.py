@@ -1,8 +1,12 @@
-"""Text from files, models and workers is hostile until it went through `safe`.
+"""Text for people: made safe, cut to what a line or a room takes, ids and dates short.
 
-What may never reach a terminal or a widget: C0 controls but newline and tab, DEL, C1 controls, the
-bidirectional overrides (CVE-2021-42574), zero-width, filling and tag characters, selectors of variants but those that
-emoji use, lone surrogates. Each becomes something visible, so that a reader sees that it was there.
+Text from files, models and workers is hostile until it went through `safe`. What may never reach a terminal or a
+widget: C0 controls but newline and tab, DEL, C1 controls, the bidirectional overrides (CVE-2021-42574), zero-width,
+filling and tag characters, selectors of variants but those that emoji use, lone surrogates. Each becomes something
+visible, so that a reader sees that it was there.
+
+Records keep whole ids and exact dates, since programs go by them: `humanize` shortens only what the program wrote. What
+a person or a tool wrote is shown as it is.
 """
 
 from __future__ import annotations

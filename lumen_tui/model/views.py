@@ -1,6 +1,8 @@
-"""What a line or file of the memory says, in the names of `records`, `session`, `work` and `handoff`.
+"""Records without a library, for commands that must start within a few milliseconds.
 
-For commands that must start fast. Texts are as they stand in the file unless it says otherwise.
+A view is what a line or a file says, in the names of `records` and `work`; a page is what a fresh agent gets to go on
+from. The annotations of a class are its fields, the values beside them their defaults. Texts are as they stand in the
+file unless it says otherwise; ages are in seconds.
 """
 
 from __future__ import annotations

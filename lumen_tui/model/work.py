@@ -1,4 +1,7 @@
-"""Work units: backlog items with acceptance, one Markdown file each."""
+"""Work units, who holds a lane for one, and the sessions of agents on them.
+
+In a session (sessions/<id>.json) the first six fields are the documented shape; readers of old files need no other.
+"""
 
 from __future__ import annotations
 

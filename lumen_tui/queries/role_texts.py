@@ -10,7 +10,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role, shipped_text, texts
+from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role, role_texts, shipped_text
 
 
 def hired_role(name: str, text: str) -> Role:
@@ -35,7 +35,7 @@ def fault(name: str, text: str) -> str:
 def file_of(root: Path, role: Role) -> str:
     """The role's own file with its comments, else the role written anew. Reads the disk: call it from a thread."""
     try:
-        hired = texts(Layout(root), role.name)["hired"]
+        hired = role_texts(Layout(root), role.name)["hired"]
         return hired or shipped_text(role.name) or render_role(role)
     except (files.StoreError, OSError):
         return render_role(role)

@@ -1,7 +1,11 @@
-"""Paths of state files that hold something else: a folder, a link, a device, a second name of a file.
+"""What puts a state folder or the program out of use: a misplaced file, a full disk, an upgrade under way.
 
-Every path that `Layout` names is examined, so that a new one is included by itself. Files of policy fail closed where
-their own modules read them; the records in all others are out of reach, and `files` refuses to write them.
+Every path that `Layout` names is examined, so that a new one is included by itself. One that holds a folder, a link, a
+device or a second name of a file is misplaced: files of policy fail closed where their own modules read them, the
+records in all others are out of reach, and `files` refuses to write them.
+
+An upgrade replaces the files under a running process. What it imports from then on is of another version or missing,
+and so are the roles that come with it: it must decide nothing any more, report that and be started again.
 """
 
 from __future__ import annotations
@@ -86,7 +90,7 @@ def disk_full(disk: os.statvfs_result) -> str:
 
 
 _MARK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__init__.py")
-REPLACED = "the program was replaced while it ran; start it again"
+PROGRAM_REPLACED = "the program was replaced while it ran; start it again"
 
 
 def _program_fingerprint() -> tuple[int, int, int]:
@@ -101,13 +105,13 @@ def _program_fingerprint() -> tuple[int, int, int]:
 _STARTED = _program_fingerprint()
 
 
-def replaced() -> str:
+def program_replaced() -> str:
     """Return why this process must be started again, or the empty string."""
-    return "" if _program_fingerprint() == _STARTED else REPLACED
+    return "" if _program_fingerprint() == _STARTED else PROGRAM_REPLACED
 
 
 def program_problems() -> list[Problem]:
     """Return the replaced program as a problem."""
-    reason = replaced()
+    reason = program_replaced()
     hint = "leave the room (q) and open it again: an engine of the new program comes with it, workers go on meanwhile"
     return [Problem("lumen-tui", reason, hint)] if reason else []

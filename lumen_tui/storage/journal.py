@@ -1,4 +1,7 @@
-"""Journals: append-only files of JSON lines, followed and never re-read."""
+"""Journals: append-only files of JSON lines, followed and never re-read.
+
+A `Follower` goes on within one process; `lines_after` with a cursor that survives restarts and rewrites.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paths below the state folder, and whether that folder may be trusted."""
+"""The paths below the state folder, whether that folder may be trusted, and a light handle for its readers."""
 
 from __future__ import annotations
 

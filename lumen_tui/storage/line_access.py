@@ -1,4 +1,7 @@
-"""Random access to the lines of a journal through their offsets: what makes a million rows cheap."""
+"""The lines of a journal by offset and by number, without holding them: what makes a million rows cheap.
+
+Offsets and sorted rows take a few bytes each; a map of line numbers takes one quick pass, then a megabyte for each.
+"""
 
 from __future__ import annotations
 

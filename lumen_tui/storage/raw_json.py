@@ -1,4 +1,7 @@
-"""JSON lines and files for commands that must start fast, without the `json` package."""
+"""JSON lines and files without the `json` package, for commands that must start fast.
+
+Also the begin and end lines of an action that takes several writes, which `checkpoint` and `create` write themselves.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ def myself() -> str:
     return f"{os.getpid()}-{ticks}-{boot}"
 
 
-def begun(record: Raw, changes: list[Raw]) -> bytes:
+def begin_line(record: Raw, changes: list[Raw]) -> bytes:
     """Return the line of an action that begins. The last changes are left out where they are too long."""
     from lumen_tui.model.secrets.redaction import redact
 
@@ -114,11 +117,11 @@ def begun(record: Raw, changes: list[Raw]) -> bytes:
     return line({**whole, "changes": recorded})
 
 
-def end_of(lines: bytes, stage: str) -> bytes:
+def end_line(lines: bytes, stage: str) -> bytes:
     """Return the line that says how the action on these lines ended; empty where they begin none."""
     first = lines[: lines.find(b"\n")]
-    begun = jsontext.decode(first) if BEGUN in first else None
-    if begun is None or begun.get("stage") != "begun":
+    record = jsontext.decode(first) if BEGUN in first else None
+    if record is None or record.get("stage") != "begun":
         return b""
-    fields = {name: begun.get(name, "") for name in _NAMES}
+    fields = {name: record.get(name, "") for name in _NAMES}
     return line({**fields, "target": "", "summary": "", "stage": stage})

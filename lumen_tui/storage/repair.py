@@ -1,4 +1,7 @@
-"""The doctor's repairs of files: modes, torn ends, damaged lines, leftovers. Each is durable and loses nothing."""
+"""The doctor's repairs of files: modes, torn ends, damaged lines, leftovers. Each is durable and loses nothing.
+
+Temporary files that interrupted replaces leave beside the real ones are also removed by every engine, hourly.
+"""
 
 from __future__ import annotations
 

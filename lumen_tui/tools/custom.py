@@ -29,7 +29,7 @@ def load(layout: Layout, role: Role) -> dict[str, CustomTool]:
     tools = {}
     for name in role.custom_tools:
         try:
-            tools[name] = roles.load(layout, name)
+            tools[name] = roles.load_custom_tool(layout, name)
         except (BadFile, BadId, files.StoreError, OSError) as error:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{name}.toml" + (f" line {line}" if line else "")

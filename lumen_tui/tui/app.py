@@ -133,7 +133,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def _handle_exception(self, error: Exception) -> None:
         """As Textual has it; but where an upgrade took the files away, one sentence tells more than the traceback."""
-        if why := integrity.replaced():
+        if why := integrity.program_replaced():
             self._return_code = 1
             self.panic(f"lumen-tui: {why}")
         else:

@@ -67,7 +67,7 @@ class Bridge:
                 for snapshot in self._port.changes(self._stop):
                     self._offer(snapshot)
             except Exception as error:  # noqa: BLE001
-                self._call(self._tell, integrity.replaced() or f"the state folder cannot be followed: {error}")
+                self._call(self._tell, integrity.program_replaced() or f"the state folder cannot be followed: {error}")
             self._stop.wait(_TRY_AGAIN)
 
     def await_picture(self, patience: float) -> None:
@@ -110,7 +110,7 @@ def carry_out(port: Port, request: Request) -> tuple[Done | None, str]:
         near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
         return None, f"{error}{near}"
     except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-        return None, integrity.replaced() or reason_first(request.verb, str(error))
+        return None, integrity.program_replaced() or reason_first(request.verb, str(error))
 
 
 def reason_first(verb: str, text: str) -> str:

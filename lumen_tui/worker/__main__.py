@@ -91,7 +91,7 @@ def _attempt(world: World, tally: TaskTally, started: list[Task]) -> tuple[str, 
         return "failed", str(error)
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
         sys.stderr.write(world.redact(traceback.format_exc()))
-        return "failed", integrity.replaced() or f"{type(error).__name__}: {error}"
+        return "failed", integrity.program_replaced() or f"{type(error).__name__}: {error}"
     return ("done", "") if outcome.ok else ("failed", outcome.reason)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumen_tui.model import agent
-from lumen_tui.model.roles import Role, in_words
+from lumen_tui.model.roles import Role, rule_sentence
 from lumen_tui.tools.base import TaskRules
 from lumen_tui.tools.policy.fence import explained
 
@@ -51,7 +51,7 @@ def _limits(rules: TaskRules) -> list[str]:
 def _rules(rules: TaskRules) -> str:
     """Return the rules on single tools, and those that are only advice."""
     lines = [f"- {text}" for text in rules.enforced]
-    lines += [f"- {in_words(rule)}" for rule in rules.tool_rules]
+    lines += [f"- {rule_sentence(rule)}" for rule in rules.tool_rules]
     lines += [f"- calls of the kind {group} wait for a person's word" for group in rules.asks if _may(rules, group)]
     held = "These rules are enforced; a call against them is refused:\n" + "\n".join(lines) if lines else ""
     asked = "\n".join(f"- {text}" for text in rules.advice)
@@ -71,6 +71,6 @@ def rules_for_record(rules: TaskRules) -> list[str]:
     """List for the event log which constraints are enforced, by which rules, and which are only advice."""
     return [
         *[f"enforced: {text}" for text in rules.enforced],
-        *[f"rule: {in_words(rule)}" for rule in rules.tool_rules],
+        *[f"rule: {rule_sentence(rule)}" for rule in rules.tool_rules],
         *[f"advice, not enforced: {text}" for text in rules.advice],
     ]

@@ -36,14 +36,14 @@ def mark(tmp_path, monkeypatch):
 
 
 def test_a_file_that_is_new_or_gone_means_another_program(mark):
-    assert integrity.replaced() == ""
+    assert integrity.program_replaced() == ""
     mark.rename(mark.with_suffix(".old"))
-    assert integrity.replaced() == WHY
+    assert integrity.program_replaced() == WHY
     mark.write_text("1")
-    assert integrity.replaced() == WHY  # the same words, another installation
+    assert integrity.program_replaced() == WHY  # the same words, another installation
     mark.unlink()
     mark.with_suffix(".old").rename(mark)
-    assert integrity.replaced() == ""
+    assert integrity.program_replaced() == ""
 
 
 async def test_the_engine_ends_and_leaves_what_waits_to_the_next(world, mark):

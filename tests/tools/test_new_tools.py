@@ -182,11 +182,13 @@ def test_a_risky_one_asks(make_box, custom):
 def test_a_tool_that_is_not_in_order_cannot_be_used(make_box, state, custom, change, line, what):
     custom.write_text(TOOL.replace(*change))
     with pytest.raises(BadFile, match=what) as caught:
-        roles.load(state.layout, "count")
+        roles.load_custom_tool(state.layout, "count")
     assert caught.value.line == line
     with pytest.raises(BadRules, match=f"custom-tools/count.toml line {line}"):
         make_box(custom_tools=("count",))
-    assert [problem.where for problem in roles.every(state.layout)[1]] == [f"custom-tools/count.toml:{line}"]
+    assert [problem.where for problem in roles.list_custom_tools(state.layout)[1]] == [
+        f"custom-tools/count.toml:{line}"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_rows import each_row
 
 from lumen_tui.model.approvals import AllowRule
-from lumen_tui.model.roles import KINDS, ToolRule, in_words, wrong
+from lumen_tui.model.roles import RULE_KINDS, ToolRule, rule_fault, rule_sentence
 from lumen_tui.tools.base import TaskRules
 from lumen_tui.tools.policy.verdict import CallHistory, PolicyCall, ended_by, judge, unmet
 
@@ -126,13 +126,13 @@ def test_the_end_is_known() -> None:
     ],
 )  # fmt: skip
 def test_a_rule_that_will_not_do_names_its_field(rule: ToolRule, field: str) -> None:
-    name, why = wrong(rule, TOOLS)
+    name, why = rule_fault(rule, TOOLS)
     assert name == field
     assert why
 
 
 def test_every_kind_has_its_sentence() -> None:
     rules = (FIND_FIRST, TWICE, THEN, NEEDED, LAST, NO_RM, PUSH)
-    assert {rule.kind for rule in rules} == set(KINDS)
-    assert len({in_words(rule) for rule in rules}) == len(rules)
-    assert in_words(NO_RM) == "shell on rm * is refused (nothing is lost here)"
+    assert {rule.kind for rule in rules} == set(RULE_KINDS)
+    assert len({rule_sentence(rule) for rule in rules}) == len(rules)
+    assert rule_sentence(NO_RM) == "shell on rm * is refused (nothing is lost here)"

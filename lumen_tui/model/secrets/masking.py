@@ -1,4 +1,8 @@
-"""Secrets found in a text and masked: each is replaced by the name of the rule that knew it."""
+"""Secrets found in a text and masked: each is replaced by the name of the rule that knew it.
+
+Beside tokens and assignments there are shapes with more to them than a beginning and a length: private keys, headers,
+addresses, options of commands. The group `secret` of a shape is what is masked; without one it is all of it.
+"""
 
 from __future__ import annotations
 

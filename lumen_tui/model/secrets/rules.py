@@ -1,4 +1,9 @@
-"""The table made usable: templates turned into patterns, each compiled when a text first holds its keyword."""
+"""The tables of secrets made usable: templates turned into patterns, compiled when a text first holds a keyword.
+
+`ASSIGNED` has those that are known by the name they are given to: a rule a line, `name word[,word] alphabet+length
+...`. `datadog-key  datadog,dd_  h32 h40` is 32 or 40 hex digits (exactly) behind a name such as DD_API_KEY, which holds
+one of the words and says token, key, secret or the like as well. The alphabets are those of `tokens`.
+"""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def carrying_out(layout: Layout, action: Action) -> Iterator[None]:
 def record_end(layout: Layout, lines: bytes, stage: str) -> None:
     """Record how the action that began with these lines ended. On a full disk it stays open for the doctor."""
     with contextlib.suppress(files.StoreError):
-        files.append(layout.actions, raw_json.end_of(lines, stage), durable=False)
+        files.append(layout.actions, raw_json.end_line(lines, stage), durable=False)
 
 
 def actions(layout: Layout) -> Iterator[Action]:

@@ -179,7 +179,7 @@ def _record_end(layout: Layout, actions: bytes, stage: str) -> None:
     if raw_json.BEGUN not in actions:
         return
     try:
-        files.append(layout.actions, raw_json.end_of(actions, stage), durable=False)
+        files.append(layout.actions, raw_json.end_line(actions, stage), durable=False)
     except files.StoreError:
         pass
 

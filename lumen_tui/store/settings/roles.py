@@ -1,4 +1,4 @@
-"""Role profiles on disk: shipped ones in the package, overridden by hired ones in the state folder."""
+"""Role profiles on disk: shipped ones in the package, overridden by hired ones in the state folder; custom tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.roles import ALL_TOOLS, CustomTool, Role, ToolRule, wrong
+from lumen_tui.model.roles import ALL_TOOLS, CustomTool, Role, ToolRule, rule_fault
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.storage import directories, files, frontmatter
@@ -19,16 +19,16 @@ from lumen_tui.storage.shipped import shipped
 from lumen_tui.store.settings import config, config_errors
 
 
-def check(rules: Sequence[ToolRule], tools: Iterable[str], text: str) -> None:
+def check_rules(rules: Sequence[ToolRule], tools: Iterable[str], text: str) -> None:
     """Raise BadFile for the first invalid rule, so that whatever carries it cannot be used."""
     known = tuple(tools)
     for number, rule in enumerate(rules):
-        field, reason = wrong(rule, known)
+        field, reason = rule_fault(rule, known)
         if reason:
-            raise BadFile(f"rules: {reason}", line_of(text, number, field))
+            raise BadFile(f"rules: {reason}", rule_line(text, number, field))
 
 
-def line_of(text: str, number: int, field: str) -> int:
+def rule_line(text: str, number: int, field: str) -> int:
     """Return the line of a field of the rule with that number (from 0), or of its header where it has no such field."""
     headers = list(re.finditer(r"^[ \t]*\[\[[ \t]*rules[ \t]*\]\]", text, re.MULTILINE))
     if number >= len(headers):
@@ -39,13 +39,13 @@ def line_of(text: str, number: int, field: str) -> int:
     return text[: begin + match.start() if match else begin].count("\n") + 1
 
 
-def place(error: Exception, text: str) -> int:
+def error_line(error: Exception, text: str) -> int:
     """Return the line of what could not be read within a rule; 0 where the error is about something else."""
     match = re.search(r"at `\$\.rules\[(\d+)\](?:\.(\w+))?", str(error))
     if not match:
         return 0
     unknown = re.search(r"field `([^`]*)`", str(error))
-    return line_of(text, int(match.group(1)), match.group(2) or (unknown.group(1) if unknown else ""))
+    return rule_line(text, int(match.group(1)), match.group(2) or (unknown.group(1) if unknown else ""))
 
 
 def parse_role(name: str, text: str, source: str) -> Role:
@@ -55,7 +55,7 @@ def parse_role(name: str, text: str, source: str) -> Role:
     try:
         role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
     except msgspec.ValidationError as error:
-        line = place(error, text) or frontmatter.line_of(text, config_errors.place(error))
+        line = error_line(error, text) or frontmatter.line_of(text, config_errors.place(error))
         raise BadFile(config_errors.in_words(error, Role, fields), line) from error
     _check(role, text)
     return role
@@ -73,7 +73,7 @@ def _check(role: Role, text: str) -> None:
         message = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
         raise BadFile(message, frontmatter.line_of(text, "until"))
     own = agent.TOOLS if role.name == agent.ROLE else ()
-    check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
+    check_rules(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
 
 
 def render_role(role: Role) -> str:
@@ -130,28 +130,28 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     return sorted(roles, key=lambda role: role.name), [name for name in retired if name not in files_by_name], problems
 
 
-Texts = dict[str, str | None]  # "hired" and "retired" -> the file's text, None where there is none
+RoleTexts = dict[str, str | None]  # "hired" and "retired" -> the file's text, None where there is none
 _MARK = "# retired "
 
 
-def paths(layout: Layout, name: str) -> dict[str, Path]:
+def role_paths(layout: Layout, name: str) -> dict[str, Path]:
     """Return the paths of the two files of a role."""
     return {"hired": layout.role(name), "retired": layout.retired_role(name)}
 
 
-def texts(layout: Layout, name: str) -> Texts:
+def role_texts(layout: Layout, name: str) -> RoleTexts:
     """Return the current texts of both files."""
-    by_kind: Texts = {}
-    for kind, path in paths(layout, name).items():
+    by_kind: RoleTexts = {}
+    for kind, path in role_paths(layout, name).items():
         data = files.read(path)
         by_kind[kind] = None if data is None else data.decode(errors="replace")
     return by_kind
 
 
-def put(layout: Layout, name: str, new_texts: Texts) -> None:
+def put_role_texts(layout: Layout, name: str, new_texts: RoleTexts) -> None:
     """Give both files new texts, durably; writing comes before removing."""
-    present = texts(layout, name)
-    both = paths(layout, name)
+    present = role_texts(layout, name)
+    both = role_paths(layout, name)
     for kind, path in both.items():
         text = new_texts[kind]
         if text is not None and text != present[kind]:
@@ -167,18 +167,18 @@ def shipped_text(name: str) -> str | None:
     return None if data is None else data.decode(errors="replace")
 
 
-def with_mark(text: str, note: str) -> str:
+def mark_retired(text: str, note: str) -> str:
     """Return the role file with a comment in its front matter that says why it was retired."""
     first, newline, body = text.partition("\n")
     return f"{first}{newline}{_MARK}{note}\n{body}"
 
 
-def without_mark(text: str) -> str:
+def unmark_retired(text: str) -> str:
     """Return the role file without such comments."""
     return "".join([line for line in text.splitlines(keepends=True) if not line.startswith(_MARK)])
 
 
-def load(layout: Layout, name: str) -> CustomTool:
+def load_custom_tool(layout: Layout, name: str) -> CustomTool:
     """Read one tool. BadFile names the line; it is raised for a missing tool as well."""
     path = layout.custom_tool(name)
     data = files.read(path)
@@ -197,9 +197,9 @@ def _parse(name: str, text: str) -> CustomTool:
     try:
         tool = msgspec.convert({**table, "name": name}, CustomTool)
     except msgspec.ValidationError as error:
-        line = place(error, text) or frontmatter.line_of(text, config_errors.place(error))
+        line = error_line(error, text) or frontmatter.line_of(text, config_errors.place(error))
         raise BadFile(config_errors.in_words(error, CustomTool, table), line) from error
-    check(tool.rules, (name,), text)
+    check_rules(tool.rules, (name,), text)
     if strange := [part for part in tool.command if not part or "\0" in part]:
         raise BadFile(f"command: {strange[0]!r} is no argument", frontmatter.line_of(text, "command"))
     return tool
@@ -213,13 +213,13 @@ def _whole(table: dict[str, object], name: str) -> dict[str, object]:
     return {**table, "rules": [{"tool": name, **rule} if isinstance(rule, dict) else rule for rule in rules]}
 
 
-def every(layout: Layout) -> tuple[list[CustomTool], list[Problem]]:
+def list_custom_tools(layout: Layout) -> tuple[list[CustomTool], list[Problem]]:
     """Return the usable tools, and the problems of the others."""
     tools = []
     problems = []
     for path in sorted(layout.custom_tools.glob("*.toml")):
         try:
-            tools.append(load(layout, ids.check_name(path.stem, "tool")))
+            tools.append(load_custom_tool(layout, ids.check_name(path.stem, "tool")))
         except (BadFile, ids.BadId, files.StoreError, OSError) as error:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{path.name}" + (f":{line}" if line else "")
