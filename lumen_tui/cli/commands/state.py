@@ -1,4 +1,4 @@
-"""`init`, `status`, `events`, `undo`, `redo`: the state folder as a whole."""
+"""`init`, `status`, `events`, `undo`, `redo`, `doctor`: the state folder as a whole."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
-from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
@@ -26,13 +28,22 @@ from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.shipped import write_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lumen_tui.cli.parser import CommandGroup
+    from lumen_tui.engine.doctor.finding import DoctorReport, Finding
+    from lumen_tui.tools.sandbox.tiers import TierTest
 
 _ALWAYS = frozenset({"running", "queued"})
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
+    _declare_state(commands)
+    _declare_doctor(commands)
+
+
+def _declare_state(commands: CommandGroup) -> None:
     init = commands.add("init", run_init, "Make the state folder; fine where it is there.", "init --state ~/lumen")
     init.set_defaults(without_state=True)
     status = commands.add("status", run_status, "One line on how things stand.", "status -q")
@@ -63,12 +74,12 @@ def run_init(session: Session, args: Namespace) -> int:
 def run_status(session: Session, args: Namespace) -> int:
     snapshot = session.snapshot()
     if args.json:
-        document(_facts(snapshot, session.now))
+        document(_status_facts(snapshot, session.now))
         return 0
     if args.quiet:
         say(str(len(snapshot.attention)))
         return 1 if snapshot.attention else 0
-    say(_line(snapshot, session.now))
+    say(_status_line(snapshot, session.now))
     for reason in _held_back(snapshot):
         say(f"  {reason}")
     if snapshot.spend.unknown_tokens:
@@ -133,7 +144,7 @@ def _unknown(spend: SpendView) -> str:
     )
 
 
-def _facts(snapshot: Snapshot, now: float) -> dict[str, object]:
+def _status_facts(snapshot: Snapshot, now: float) -> dict[str, object]:
     counts = tally(snapshot.tasks)
     status = agent_status(snapshot, now)
     return {
@@ -159,7 +170,7 @@ def _facts(snapshot: Snapshot, now: float) -> dict[str, object]:
     }
 
 
-def _line(snapshot: Snapshot, now: float) -> str:
+def _status_line(snapshot: Snapshot, now: float) -> str:
     status = agent_status(snapshot, now)
     beat = snapshot.engine.heartbeat
     detail = status.words(now)
@@ -196,3 +207,67 @@ def run_events(session: Session, args: Namespace) -> int:
 
 def _text_line(event: EngineEvent) -> None:
     say(f"{event.at}  {event.kind:<12} {event_line(event)}".rstrip())
+
+
+def _declare_doctor(commands: CommandGroup) -> None:
+    doctor = commands.add("doctor", run_doctor, "Look through the state folder for what is wrong.", "doctor --fix")
+    doctor.add_argument("--fix", action="store_true", help="fix what can be fixed, and say what was done")
+    doctor.add_argument("--sandbox", action="store_true", help="test the sandbox now, and say which tier holds")
+    doctor.json()
+    doctor.set_defaults(without_state=True)  # a folder that is not to be trusted is what the doctor is for
+
+
+def run_doctor(session: Session, args: Namespace) -> int:
+    from lumen_tui.engine.doctor.examine import examine
+
+    if reason := session.layout.absent():
+        raise ActionError(reason)
+    report = examine(session.store, now=session.now, fix=args.fix)
+    tier, sandbox, tested = examined_sandbox(session, now=args.sandbox)
+    if args.json:
+        facts = msgspec.to_builtins(report)
+        tests = msgspec.to_builtins(tested)
+        remaining = len(report.left)
+        document(
+            {**facts, "healthy": not remaining, "problems_left": remaining, "sandbox": tier, "sandbox_tests": tests}
+        )
+        return 1 if report.left else 0
+    table([_finding_row(entry) for entry in report.findings])
+    if sandbox:
+        say(sandbox)
+    if args.sandbox:
+        table([row for entry in tested for row in _attempts(entry)])
+    say(_health(report, args.fix))
+    return 1 if report.left else 0
+
+
+def _health(report: DoctorReport, fixed: bool) -> str:
+    remaining = len(report.left)
+    fixable = sum(finding.repairable for finding in report.left)
+    parts = [f"{sum(bool(finding.repaired) for finding in report.findings)} fixed"] if fixed else []
+    parts.append(f"{remaining} problem{'' if remaining == 1 else 's'} left" if remaining else "healthy")
+    return ", ".join(parts) + (f"; `doctor --fix` fixes {fixable}" if fixable and not fixed else "")
+
+
+def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
+    """Return the sandbox tier in force, a sentence on it, and its tests."""
+    from lumen_tui.engine.settings import examined
+
+    return examined(session.layout, now=now)
+
+
+def _attempts(test: TierTest) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a tier's test: the verdict, and each attempt from inside."""
+    yield test.tier, "holds" if test.holds else "does not hold", test.reason
+    for name in test.tried:
+        yield "", "got through" if name in test.through else "held", name
+
+
+def _finding_row(finding: Finding) -> tuple[str, ...]:
+    from lumen_tui.engine.doctor.finding import NOTE
+
+    state = "fixed" if finding.repaired else "note" if finding.level == NOTE else "problem"
+    text = finding.what + (
+        f" — {finding.repaired}" if finding.repaired else f" ({finding.hint})" if finding.hint else ""
+    )
+    return state, finding.check, finding.where, text
