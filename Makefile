@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps faults check bench demo snap wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps faults check bench demo docs snap wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,6 +58,9 @@ run: $(STAMP) ## open the room; without a terminal run a first task and print it
 	else \
 		exec $(BIN)/lumen-tui run "$(FIRST_TASK)"; \
 	fi
+
+docs: $(STAMP) ## write docs/commands.md again from what the commands declare
+	@$(BIN)/lumen-tui help --markdown > docs/commands.md
 
 demo: $(STAMP) ## open the room on a throw-away state folder filled by really working
 	@exec $(BIN)/lumen-tui --demo $(ARGS)

@@ -10,7 +10,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.fast import light
 from lumen_tui.cli.lumenflow import mem
-from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, UsageError, build_parser
+from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, TWO_WORDS, UsageError, build_parser
 from lumen_tui.cli.session import Session, by_agent, talk
 from lumen_tui.model.ids import BadId
 from lumen_tui.storage.files import StoreError
@@ -47,13 +47,13 @@ def close_stdout() -> None:
 def _run(argv: list[str]) -> int:
     try:
         options, words = _take_common(argv)
-        if words[:2] == ["signal", "cleanup"]:
-            words[:2] = ["signal-cleanup"]
-        if words[:1] == ["archive"] and words[1:2] in (["insert"], ["list"], ["search"], ["withdraw"]):
-            words[:2] = [f"archive-{words[1]}"]
+        if "-".join(words[:2]) in TWO_WORDS:
+            words[:2] = ["-".join(words[:2])]
         if name := mem.spelled(words):
             operator = options.get("--operator") or light.operator(os.environ)
             return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
+        if words[:1] == ["help"] and len(words) == 2 and words[1].startswith("--"):
+            return _reference(words[1])
         _check_command(words)
         args = build_parser(words[0]).parse_args(words)
         session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))
@@ -107,6 +107,15 @@ def _root(path: str | None) -> Path:
     if path:
         return from_home(path).absolute()
     return default_root(dict(os.environ), Path.cwd()).absolute()
+
+
+def _reference(form: str) -> int:
+    from lumen_tui.cli.reference import FORMS
+
+    if form not in FORMS:
+        raise UsageError(f"help takes a command, or one of {', '.join(FORMS)}", nearest(form, FORMS))
+    print(FORMS[form](), end="")
+    return DONE
 
 
 def _check_command(words: list[str]) -> None:

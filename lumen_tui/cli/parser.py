@@ -42,7 +42,13 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "exchange": ("import", "export", "af"),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)
-ELSEWHERE = ("run",)  # commands that do not come through here
+TWO_WORDS = ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "signal-cleanup")  # as written
+ELSEWHERE = ("run", "help")  # commands that do not come through here
+
+
+def in_words(command: str) -> str:
+    """Return a command as it is written: `archive insert` for `archive-insert`."""
+    return command.replace("-", " ") if command in TWO_WORDS else command
 
 
 class UsageError(Exception):
@@ -158,7 +164,7 @@ def _default(kind: type[Request], name: str) -> Any:
 
 def _settings(name: str, hint: Any, arg: Arg, default: Any) -> dict[str, Any]:
     """Return what `add_argument` needs to know of a field."""
-    settings: dict[str, Any] = {"help": arg.help.replace("%", "%%"), "dest": name}
+    settings: dict[str, Any] = {"help": f"{arg.help}{_default_words(default, arg)}".replace("%", "%%"), "dest": name}
     if hint is bool:
         return {**settings, "action": "store_false" if default else "store_true"}
     optional = default is not msgspec.NODEFAULT
@@ -183,6 +189,13 @@ def _settings(name: str, hint: Any, arg: Arg, default: Any) -> dict[str, Any]:
     elif arg.place and optional:
         settings["nargs"] = "?"
     return settings
+
+
+def _default_words(default: object, arg: Arg) -> str:
+    """Return the default in brackets, where it says something and the help does not say it in other words."""
+    if isinstance(default, bool) or not isinstance(default, (str, int, float)) or not default or "[" in arg.help:
+        return ""
+    return f" [{default:g}]" if isinstance(default, float) else f" [{default}]"
 
 
 def words_of(text: str) -> list[str]:
@@ -257,7 +270,8 @@ def build_parser(verb: str = "") -> Parser:
         description="Drive a Lumen state folder from the shell.",
         epilog="--state DIR names the state folder (else $LUMEN_STATE, else ./state in a checkout).\n"
         "--verbatim writes what you give as it is: else secrets in it are masked, and the command says so.\n"
-        "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found",
+        "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found\n"
+        "`lumen-tui help --man` prints all of it as a manual page, --markdown as a document; --completion is for bash.",
     )
     commands = CommandGroup(parser, "COMMAND")
     for part, names in PARTS.items():

@@ -51,7 +51,13 @@ def trouble(words: list[str]) -> str:
     parser = below(verb).get(rest[0]) if rest else None
     if parser is None and PARSERS[verb]._subparsers and rest and not rest[0].startswith("-"):
         return f"no command {verb} {rest[0]}"
-    known = {*PARSERS[verb]._option_string_actions, *(parser._option_string_actions if parser else ())}
+    known = {
+        "--state",
+        "--operator",
+        "--verbatim",
+        *PARSERS[verb]._option_string_actions,
+        *(parser._option_string_actions if parser else ()),
+    }
     strange = [word for word in rest if re.match(r"--?[a-z]", word) and word not in known]
     return f"{verb} takes no {strange}" if strange else ""
 

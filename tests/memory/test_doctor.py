@@ -202,7 +202,7 @@ def test_it_says_what_it_did_in_words(desk, cli):
     code, out, _ = cli("doctor")
     assert code == 1
     assert "memory/signals.jsonl:2" in out
-    assert out.endswith("1 problem left; `doctor --fix` mends 1\n")
+    assert out.endswith("1 problem left; `doctor --fix` fixes 1\n")
     assert "\x1b" not in out
     assert cli("doctor", "--fix")[1].endswith("1 fixed, healthy\n")
 

@@ -70,7 +70,7 @@ def _declare_choices(evolve: Parser) -> None:
     evolve.fields(EditLearnings, "ids", into=choice, dest="edit", required=False, nargs=None)
     choice.add_argument("--rejections", action="store_true", help="what was rejected, by whom and why")
     choice.add_argument("--versions", action="store_true", help="every version of evolved/")
-    choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
+    choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what is now]")
     evolve.fields(RestoreVersion, into=choice, dest="restore", required=False)
 
 

@@ -28,7 +28,7 @@ class PostponeDiscoveries(Request, tag="triage.keep", frozen=True, kw_only=True)
     """Postpone the judgement: the discovery stays open and is not listed for that many days."""
 
     node_ids: Annotated[str | Sequence[str], Arg("list them again later (with --days)", "--keep", metavar="ID")]
-    days: Annotated[float, Arg("how long to keep [7]")] = 7
+    days: Annotated[float, Arg("how long to keep")] = 7
 
 
 class MergeDiscoveries(Request, tag="triage.merge", frozen=True, kw_only=True):

@@ -104,8 +104,8 @@ class InsertPassage(Request, tag="archive.insert", frozen=True, kw_only=True):
 
     text: Annotated[str, Arg("what to keep, its title first; - reads it from standard input", place="TEXT")]
     tags: Annotated[Sequence[str], Arg("repeatable", "-t", "--tag", metavar="TAG")] = ()
-    importance: Annotated[float, Arg("0 to 1 [0.5]", "-i", metavar="N")] = 0.5
-    kind: Annotated[str, Arg(f"{', '.join(KINDS)} [semantic]", choices=KINDS)] = "semantic"
+    importance: Annotated[float, Arg("0 to 1", "-i", metavar="N")] = 0.5
+    kind: Annotated[str, Arg("", choices=KINDS)] = "semantic"
     source: Annotated[str, Arg("where it is from", "-s")] = ""
     trust: str = ""
     wu_id: Annotated[str, Arg("the work unit that it belongs to", "--wu")] = ""

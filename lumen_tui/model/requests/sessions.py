@@ -14,7 +14,7 @@ class StartSession(Request, tag="session.start", frozen=True, kw_only=True):
 
     wu_id: Annotated[str, Arg("the work unit", "--wu")]
     agent_type: Annotated[str, Arg("such as claude-code", "-a")] = "unknown"
-    context_tier: Annotated[str, Arg(f"{', '.join(TIERS)} [full]", "-c", metavar="TIER", choices=TIERS)] = "full"
+    context_tier: Annotated[str, Arg("", "-c", metavar="TIER", choices=TIERS)] = "full"
     folder: str = ""
     started_below: Sequence[str] = ()
     key: Annotated[str, Arg("the same key makes the same session, however often it is asked for")] = ""
@@ -53,7 +53,7 @@ class SaveCheckpoint(Request, tag="checkpoint.save", frozen=True, kw_only=True):
     session: Annotated[str, Arg("the session [$LUMEN_SESSION, else the one you started last]", "-s", metavar="ID")] = ""
     progress: Annotated[str, Arg("such as 50%", "-p")] = ""
     next_steps: Annotated[str, Arg("what comes next")] = ""
-    trigger: Annotated[str, Arg("what brought it about [manual]", "-t")] = "manual"
+    trigger: Annotated[str, Arg("what brought it about", "-t")] = "manual"
     folder: str = ""
     git_diff_stat: Annotated[str, Arg("instead of git's own answer", metavar="TEXT")] = ""
     key: Annotated[str, Arg("the same key makes the same checkpoint, however often it is asked for")] = ""

@@ -35,7 +35,7 @@ class ReadAllSignals(Request, tag="signal.read_all", frozen=True, kw_only=True):
 class CleanUpSignals(Request, tag="cleanup.signals", frozen=True, kw_only=True):
     """Move signals whose retention is over to memory/archive.jsonl, and drop orphaned receipts."""
 
-    ttl: Annotated[str, Arg("of what is read [7d]")] = "7d"
-    unread_ttl: Annotated[str, Arg("of what is unread and not about active work [30d]")] = "30d"
-    max_entries: Annotated[int, Arg("read ones kept at most [500]", metavar="N")] = 500
+    ttl: Annotated[str, Arg("of what is read")] = "7d"
+    unread_ttl: Annotated[str, Arg("of what is unread and not about active work")] = "30d"
+    max_entries: Annotated[int, Arg("read ones kept at most", metavar="N")] = 500
     force: Annotated[bool, Arg("even right after the clock jumped")] = False

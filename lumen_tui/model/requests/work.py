@@ -14,7 +14,7 @@ class NewWorkUnit(Request, tag="wu.new", frozen=True, kw_only=True):
     title: Annotated[str, Arg("what it is about, in a line", place="TITLE")]
     lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
     type: Annotated[str, Arg("", choices=WORK_UNIT_TYPES)] = "task"
-    priority: Annotated[str, Arg("P0 to P3 [P2]", "-p")] = "P2"
+    priority: Annotated[str, Arg("P0 to P3", "-p")] = "P2"
     body: Annotated[str, Arg("the description")] = ""
     id: Annotated[str, Arg("WU-NNN instead of the next free number")] = ""
     key: Annotated[str, Arg("the same key makes the same work unit, however often it is asked for")] = ""

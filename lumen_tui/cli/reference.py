@@ -1,0 +1,209 @@
+"""The reference of all commands, made of their declarations: Markdown, a manual page, a completion for bash."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from lumen_tui import __version__
+from lumen_tui.cli.parser import ELSEWHERE, PARTS, TWO_WORDS, Parser, build_parser, in_words
+
+TITLES = {  # of the parts
+    "state": "The state folder",
+    "tasks": "Tasks",
+    "engine": "The engine and its budget",
+    "attention": "What needs a person",
+    "roles": "Roles",
+    "memory": "Signals and notes",
+    "triage": "Triage",
+    "work": "Work units",
+    "sessions": "Work sessions of agents",
+    "history": "What happened",
+    "search": "Search",
+    "knowledge": "What is kept for good",
+    "nodes": "Memory nodes",
+    "facts": "Facts",
+    "blocks": "Memory blocks",
+    "relay": "Relays",
+    "evolve": "Learning from sessions",
+    "constitution": "The constitution",
+    "hooks": "Hooks of an agent's program",
+    "exchange": "Other tools",
+}
+_COMMON = ("--state", "--operator", "--verbatim")  # options of every command
+_HEAD = """\
+# Commands
+
+Every command with its options, as `lumen-tui help COMMAND` prints them. This page is generated: `make docs` writes it
+again. `lumen-tui help --man` prints the same as a manual page, and `lumen-tui help --completion` a completion for bash:
+
+    lumen-tui help --completion > ~/.local/share/bash-completion/completions/lumen-tui
+
+A default is in [brackets]. `lumen-tui` alone opens the room, `lumen-tui run "OBJECTIVE"` runs one task to its end; see
+`lumen-tui --help` and `lumen-tui run --help`. How LumenFlow spells its commands (`mem:signal` ...) is in
+[memory layer](memory-layer.md).
+"""
+
+
+class Command(NamedTuple):
+    """One command: its words, such as `task new`, and its parser."""
+
+    words: str
+    parser: Parser
+
+    @property
+    def example(self) -> str:
+        return (self.parser.epilog or "").partition("\n")[2].strip()
+
+    @property
+    def usage(self) -> str:
+        """The command with the words that it takes, `[OPTIONS]` for all options that may be left out."""
+        required = [f"{_option(action)} {_value(action)}" for action in self.options if action.required]
+        options = ["[OPTIONS]"] if any(not action.required for action in self.options) else []
+        return " ".join([f"lumen-tui {self.words}", *required, *options, *map(_value, self.places)])
+
+    @property
+    def options(self) -> list[argparse.Action]:
+        return [action for action in _visible(self.parser) if action.option_strings]
+
+    @property
+    def places(self) -> list[argparse.Action]:
+        return [action for action in _visible(self.parser) if not action.option_strings]
+
+
+def _visible(parser: Parser) -> Iterator[argparse.Action]:
+    hidden = (argparse._HelpAction, argparse._SubParsersAction)
+    return (action for action in parser._actions if action.help != argparse.SUPPRESS and not isinstance(action, hidden))
+
+
+def _option(action: argparse.Action) -> str:
+    """Return the long spelling of an option."""
+    return action.option_strings[-1]
+
+
+def _value(action: argparse.Action) -> str:
+    """Return how a value is written: `ID`, `[ID]`, `ID ...`; empty for a flag."""
+    if action.nargs == 0:
+        return ""
+    name = action.metavar or action.dest.upper()
+    forms = {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} ..."}
+    return forms.get(str(action.nargs), str(name))
+
+
+def _spelling(action: argparse.Action) -> str:
+    """Return every spelling of an option with its value, or the value of a word."""
+    names = ", ".join(action.option_strings)
+    return f"{names} {_value(action)}".strip()
+
+
+def _help(action: argparse.Action) -> str:
+    return (action.help or "").replace("%%", "%")
+
+
+def parts() -> Iterator[tuple[str, list[tuple[Command, list[Command]]]]]:
+    """Yield the title of each part, and its commands, each with those of two words below it."""
+    nouns = build_parser().below()
+    for part, names in PARTS.items():
+        yield TITLES[part], [_with_below(Command(in_words(name), nouns[name])) for name in names]
+
+
+def _with_below(command: Command) -> tuple[Command, list[Command]]:
+    return command, [Command(f"{command.words} {name}", below) for name, below in command.parser.below().items()]
+
+
+def markdown() -> str:
+    """Return docs/commands.md."""
+    texts = [_HEAD, "## Every command\n", (build_parser().epilog or "").replace("\n", "  \n") + "\n"]
+    for title, commands in parts():
+        texts.append(f"## {title}\n")
+        for command, below in commands:
+            texts += [f"{command.parser.description}\n"] if below else []
+            texts += map(_section, below or [command])
+    return "\n".join(texts)
+
+
+def _section(command: Command) -> str:
+    lines = [f"### {command.words}\n", f"{command.parser.description}\n", f"    {command.usage}\n"]
+    lines += [f"- `{_spelling(action)}`: {_help(action)}" for action in (*command.places, *command.options)]
+    return "\n".join([*lines, *([""] if lines[3:] else []), f"Example: `{command.example}`\n"])
+
+
+def man() -> str:
+    """Return the manual page, section 1, in roff."""
+    head = build_parser()
+    lines = [f'.TH LUMEN-TUI 1 "" "lumen-tui {__version__}"', ".SH NAME", _roff(f"lumen-tui - {head.description}")]
+    lines += [".SH SYNOPSIS", ".B lumen\\-tui", _roff("[COMMAND [OPTIONS]]"), ".SH DESCRIPTION"]
+    lines += [_roff("Without a command it opens the room. A default is in [brackets].")]
+    lines += [text for line in (head.epilog or "").splitlines() for text in (".PP", _roff(line))]
+    for title, commands in parts():
+        lines.append(f".SH {_roff(title.upper())}")
+        for command, below in commands:
+            for entry in below or [command]:
+                lines += _roff_section(entry)
+    return "\n".join(lines) + "\n"
+
+
+def _roff_section(command: Command) -> Iterator[str]:
+    yield from (f".SS {_roff(command.usage)}", _roff(str(command.parser.description)))
+    for action in (*command.places, *command.options):
+        yield from (".TP", f".B {_roff(_spelling(action))}", _roff(_help(action)))
+    yield from (".PP", _roff(f"Example: {command.example}"))
+
+
+def _roff(text: str) -> str:
+    """Return a text in which nothing acts as a command of roff."""
+    escaped = " ".join(text.split()).replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    plain = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in escaped)
+    return f"\\&{plain}" if plain.startswith((".", "'")) else plain
+
+
+_COMPLETION = """\
+# bash completion of lumen-tui; `lumen-tui help --completion` prints it
+_lumen_tui() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words="" values="" i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+            --state | --operator) ((i++)) ;;
+            -*) ;;
+            *) words+=" ${COMP_WORDS[i]}" ;;
+        esac
+    done
+    case "$words " in
+%s
+    esac
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+}
+complete -o default -F _lumen_tui lumen-tui
+"""
+
+
+def completion() -> str:
+    """Return a script for bash that completes commands, their options, and values that are of a few."""
+    commands = [entry for _, listed in parts() for command, below in listed for entry in (*below, command)]
+    commands.sort(key=lambda command: -command.words.count(" "))  # those of two words before their noun
+    nouns = " ".join(dict.fromkeys(command.words.split()[0] for command in commands))
+    others = " ".join(ELSEWHERE)
+    first = f'        " ") values="{nouns} {others}" ;;'
+    return _COMPLETION % "\n".join([*map(_case, commands), first])
+
+
+def _case(command: Command) -> str:
+    """Return the branch of one command: values after an option of a few, else its commands and options."""
+    joined = [name.partition("-")[2] for name in TWO_WORDS if name.startswith(f"{command.words}-")]
+    below = [*command.parser.below(), *joined]
+    offered = " ".join([*below, *(name for action in command.options for name in action.option_strings), *_COMMON])
+    choices = {
+        name: " ".join(str(choice) for choice in action.choices if choice != "")
+        for action in command.options
+        if action.choices
+        for name in action.option_strings
+    }
+    lines = [f'        " {command.words} "*)', f'            values="{offered}"']
+    if choices:
+        values = "".join(f' {name}) values="{words}" ;;' for name, words in choices.items())
+        lines.append(f"            case $before in{values} esac")
+    return "\n".join([*lines, "            ;;"])
+
+
+FORMS: dict[str, Callable[[], str]] = {"--markdown": markdown, "--man": man, "--completion": completion}
