@@ -23,7 +23,7 @@ _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal li
 
 
 def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
-    """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
+    """Hire a new role. `text` is the whole role file. The same `key` hires once."""
     if request.key and any(
         entry.role == request.name and entry.key == request.key for entry in store.personnel.records(PersonnelEntry)
     ):

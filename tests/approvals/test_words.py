@@ -199,7 +199,7 @@ def test_always_from_the_shell_shows_the_rule(run, waiting, store):
     assert run("approvals", "forget", "1")[0] == 0
     code, out, err = run("approvals", "rules")
     assert (code, out) == (0, "")
-    assert err.startswith("no rule is in force")
+    assert err.startswith("there are no rules")
     assert run("approve", waiting[0].id, waiting[1].id, "--always")[0] == 2
     assert run("approve", waiting[1].id, "--pattern", "x")[0] == 2
 

@@ -94,7 +94,7 @@ def test_status_says_why_nothing_runs(here, capsys):
     main(["status"])
     lines = capsys.readouterr().out.splitlines()
     assert "nothing starts: it is killed by" in lines[1]
-    assert "wild; `lumen-tui unkill` lets it go on" in lines[1]
+    assert "wild; `lumen-tui unkill` resumes it" in lines[1]
     assert lines[2] == "  nothing starts: everything is paused by ann: backup; `lumen-tui resume` lets it go on"
     assert lines[3].startswith("  role builder is paused by ann: a drill; `lumen-tui resume role builder`")
     main(["status", "--json"])

@@ -46,7 +46,7 @@ async def test_a_list_does_not_say_that_it_is_empty_before_it_was_read(room: Any
         await app.push_screen(screen)
         assert screen.rows.empty == "Reading …"
         go_on.set()
-        await until(pilot, lambda: "No relay yet" in app.shown)
+        await until(pilot, lambda: "No relays yet" in app.shown)
         assert "Reading" not in app.shown
 
 
@@ -57,7 +57,7 @@ async def test_a_list_that_cannot_be_read_is_not_called_empty(room: Any, port: R
     async with room(RelayScreen(port, _NOW, read)) as (app, pilot):
         await until(pilot, lambda: "relays/x.json is damaged" in app.shown)
         assert "This cannot be read." in app.shown
-        assert "No relay yet" not in app.shown
+        assert "No relays yet" not in app.shown
 
 
 async def test_ages_of_hits_and_of_the_budget_go_on_while_nothing_happens(

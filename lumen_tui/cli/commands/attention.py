@@ -137,7 +137,7 @@ def _matching(rows: tuple[Attention, ...], text: str) -> list[Attention]:
     ]
     names = tuple(dict.fromkeys(row.target for row in matches))
     if not names:
-        hint = "`attention list` names what needs you and what is put off"
+        hint = "`attention list` names what needs you and what is snoozed"
         raise ActionError(f"there is nothing {text!r} to do this with: {hint}", missing=True)
     if len(names) > 1:
         raise ambiguous(text, names, "names")

@@ -37,7 +37,7 @@ def declare(commands: CommandGroup) -> None:
 
 def _declare_engine(commands: CommandGroup) -> None:
     pause = commands.verb(
-        "pause", PauseAgent, "Start nothing new, or let workers rest.", "pause worker 7f2 --for 2h", request=_pause
+        "pause", PauseAgent, "Start nothing new, or pause workers.", "pause worker 7f2 --for 2h", request=_pause
     )
     pause.set_defaults(seconds=None)  # a time of 0 that is written is wrong; none written is none
     pause.add_argument("scope", nargs="*", metavar="SCOPE", help=_SCOPES)
@@ -45,7 +45,7 @@ def _declare_engine(commands: CommandGroup) -> None:
     resume.add_argument("scope", nargs="*", metavar="SCOPE", help=_SCOPES)
     resume.json()
     commands.verb("stop", StopEngine, "End the engine.", "stop --after task")
-    commands.verb("beat", RequestBeat, "Make the engine look at everything now.", "beat")
+    commands.verb("beat", RequestBeat, "Ask the engine for a beat now.", "beat")
 
 
 def target_of(words: list[str]) -> str:

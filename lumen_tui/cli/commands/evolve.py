@@ -40,7 +40,7 @@ def declare(commands: CommandGroup) -> None:
     )
     evolve.add_argument("--session", nargs="+", default=[], metavar="FILE", help="these session files")
     evolve.add_argument("--all", action="store_true", help="the agent's own and all of Claude Code's")
-    evolve.add_argument("--watch", action="store_true", help="go on with new ones until interrupted")
+    evolve.add_argument("--watch", action="store_true", help="follow new ones until interrupted")
     evolve.add_argument("--dry-run", action="store_true", help="show what would be learnt, write nothing")
     _declare_choices(evolve)
     evolve.fields(RejectLearnings, "reason", required=False, default="")
@@ -217,7 +217,7 @@ def _report(done: EvolutionOutcome, judging: CandidateGate, args: Namespace, jud
             lines = "1 line" if skipped.count == 1 else f"{skipped.count} lines"
             talk(f"{report.file}: {lines} passed over, {reason} (first: line {skipped.first})")
         if report.unsure:
-            talk(f"{report.file}: of unknown version {report.unsure}: nothing in it counts as a person's words")
+            talk(f"{report.file}: of unknown version {report.unsure}: nothing in it counts as a person's own words")
     dry = f" (dry run: nothing was written{'; ' * bool(judged)}{judged})"
     say(f"{done.summary}{dry if args.dry_run else ''}")
     if judged and not args.dry_run:

@@ -55,8 +55,8 @@ def _declare_af(commands: CommandGroup) -> None:
     )
     taken.add_argument("file", metavar="FILE", help="the agent file")
     taken.add_argument("--agent", default="", metavar="NAME", help="which, where the file has several")
-    taken.add_argument("--replace", action="store_true", help="let its blocks take the place of yours")
-    taken.add_argument("--raise-limits", action="store_true", help="take blocks that are over their own limit as well")
+    taken.add_argument("--replace", action="store_true", help="let its blocks replace yours")
+    taken.add_argument("--raise-limits", action="store_true", help="accept blocks that are over their own limit, too")
     taken.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
     for command in (export, taken):
         command.json()

@@ -35,7 +35,7 @@ def declare(commands: CommandGroup) -> None:
     install = group.add(
         "install", run_install, "Add our hooks to .claude/settings.json beside what is there.", "hooks install"
     )
-    uninstall = group.add("uninstall", run_uninstall, "Take our hooks out; the rest stays.", "hooks uninstall")
+    uninstall = group.add("uninstall", run_uninstall, "Remove our hooks; others stay.", "hooks uninstall")
     status = group.add("status", run_status, "Whether hooks are installed, run, and do their work.", "hooks status")
     for parser in (install, uninstall, status):
         _add_place(parser)
@@ -115,7 +115,7 @@ def _problems(session: Session, installed: Installed) -> list[str]:
     parts = [installed.trouble] if installed.trouble else []
     if installed.events and installed.missing:
         parts.append(f"not installed for {', '.join(installed.missing)}: `hooks install` adds them")
-    parts += [f"{name} is gone: `hooks install` again" for name in installed.programs if not shutil.which(name)]
+    parts += [f"{name} is missing: run `hooks install` again" for name in installed.programs if not shutil.which(name)]
     others = [name for name in installed.states if Path(name) != session.root]
     parts += [f"the hooks write to another state folder, {name}: `hooks install` brings them here" for name in others]
     return parts
@@ -131,13 +131,13 @@ def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
     view = hooks.view
     now = session.now
     if not view.events:
-        return ["no hook has run yet: start the agent's program anew in that project"]
+        return ["no hook has run yet: restart the agent's program in that project"]
     counts = ", ".join(f"{name} {count}" for name, count in sorted(hooks.counts.items()))
     parts = [f"last hook: {view.last_event}, {times.ago(now - view.last)}", f"since {hooks.since[:16]}: {counts}"]
     latest = f", the last {times.ago(now - view.last_checkpoint)} ({view.last_node})" if view.checkpoints else ""
     parts.append(f"checkpoints by hooks: {view.checkpoints}{latest}; failures: {view.failures}")
     if view.outside:
-        hint = "`lumen-tui start --wu WU-NNN` begins one"
+        hint = "`lumen-tui start --wu WU-NNN` starts one"
         parts.append(f"{view.outside} came from outside any work session and led to no checkpoint: {hint}")
     return parts
 

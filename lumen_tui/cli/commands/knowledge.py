@@ -56,7 +56,7 @@ def run_profile(session: Session, args: Namespace) -> int:
             [(node.id, f"{node.uses} uses", node.last_used[:10], " ".join(node.tags), node.content) for node in nodes]
         )
     if not nodes:
-        talk("nothing is kept for the whole project; `promote ID --tag pattern` keeps something")
+        talk("nothing is kept for the whole project yet; `promote ID --tag pattern` adds something")
     return 0 if nodes else 3
 
 

@@ -58,7 +58,7 @@ def _declare_nodes(commands: CommandGroup) -> None:
     delete.fields(DeleteNodes)
     _declare_preview(delete)
     promote = commands.add(
-        "promote", run_promote, "Keep what a node says for the whole project.", "promote mem-7f2 --tag pattern"
+        "promote", run_promote, "Keep a node for the whole project.", "promote mem-7f2 --tag pattern"
     )
     promote.fields(PromoteNodes)
     _declare_preview(promote)

@@ -63,7 +63,7 @@ def run_list(session: Session, args: Namespace) -> int:
     else:
         table([(str(row["name"]), f"position {row['position']}", f"{row['held']} held") for row in rows])
     if not rows:
-        talk("there is no relay yet: `relay submit NAME TEXT --base 0` begins one")
+        talk("there is no relay yet: `relay submit NAME TEXT --base 0` starts one")
     return 0 if rows else 3
 
 

@@ -55,7 +55,7 @@ def declare(commands: CommandGroup) -> None:
     listing = group.add("list", run_list, "Roles in force.", "role list")
     show = group.add("show", run_show, "The file of a role.", "role show researcher > mine.md")
     hire = group.add(
-        "hire", run_hire, "Put a new role in force.", "role hire archivist --like researcher --tier sonnet"
+        "hire", run_hire, "Hire a new role.", "role hire archivist --like researcher --tier sonnet"
     )
     hire.fields(HireRole)
     source = hire.add_mutually_exclusive_group(required=True)
@@ -327,7 +327,7 @@ def _text_after_editing(path: Path, before: str) -> str:
     try:
         after = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise ActionError(f"the text did not come back ({error.strerror}): nothing was done") from error
+        raise ActionError(f"the editor returned no text ({error.strerror}): nothing was done") from error
     if after == before:
-        raise ActionError("the text came back as it was: nothing was done", missing=True)
+        raise ActionError("the text is unchanged: nothing was done", missing=True)
     return after

@@ -32,10 +32,10 @@ _BAD_INPUT, _NOT_FOUND = 2, 3
 
 def declare(commands: CommandGroup) -> None:
     """Add the command of this module, for its help and for what the plain form leaves to the parser."""
-    text = "Find what the agent knows, did and said; the best first, each with why."
+    text = "Search what the agent knows, did and said; best first, each with the reason."
     search = commands.add("search", run_search, text, 'search "session lock" --type discovery --since 30d')
     search.add_argument("--type", default="", help=f"one of {', '.join(searching.TYPES)}; several with commas")
-    search.add_argument("-c", "--conversations", action="store_true", help="look through what was said instead")
+    search.add_argument("-c", "--conversations", action="store_true", help="search conversations instead")
     declare_filters(search)
 
 
@@ -147,7 +147,7 @@ def _print_notes(results: Found, limit: int) -> None:
         more = f": -n {searching.MOST} shows more" if limit < searching.MOST else ""
         print(f"… and {hidden:,} more{more}", file=sys.stderr)
     if results.dropped:
-        print(f"stands nearly everywhere, left out: {' '.join(map(shlex.quote, results.dropped))}", file=sys.stderr)
+        print(f"too common, ignored: {' '.join(map(shlex.quote, results.dropped))}", file=sys.stderr)
     for note in results.notes:
         print(note, file=sys.stderr)
 

@@ -46,14 +46,14 @@ def declare(commands: CommandGroup) -> None:
 def _declare_state(commands: CommandGroup) -> None:
     init = commands.add("init", run_init, "Make the state folder; fine where it is there.", "init --state ~/lumen")
     init.set_defaults(without_state=True)
-    status = commands.add("status", run_status, "One line on how things stand.", "status -q")
+    status = commands.add("status", run_status, "One line of status.", "status -q")
     status.add_argument(
         "-q", "--quiet", action="store_true", help="only the count of what needs a person; exit 1 if any"
     )
     status.json()
     events = commands.add("events", run_events, "What the engine did.", "events --follow")
     events.add_argument("-n", "--lines", type=int, default=50, help="how many of the last ones [50]")
-    events.add_argument("-f", "--follow", action="store_true", help="go on with new ones until interrupted")
+    events.add_argument("-f", "--follow", action="store_true", help="follow new ones until interrupted")
     events.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
     commands.verb("undo", Undo, "Take back your last action.", "undo")
     commands.verb("redo", Redo, "Do again what you undid last.", "redo")
@@ -67,7 +67,7 @@ def run_init(session: Session, args: Namespace) -> int:
     written = write_settings(session.layout)
     say(f"{session.root} {'was there already' if existed else 'is ready'}")
     if written:
-        say(f"every setting stands in {session.layout.config} with its default: take the # away to change it")
+        say(f"every setting is in {session.layout.config} with its default: remove the # to change it")
     return 0
 
 
@@ -117,11 +117,11 @@ def _is_shown_above(need: Attention) -> bool:
 
 def _held_back(snapshot: Snapshot) -> list[str]:
     """Return why nothing or not everything starts: who killed or paused what and why, and how to resume."""
-    reasons = [f"nothing starts: it is {snapshot.killed}; `lumen-tui unkill` lets it go on"] if snapshot.killed else []
+    reasons = [f"nothing starts: it is {snapshot.killed}; `lumen-tui unkill` resumes it"] if snapshot.killed else []
     for name, how in snapshot.paused.items():
         whole = name == "everything"
         scope = "" if whole else f" {name.removeprefix('the ')}"
-        reasons.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` lets it go on")
+        reasons.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` resumes it")
     return [*reasons, *_reached(snapshot)]
 
 

@@ -205,7 +205,7 @@ def _show_judged(session: Session, *, as_json: bool) -> int:
     elif authors:
         table([_JUDGED_HEAD, *(_judged_row(author) for author in authors)])
     else:
-        say("no discovery was judged yet")
+        say("no discovery was decided yet")
     return 0 if authors else 3
 
 

@@ -73,7 +73,7 @@ class CleanUpNodes(Request, tag="cleanup.nodes", frozen=True, kw_only=True):
 
     ttl: Annotated[str, Arg("one age for every lifecycle, such as 30d")] = ""
     session_id: Annotated[str, Arg("close this session and archive its nodes", metavar="ID")] = ""
-    decay: Annotated[bool, Arg("archive what has faded as well")] = False
+    decay: Annotated[bool, Arg("archive what has decayed, too")] = False
     force: Annotated[bool, Arg("even right after the clock jumped")] = False
 
 

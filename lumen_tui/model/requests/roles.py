@@ -8,7 +8,7 @@ from lumen_tui.model.requests.base import Arg, Request
 
 
 class HireRole(Request, tag="role.hire", frozen=True, kw_only=True):
-    """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
+    """Hire a new role. `text` is the whole role file. The same `key` hires once."""
 
     name: Annotated[str, Arg("its name", place="NAME")]
     text: str

@@ -31,7 +31,7 @@ class CancelTask(Request, tag="task.cancel", frozen=True, kw_only=True):
 
     task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
     reason: Annotated[str, Arg("why, for the record")] = ""
-    after: Annotated[str, Arg("step: let the tool call end that runs now")] = ""
+    after: Annotated[str, Arg("step: let the current tool call finish")] = ""
 
 
 class RetryTask(Request, tag="task.retry", frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ class ClaimWorkUnit(Request, tag="wu.claim", frozen=True, kw_only=True):
     wu_id: Annotated[str, Arg("the work unit", place="ID")]
     lane: Annotated[str, Arg("put it into this lane [its own]", "-l")] = ""
     session: Annotated[str, Arg("the session that works on it", "-s", metavar="ID")] = ""
-    pid: Annotated[int, Arg("a process that stands for the holder [the login shell, at a terminal]")] = 0
+    pid: Annotated[int, Arg("a process that represents the holder [the login shell, at a terminal]")] = 0
 
 
 class BlockWorkUnit(Request, tag="wu.block", frozen=True, kw_only=True):

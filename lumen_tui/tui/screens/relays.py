@@ -74,7 +74,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
 
     SCOPE = "relays"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("relays")
-    EMPTY = "No relay yet: `lumen-tui relay submit NAME TEXT --base 0` begins one."
+    EMPTY = "No relays yet: `lumen-tui relay submit NAME TEXT --base 0` starts one."
     TWO_LINES = True
 
     def __init__(

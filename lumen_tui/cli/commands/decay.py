@@ -1,0 +1,252 @@
+"""`decay`, `summarize`, `cleanup`, `signal cleanup`: what leaves the active memory, as a dry run or done."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.actions import cleanup, summaries
+from lumen_tui.actions import decay as decay_actions
+from lumen_tui.actions.decay import ArchiveCandidate
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.cli.parser import request_of
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
+from lumen_tui.model import decay, times
+from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.requests.engine import ChangeSettings
+from lumen_tui.model.requests.memory import ApplyDecay, CleanUpNodes, Summarize
+from lumen_tui.model.requests.signals import CleanUpSignals
+from lumen_tui.store.memory.node_index import AgeIndex
+from lumen_tui.store.signals.retention import CleanupCounts
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import CommandGroup
+
+_MOST_SHOWN = 100  # of a list for people; --json has all of them
+_NOTHING = 3
+_FEW_STEPS = 20  # per cent of the first step; smaller ones are worth showing
+
+
+def declare(commands: CommandGroup) -> None:
+    """Add the commands of this module."""
+    fade = commands.add(
+        "decay", run_decay, "Archive what nobody has touched for a long time.", "decay --dry-run --at 2027-01-31"
+    )
+    fade.add_argument("set", nargs="?", default="", choices=("", "set"), metavar="set", help="change the rule instead")
+    fade.fields(ApplyDecay, "half_life_days", type=str, default="")  # days, or a duration such as 45d
+    fade.fields(ApplyDecay, "threshold")
+    fade.add_argument("--at", default="", metavar="DATE", help="with --dry-run: at that date, or so far ahead (30d)")
+    fade.fields(ApplyDecay, "force")
+    conclude = commands.add("summarize", run_summarize, "Conclude the work on a work unit.", "summarize --wu WU-001")
+    conclude.fields(Summarize)
+    clean = commands.add(
+        "cleanup",
+        run_cleanup,
+        "Archive nodes whose lifecycle is over; active work stays.",
+        "cleanup --dry-run --ttl 30d",
+    )
+    clean.fields(CleanUpNodes)
+    signals = commands.add(
+        "signal-cleanup",
+        run_signals,
+        "Move old signals to memory/archive.jsonl (also: signal cleanup).",
+        "signal-cleanup --dry-run",
+    )
+    signals.fields(CleanUpSignals)
+    for command in (fade, conclude, clean, signals):
+        command.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
+        command.json()
+
+
+def _days(text: str) -> float:
+    """Return days from `45` or `45d`; 0 for an empty text. Raise ActionError."""
+    if not text:
+        return 0.0
+    try:
+        days = float(text)
+    except ValueError:
+        days = _duration(text) / times.DAY
+    if days <= 0:
+        raise ActionError(f"--half-life {text!r} makes no rule: a number of days above 0")
+    return days
+
+
+def _duration(text: str) -> float:
+    try:
+        return times.parse_duration(text)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def _moment(text: str, now: float) -> float:
+    """Return seconds since 1970 of a date, or of a time ahead such as 30d. Raise ActionError."""
+    try:
+        return times.parse_iso(text)
+    except ValueError:
+        pass
+    try:
+        return now + times.parse_duration(text)
+    except ValueError:
+        raise ActionError(f"--at {text!r} is neither a date such as 2027-01-31 nor a time ahead such as 30d") from None
+
+
+def run_decay(session: Session, args: Namespace) -> int:
+    half_life = _days(args.half_life_days)
+    if args.set:
+        return _set_rule(session, args, half_life)
+    if args.at and not args.dry_run:
+        raise ActionError("--at is a look ahead: use it with --dry-run")
+    now = session.now
+    at = _moment(args.at, now) if args.at else now
+    rule = _rule(session, half_life, args.threshold)
+    index = AgeIndex(session.layout).load()
+    leaving = decay_actions.due(index, rule, at)
+    done = None
+    if not args.dry_run:
+        done = session.perform(request_of(ApplyDecay, args, half_life_days=half_life))
+    head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
+    return _report(_shown(index, leaving, rule), done, args, head)
+
+
+def _rule(session: Session, half_life: float, threshold: float) -> DecayRule:
+    try:
+        return decay_actions.rule_of(session.store, half_life, threshold)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
+    settings = {"half_life_days": half_life, "threshold": args.threshold}
+    changes = {f"memory.decay.{name}": value for name, value in settings.items() if value}
+    if not changes:
+        raise ActionError("decay set needs --half-life or --threshold")
+    return print_outcome(session.perform(ChangeSettings(changes=changes)), as_json=args.json)
+
+
+def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, object]]:
+    """Return what is listed of each leaving node."""
+    by_id = {node.node_id: node for node in leaving}
+    rows = []
+    for row, record in index.records(index.untouched_since(float("inf"))):
+        if (node := by_id.get(row.node_id)) is None:
+            continue
+        facts = {
+            "id": node.node_id,
+            "type": record.get("type"),
+            "wu_id": record.get("wu_id") or "",
+            "reason": node.reason,
+        }
+        facts |= {"last_touch": times.iso(node.touched), "title": str(record.get("content", "")).partition("\n")[0]}
+        if rule is not None and node.score >= 0:
+            facts |= {"score": round(node.score, 6), "fades_at": times.iso(decay.fades_at(node.touched, rule))}
+        rows.append(facts)
+    return rows
+
+
+def _report(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head: dict[str, Any]) -> int:
+    """Print what would leave, or what left; return the exit code."""
+    nothing = done is not None and not done.action_id
+    if args.json:
+        document({**head, "dry_run": done is None, "nodes": rows, **_done_facts(done)})
+        return _NOTHING if nothing else 0
+    table([(row["id"], row["last_touch"][:10], row["reason"], row["title"]) for row in rows[:_MOST_SHOWN]])
+    if len(rows) > _MOST_SHOWN:
+        talk(f"and {len(rows) - _MOST_SHOWN} more: --json has all of them")
+    if done is None:
+        say(f"{len(rows)} would be archived" if rows else "nothing would be archived")
+    else:
+        say(done.summary)
+    return _NOTHING if nothing else 0
+
+
+def _done_facts(done: Done | None) -> dict[str, object]:
+    return {} if done is None else {"summary": done.summary, "action_id": done.action_id}
+
+
+def run_summarize(session: Session, args: Namespace) -> int:
+    draft = summaries.plan(session.store, args.wu_id)
+    if args.dry_run:
+        if args.json:
+            document({"dry_run": True, **summaries.to_json(draft)})
+        else:
+            say(draft.content)
+        return 0
+    done = session.perform(request_of(Summarize, args))
+    if args.json:
+        document(
+            {
+                "dry_run": False,
+                "id": done.target,
+                "summary": done.summary,
+                "action_id": done.action_id,
+                "draft": summaries.to_json(draft),
+            }
+        )
+        return 0
+    say(done.target)
+    talk(done.summary)
+    if draft.left_out:
+        talk(f"{draft.left_out} sensitive node(s) were left out")
+    return 0
+
+
+def run_cleanup(session: Session, args: Namespace) -> int:
+    try:
+        options = cleanup.cleanup_options(args.ttl, args.session_id)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+    if options.session_id:
+        options = options._replace(session_id=cleanup.known_session(session.store, options.session_id))
+    index = AgeIndex(session.layout).load()
+    leaving = cleanup.due(session.store, index, options, session.now)
+    chosen = {node.node_id for node in leaving}
+    rule = decay_actions.rule_of(session.store)
+    leaving += [
+        node for node in decay_actions.due(index, rule, session.now) if args.decay and node.node_id not in chosen
+    ]
+    done = None
+    if not args.dry_run:
+        done = session.perform(request_of(CleanUpNodes, args))
+    return _report(_shown(index, leaving, rule), done, args, {"retention": options.retention})
+
+
+class Progress:
+    """A progress line on a terminal, in per cent; nothing for work of a few steps."""
+
+    def __init__(self) -> None:
+        self._shown = -1 if sys.stderr.isatty() else 100
+
+    def __call__(self, share: float) -> None:
+        percent = int(share * 100)
+        if percent <= self._shown or (self._shown < 0 and percent > _FEW_STEPS):
+            return
+        self._shown = percent
+        print(f"\r{percent} %" if percent < 100 else "\r     \r", end="", file=sys.stderr, flush=True)
+
+
+def _planned(session: Session, request: CleanUpSignals) -> CleanupCounts:
+    try:
+        return cleanup.signal_plan(session.store, request, now=session.now, watch=Progress())
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def run_signals(session: Session, args: Namespace) -> int:
+    request = request_of(CleanUpSignals, args)
+    done = None
+    if args.dry_run:
+        counts = _planned(session, request)
+    else:
+        done = session.perform(request, watch=Progress())
+        counts = done.counts if isinstance(done, cleanup.Cleaned) else CleanupCounts()
+    facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
+    if args.json:
+        document({"dry_run": args.dry_run, **facts, **({} if done is None else {"summary": done.summary})})
+    elif done is None:
+        table([(name.replace("_", " "), str(value)) for name, value in facts.items()])
+    else:
+        say(done.summary)
+    return _NOTHING if done is not None and not done.target else 0
