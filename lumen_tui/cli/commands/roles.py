@@ -54,9 +54,7 @@ def declare(commands: CommandGroup) -> None:
     group = commands.group("role", "Who can be given a task.", alone="list")
     listing = group.add("list", run_list, "Roles in force.", "role list")
     show = group.add("show", run_show, "The file of a role.", "role show researcher > mine.md")
-    hire = group.add(
-        "hire", run_hire, "Hire a new role.", "role hire archivist --like researcher --tier sonnet"
-    )
+    hire = group.add("hire", run_hire, "Hire a new role.", "role hire archivist --like researcher --tier sonnet")
     hire.fields(HireRole)
     source = hire.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", default="", help="the whole role file (- for standard input)")
