@@ -16,7 +16,7 @@ PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 	open("$(VENV)/dev.txt", "w").write("\n".join(read("pyproject.toml")["dependency-groups"]["dev"])); \
 	open("$(VENV)/pins.txt", "w").write("\n".join(p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1))
 # What stands on the walls around commands, and the programs whose absence changes them.
-WALLED := tests/sandbox tests/worker tests/tools tests/approvals tests/freshness tests/engine
+WALLED := tests/worker tests/tools tests/actions/approvals tests/actions/facts tests/engine/test_*.py
 WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
 # Two more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
 WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 2 : 9 )))
@@ -91,19 +91,19 @@ bytecode: $(STAMP) # hundreds of programs load it; some machines forbid them to 
 	@$(BIN)/python -m compileall -q lumen_tui
 
 snap: $(STAMP) ## accept the screens as they are now
-	$(BIN)/pytest --snapshot-update tests/room/test_snapshots.py $(ARGS)
+	$(BIN)/pytest --snapshot-update tests/tui/room/test_snapshots.py $(ARGS)
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)
 
 hammer: $(STAMP) ## five minutes of kills under load; every task must end exactly once
-	$(BIN)/python tests/liveness/hammer.py $(or $(ARGS),300)
+	$(BIN)/python tests/engine/supervisor/hammer.py $(or $(ARGS),300)
 
 hangups: $(STAMP) ## end rooms in every way under every leader, ten times each, and over a real sshd
-	$(BIN)/python tests/leaving/hangups.py $(or $(ARGS),10)
+	$(BIN)/python tests/tui/leaving/hangups.py $(or $(ARGS),10)
 
 soak: $(STAMP) ## 10,000 keys to a room and 10,000 beats of an engine; neither may grow (ARGS=1000, ARGS="10000 room")
-	$(BIN)/python tests/leaving/soak.py $(or $(ARGS),10000)
+	$(BIN)/python tests/tui/leaving/soak.py $(or $(ARGS),10000)
 
 wheel: $(STAMP) ## build dist/*.whl
 	@if command -v uv >/dev/null 2>&1; then uv build --wheel --out-dir dist; \

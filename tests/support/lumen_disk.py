@@ -1,7 +1,7 @@
 """Files without waiting for the disk.
 
 fsync guards against a loss of power, which happens in no test; what a killed process wrote stays either way. Tests in
-tests/store show, on processes of their own, that fsync is called where it must be, and what its failures do.
+tests/storage show, on processes of their own, that fsync is called where it must be, and what its failures do.
 """
 
 from __future__ import annotations

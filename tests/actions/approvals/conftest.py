@@ -1,0 +1,130 @@
+"""State folders with questions in them, and real workers that ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_program import Child, start_worker
+from lumen_questions import asking_role, events_of
+
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import named, perform
+from lumen_tui.model import times
+from lumen_tui.model.approvals import Approval, call_hash
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store import approvals
+
+ROOT = Path(__file__).resolve().parents[3]
+NOW = 1_800_000_000.0
+BUILDER = asking_role("shell", "write_file", "write_result")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    found = Store(tmp_path / "state")
+    found.layout.create()
+    return found
+
+
+Do = Callable[..., Done]
+
+
+@pytest.fixture
+def do(store: Store) -> Do:
+    """Carry out a verb as ann, a minute after everything was asked."""
+
+    def act(verb: str, *, by: str = "ann", now: float = NOW + 60, **arguments: Any) -> Done:
+        return perform(store, named(verb, arguments), by=by, now=now)
+
+    return act
+
+
+@pytest.fixture
+def ask(store: Store) -> Callable[..., Approval]:
+    """Put a question on file, as a worker does."""
+
+    def put(command: str = "make deploy", task: str = "tsk-one", at: float = NOW, **more: Any) -> Approval:
+        given = {"tool": "shell", "arguments": {"command": command, "cwd": "", "seconds": 120.0}, **more}
+        call = call_hash(given["tool"], given["arguments"])
+        request = Approval(
+            id=approvals.id_for(task, call, 0), task_id=task, hash=call, asked_at=times.iso(at), role="builder",
+            expires_at=times.iso(at + 3600), summary=command, **{"rule": command, **given},
+        )  # fmt: skip
+        return approvals.ask(store.layout, request)
+
+    return put
+
+
+class Worker:
+    """One task folder and the processes that were started on it."""
+
+    def __init__(self, layout: Layout, task_id: str) -> None:
+        self.layout, self.id = layout, task_id
+        self.folder = layout.task(task_id)
+        self.folder.mkdir()
+        self.children: list[Child] = []
+
+    def start(self, attempt: int = 1, **environ: str) -> Child:
+        """Start a worker as the engine does."""
+        run = {"attempt": attempt, "started_at": times.iso(time.time())}
+        files.replace(self.folder / "run.json", json.dumps(run).encode())
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.layout.root), "PYTHONPATH": str(ROOT), **environ}
+        fd = locks.try_lock(self.folder / "run.lock")
+        assert fd is not None
+        child = start_worker(self.folder, env, fd)
+        os.close(fd)
+        self.children.append(child)
+        return child
+
+    @property
+    def exit(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
+        return found
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return events_of(self.folder)
+
+    def kinds(self, *wanted: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["kind"] in wanted]
+
+    def until(self, true: Callable[[], Any], seconds: float = 15) -> None:
+        """Poll a real process's effect."""
+        ends = time.monotonic() + seconds
+        while not true():
+            log = (self.folder / "worker.log").read_text()
+            assert time.monotonic() < ends, f"it did not happen; log: {log} events: {self.events}"
+            time.sleep(0.02)
+
+    def question(self) -> Approval:
+        """The one question that waits, once there is one."""
+        self.until(lambda: approvals.undecided(self.layout) and self.kinds("waiting"))
+        (found,) = approvals.undecided(self.layout)
+        return found
+
+
+@pytest.fixture
+def make_worker(store: Store) -> Iterator[Callable[..., Worker]]:
+    made: list[Worker] = []
+    store.layout.role("builder").write_text(BUILDER)
+
+    def make(role: str = "builder", task_id: str = "tsk-one", **spec: Any) -> Worker:
+        worker = Worker(store.layout, task_id)
+        record = {"id": task_id, "objective": "do it", "role": role, **spec}
+        files.replace(worker.folder / "spec.json", json.dumps(record).encode())
+        made.append(worker)
+        return worker
+
+    yield make
+    for worker in made:
+        for child in worker.children:
+            child.kill()
+            child.wait()
