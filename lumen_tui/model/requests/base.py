@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 
 class Arg:
@@ -47,3 +47,9 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     def verb(self) -> str:
         """The name of the verb in the journal of actions, such as `task.new`."""
         return str(type(self).__struct_config__.tag)
+
+    def given(self) -> dict[str, object]:
+        """Return the fields that differ from their defaults, as plain values."""
+        fields: dict[str, object] = to_builtins(self)
+        del fields["verb"]
+        return fields

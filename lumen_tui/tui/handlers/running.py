@@ -108,17 +108,17 @@ class EngineHandler(Handler):
         workers = [role for role in self.snapshot.roles if role.name != agent.ROLE]
         form = TaskForm(workers, self.draft)
 
-        def filled(arguments: dict[str, Any] | None) -> None:
-            self.draft = form.draft if arguments is None else {}
-            if arguments:
+        def filled(request: NewTask | None) -> None:
+            self.draft = form.draft if request is None else {}
+            if request:
                 show_new = partial(self._show_new, moves=self._rows().moves)
-                self.host.submit(NewTask(**arguments), show_new, lambda _: self._not_made(arguments))
+                self.host.submit(request, show_new, lambda _: self._not_made(request))
 
         self.host.push_screen(form, filled)
 
-    def _not_made(self, arguments: dict[str, Any]) -> None:
+    def _not_made(self, request: NewTask) -> None:
         """It is not on the disk: the next form begins with what was typed, unless something newer was."""
-        self.draft = self.draft or arguments
+        self.draft = self.draft or request.given()
 
     def _show_new(self, done: Done, moves: int) -> None:
         """Put the cursor on the new task as soon as it is in the picture, unless it was moved since enter."""

@@ -53,16 +53,16 @@ class SignalsHandler(Handler):
 
         form = SignalForm(reply_to, self.snapshot.lanes, self.draft)
 
-        def written(arguments: dict[str, Any] | None) -> None:
-            self.draft = {} if arguments else form.draft
-            if arguments:
-                self.host.submit(SendSignal(**arguments), None, lambda _: self._not_sent(arguments))
+        def written(request: SendSignal | None) -> None:
+            self.draft = {} if request else form.draft
+            if request:
+                self.host.submit(request, None, lambda _: self._not_sent(request))
 
         self.host.push_screen(form, written)
 
-    def _not_sent(self, arguments: dict[str, Any]) -> None:
+    def _not_sent(self, request: SendSignal) -> None:
         """The next form begins with what was typed, unless something newer was."""
-        self.draft = self.draft or arguments
+        self.draft = self.draft or request.given()
 
     def open(self) -> None:
         """The signal in full; to open it is to read it."""

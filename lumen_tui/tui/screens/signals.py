@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import PRIORITIES, Signal
+from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.bindings import screen_bindings
@@ -58,8 +59,8 @@ _ASK = "What should they know? Enter sends it."
 _FIELDS = ("to", "wu_id", "lane")
 
 
-class SignalForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `signal.send`, without those that were left alone."""
+class SignalForm(FormScreen[SendSignal]):
+    """Answers with the request to send a signal."""
 
     DEFAULT_CLASSES = "long"
     SEND = "send"
@@ -100,14 +101,13 @@ class SignalForm(FormScreen[dict[str, Any]]):
         priority = self.query_one("#priority", Choice).value
         return Content("P0 interrupts every agent until it is read" if priority == "P0" else "")
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> SendSignal:
         message = self.query_one("#message", Prose).typed
         if not message:
             raise Invalid("Write a message: there is nothing to send yet.", "message")
         values = {field: self._checked(field) for field in _FIELDS}
-        values["priority"] = self.query_one("#priority", Choice).value
-        values["reply_to"] = self._about
-        return {"message": message} | {name: value for name, value in values.items() if value}
+        priority = self.query_one("#priority", Choice).value
+        return SendSignal(message=message, priority=priority, reply_to=self._about, **values)
 
     def _checked(self, field: str) -> str:
         text = self.query_one(f"#{field}", Line).text

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from lumen_tui.model import ids, times
 from lumen_tui.model.budget import own_words
 from lumen_tui.model.records import PRIORITIES
-from lumen_tui.model.requests.tasks import RetryTask
+from lumen_tui.model.requests.tasks import NewTask, RetryTask
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
@@ -28,8 +28,8 @@ from lumen_tui.tui.words import sentence
 _OWN_TIER = ""
 
 
-class TaskForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `task.new`, without those that were left alone."""
+class TaskForm(FormScreen[NewTask]):
+    """Answers with the request for a task."""
 
     SCOPE = "task_form"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("task_form")
@@ -118,7 +118,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
         role = self._role() if self.is_mounted else self._roles.get(self._defaults["role"])
         return f"the role's, {times.limit(role.limits.timeout_seconds)}; or such as 90s, 20m" if role else "such as 20m"
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> NewTask:
         role = self._role()
         if role is None:
             raise Invalid("No active role: hire one first.", "role")
@@ -126,17 +126,17 @@ class TaskForm(FormScreen[dict[str, Any]]):
         if not objective:
             raise Invalid("Say what is to be done: the objective is empty.", "objective")
         lines = self.query_one("#constraints", Prose).typed.splitlines()
-        arguments = {
-            "model": self.query_one("#tier", Choice).value,
-            "constraints": tuple(line.strip() for line in lines if line.strip()),
-            "timeout_seconds": self._limit_typed(),
-            "budget": self._caps(),
-            "lane": self._checked("lane"),
-            "wu_id": self._checked("wu_id"),
-        }
-        priority = self.query_one("#priority", Choice).value
-        given = {name: value for name, value in arguments.items() if value}
-        return {"objective": objective, "role": role.name, "priority": priority, **given}
+        return NewTask(
+            objective=objective,
+            role=role.name,
+            priority=self.query_one("#priority", Choice).value,
+            model=self.query_one("#tier", Choice).value,
+            constraints=tuple(line.strip() for line in lines if line.strip()),
+            timeout_seconds=self._limit_typed(),
+            budget=self._caps() or None,
+            lane=self._checked("lane"),
+            wu_id=self._checked("wu_id"),
+        )
 
     def _limit_typed(self) -> float:
         text = self.query_one("#limit", Line).text

@@ -12,6 +12,8 @@ from textual.widgets import Input
 
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.requests.engine import RaiseBudget
+from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
 from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Choice, Line
@@ -53,11 +55,13 @@ async def test_a_task_is_described_chosen_and_sent(room):
         assert f"builder on sonnet · {len(ALL_TOOLS)} tools, may write, any command · 20 m · 40 steps" in app.shown
         await pilot.press("enter")
         assert app.answers == [
-            {
-                "objective": "What are the 5 largest files?", "role": "builder", "priority": "P2",
-                "constraints": ("read only", "stay in /tmp"), "timeout_seconds": 1200.0,
-            }
-        ]  # fmt: skip
+            NewTask(
+                objective="What are the 5 largest files?",
+                role="builder",
+                constraints=("read only", "stay in /tmp"),
+                timeout_seconds=1200.0,
+            )
+        ]
 
 
 async def test_keys_that_come_all_at_once_end_up_where_they_were_meant(room):
@@ -87,7 +91,7 @@ async def test_enter_in_an_objective_of_one_line_sends_it_and_in_a_longer_one_br
         assert app.screen.query_one(Prose).text == "one\ntwo\n"
         put(app.screen, "objective", "one")
         await pilot.press("enter")
-        assert app.answers[0]["objective"] == "one"
+        assert app.answers[0].objective == "one"
 
 
 async def test_a_task_form_says_what_is_wrong_and_keeps_what_was_typed(room):
@@ -116,7 +120,7 @@ async def test_a_task_form_takes_defaults_and_shows_the_rest_of_the_fields_where
     async with room(TaskForm(ROLES, given), size=(80, 24)) as (app, pilot):
         assert "work unit" in app.shown
         await pilot.press("f2")
-        assert app.answers == [given]
+        assert app.answers == [NewTask(**given)]
 
 
 async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
@@ -129,7 +133,7 @@ async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
         assert app.screen.query_one("#budget", Line).has_focus
         put(app.screen, "budget", "$2 and 1.5m tokens")
         await pilot.press("f2")
-        assert app.answers == [given | {"budget": {"usd": 2.0, "tokens": 1_500_000}}]
+        assert app.answers == [NewTask(**{**given, "budget": {"usd": 2.0, "tokens": 1_500_000}})]
 
 
 @each_row(
@@ -202,11 +206,8 @@ async def test_an_answer_goes_to_the_sender_on_the_same_work(room):
         app.screen.query_one(Choice).choose("P0")
         await pilot.press("f2")
         assert app.answers == [
-            {
-                "message": "thanks", "to": "agent-a", "wu_id": "WU-100", "lane": "Core", "priority": "P0",
-                "reply_to": "sig-1",
-            }
-        ]  # fmt: skip
+            SendSignal(message="thanks", to="agent-a", wu_id="WU-100", lane="Core", priority="P0", reply_to="sig-1")
+        ]
 
 
 async def test_a_new_signal_says_only_what_was_said(room):
@@ -217,7 +218,7 @@ async def test_a_new_signal_says_only_what_was_said(room):
         assert "write it as WU-042" in app.shown
         put(app.screen, "wu_id", "")
         await pilot.press("f2")
-        assert app.answers == [{"message": "hello"}]
+        assert app.answers == [SendSignal(message="hello")]
 
 
 async def test_a_role_is_adjusted_with_keys_alone(room):
