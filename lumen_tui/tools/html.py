@@ -94,7 +94,7 @@ class _HtmlScanner:
         return self._text(start)
 
     def _behind(self, closing: str, start: int) -> int:
-        """The position behind the next `closing`; 0 where there is none."""
+        """Return the position behind the next `closing`; 0 where there is none."""
         if closing in self._missing:
             return 0
         end = self._page.find(closing, start)
@@ -123,7 +123,7 @@ class _HtmlScanner:
 
 
 def text_of(page: str, check: Callable[[], None] = lambda: None) -> str:
-    """The readable text of a page, in time that grows with its length alone. `check` is called now and then."""
+    """Return the readable text of a page, in time that grows with its length alone. `check` is called now and then."""
     reader = _Reader()
     _HtmlScanner(page, reader).run(check)
     lines = [line.rstrip() if reader.has_pre else line.strip() for line in "".join(reader.parts).split("\n")]

@@ -64,7 +64,7 @@ class NotConnected(ToolError):
 
 
 def allowed(host: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a host (with `:port` where it is not the usual one) is among the patterns."""
+    """Return whether a host (with `:port` where it is not the usual one) is among the patterns."""
     return any(
         pattern == "*" or host == pattern.lower() or (pattern.startswith("*.") and host.endswith(pattern[1:].lower()))
         for pattern in patterns
@@ -72,7 +72,7 @@ def allowed(host: str, patterns: tuple[str, ...]) -> bool:
 
 
 def parse(context: Context, url: str) -> SplitResult:
-    """The parts of an address that may be fetched; ToolError says why it may not."""
+    """Return the parts of an address that may be fetched; ToolError says why it may not."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -112,7 +112,7 @@ def _addresses(context: Context, host: str, port: int) -> list[str]:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is one of the open internet."""
+    """Return whether an address is one of the open internet."""
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
@@ -127,7 +127,7 @@ def is_public(text: str) -> bool:
 
 
 def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds: float) -> http.client.HTTPConnection:
-    """A connection to one of these addresses and to no other, in that time for all of them together."""
+    """Return a connection to one of these addresses and to no other, in that time for all of them together."""
     import http.client  # with ssl 10 ms, which only workers that fetch pay
 
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
@@ -147,7 +147,7 @@ def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds
 
 
 def _opened(address: str, port: int, secure: str, seconds: float) -> socket.socket:
-    """A connection to one address, encrypted for the host `secure` where that is given."""
+    """Return a connection to one address, encrypted for the host `secure` where that is given."""
     sock = socket.create_connection((address, port), timeout=seconds)
     if not secure:
         return sock
@@ -215,7 +215,7 @@ def _request(context: Context, parts: SplitResult, seconds: float) -> _FetchedPa
 
 
 def _read(context: Context, response: http.client.HTTPResponse) -> tuple[bytes, bool]:
-    """The body, unpacked, as far as it is taken; a packed bomb ends at the same size as everything else."""
+    """Return the body, unpacked, as far as it is taken; a packed bomb ends at the same size as everything else."""
     packed = response.getheader("Content-Encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip"):
         raise ValueError(f"it is packed as {one_line(packed, 40)}")
@@ -239,12 +239,12 @@ def web_fetch(context: Context, arguments: FetchArguments) -> ToolResult:
 
 
 def status_of(context: Context, arguments: FetchArguments) -> int:
-    """The status of the answer, whatever kind of content came with it. ToolError as for `web_fetch`."""
+    """Return the status of the answer, whatever kind of content came with it. ToolError as for `web_fetch`."""
     return _fetched(context, arguments)[1].status
 
 
 def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _FetchedPage]:
-    """The page behind all redirects, and its address."""
+    """Return the page behind all redirects, and its address."""
     ends = context.monotonic() + arguments.seconds
     url = arguments.url
     for _ in range(_MAX_HOPS + 1):

@@ -62,7 +62,7 @@ def block_rethink(context: Context, arguments: RethinkArguments) -> ToolResult:
 
 
 def _edited(context: Context, arguments: Arguments, before: Block) -> str:
-    """The text after the call. BadEdit where it cannot be made."""
+    """Return the text after the call. BadEdit where it cannot be made."""
     if isinstance(arguments, ReplaceArguments):
         return replaced(before.name, before.text, arguments.old, _clean(context, arguments.new))
     text = _clean(context, arguments.text)
@@ -70,7 +70,7 @@ def _edited(context: Context, arguments: Arguments, before: Block) -> str:
 
 
 def preview(context: Context, arguments: Arguments) -> str:
-    """What the call would change, for a person who is asked. ToolError where it cannot be made."""
+    """Return what the call would change, for a person who is asked. ToolError where it cannot be made."""
     try:
         before = blocks.read(context.store.layout, _name(arguments.block))
         diff = shown_difference(before.text, _edited(context, arguments, before), f"{before.name} now", "then")

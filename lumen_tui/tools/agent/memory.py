@@ -60,13 +60,13 @@ class SignalsArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def trust(metadata: dict[str, object]) -> str:
-    """Whose word a node is."""
+    """Return whose word a node is."""
     label = metadata.get("trust")
     return one_line(label, 20) if isinstance(label, str) and label else "operator or agent"
 
 
 def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
-    """Of memory, archive, loops and tasks; what others were told or said in sessions is not for a worker."""
+    """Search memory, archive, loops and tasks; what others said and heard in sessions is not for a worker."""
     from lumen_tui.model.searching import parse  # with the index 15 ms, which only workers that search pay
 
     now = context.now()
@@ -102,7 +102,7 @@ def _searched(context: Context, query: SearchQuery, now: float) -> Found:
 
 
 def _line(hit: Hit, now: float) -> str:
-    """What it is, how old, whose word, where it is from, and the words around what matched."""
+    """Return the line of a hit: what it is, how old, whose word, where it is from, and the words around the match."""
     age = f"{times.age(now - hit.at)} old" if hit.at else "of unknown age"
     source = f", from {one_line(hit.source, 80)}" if hit.source else ""
     near = f"  (beside {hit.neighbour_of}: {hit.link})" if hit.neighbour_of else ""
@@ -132,7 +132,7 @@ def recall(context: Context, arguments: RecallArguments) -> ToolResult:
 
 
 def _record(context: Context, text: str) -> tuple[str, dict[str, object]]:
-    """A node of memory, or a note of the archive."""
+    """Return a node of memory, or a note of the archive."""
     layout = context.store.layout
     path, kind = (layout.archival, "arc") if text.startswith("arc-") else (layout.memory, "mem")
     try:
@@ -148,14 +148,14 @@ def _record(context: Context, text: str) -> tuple[str, dict[str, object]]:
 
 
 def source_of(context: Context) -> dict[str, object]:
-    """Where a note comes from: its task, and how far it can be trusted."""
+    """Return where a note comes from: its task, and how far it can be trusted."""
     hosts = sorted(context.memo.web)
     source: dict[str, object] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
     return {**source, "read_from": hosts[:10]} if hosts else source
 
 
 def label(tag: str) -> str:
-    """A tag that may be written; ToolError otherwise."""
+    """Return the tag if it may be written, else raise ToolError."""
     try:
         return ids.check_label(safe(tag.strip()), "tag")
     except ids.BadId as error:

@@ -236,7 +236,7 @@ def checkpoint(context: Context, arguments: CheckpointArguments) -> ToolResult:
 
 
 def propose(context: Context, arguments: ProposeArguments) -> ToolResult:
-    """A proposal is a discovery with that tag: a person judges it where all that is noticed is judged."""
+    """Note a discovery with the tag `proposal`: a person judges it beside all that was noticed."""
     content = f"Proposal: {' '.join(arguments.title.split())}\n\n{arguments.why}"
     return _note(
         context,

@@ -196,7 +196,7 @@ def _write(context: Context, record: Deposit) -> None:
 
 
 def as_text(record: Deposit) -> str:
-    """The deposit as a person reads it, in result.md of the session."""
+    """Return the deposit as a person reads it, in result.md of the session."""
     artifacts = [f"{entry.title}: `{entry.path}`" if entry.path else entry.title for entry in record.made]
     abandoned = [f"{entry.what}: {entry.why}" for entry in record.abandoned]
     rejected = [f"{entry.what}: {entry.why}" for entry in record.decided_against]

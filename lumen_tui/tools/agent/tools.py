@@ -101,7 +101,7 @@ def _clean(context: Context, text: str) -> str:
 
 
 def _known_role(context: Context, name: str) -> str:
-    """The role, where there is one that may be given work."""
+    """Return the name of a role that may be given work, else raise ToolError."""
     layout = context.store.layout
     try:
         if name != ROLE:
@@ -113,7 +113,7 @@ def _known_role(context: Context, name: str) -> str:
 
 
 def _lane(context: Context, arguments: TaskArguments) -> str:
-    """The lane that is named, else that of the work unit; nothing without either."""
+    """Return the lane that is named, else that of the work unit; nothing without either."""
     known = views.known_lanes(context.store.layout.root)
     if arguments.lane and arguments.lane not in known:
         names = ", ".join(known) or "none"
@@ -154,12 +154,12 @@ AGENT_TOOLS: dict[str, AnyTool] = {
 
 
 def tools_of(role: str, tools: dict[str, AnyTool]) -> dict[str, AnyTool]:
-    """The tools there are for a role: only the main agent's sessions know those of the agent."""
+    """Return the tools there are for a role: only the main agent's sessions know those of the agent."""
     return {**tools, **AGENT_TOOLS} if role == ROLE else tools
 
 
 def earlier(folder_acts: list[Act]) -> str:
-    """What an attempt that was cut off had done, for the next one; empty where there is nothing."""
+    """Return what an attempt that was cut off had done, for the next one; empty where there is nothing."""
     if not folder_acts:
         return ""
     lines = [f"- {act.kind} {act.id}: {one_line(act.text, 120)}" for act in folder_acts]

@@ -45,7 +45,7 @@ class PatchArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def writable_path(context: Context, text: str) -> str:
-    """The real path that is meant. ToolError where it may not be written."""
+    """Return the real path that is meant. ToolError where it may not be written."""
     path = _target_of(context, text)
     if refusal := may_write(context, path):
         raise ToolError(refusal)
@@ -55,14 +55,14 @@ def writable_path(context: Context, text: str) -> str:
 
 
 def _target_of(context: Context, text: str) -> str:
-    """The real path that is meant; a relative one counts from the task's own files."""
+    """Return the real path that is meant; a relative one counts from the task's own files."""
     if not text or "\0" in text:
         raise ToolError("the path is empty or holds a NUL character")
     return os.path.realpath(os.path.join(workspace(context), os.path.expanduser(text)))
 
 
 def _text_of(path: str, data: bytes | None) -> str:
-    """The text of a file to be edited."""
+    """Return the text of a file to be edited."""
     if data is None:
         raise ToolError(f"{one_line(path)} does not exist; write_file makes it")
     try:
@@ -72,18 +72,18 @@ def _text_of(path: str, data: bytes | None) -> str:
 
 
 def _is_crlf(text: str) -> bool:
-    """Whether every line of the text ends with CR LF."""
+    """Return whether every line of the text ends with CR LF."""
     return "\r\n" in text and text.count("\n") == text.count("\r\n")
 
 
 def _with_endings(text: str, *, crlf: bool) -> str:
-    """The text with plain newlines, or with CR LF throughout."""
+    """Return the text with plain newlines, or with CR LF throughout."""
     flat = text.replace("\r\n", "\n")
     return flat.replace("\n", "\r\n") if crlf else flat
 
 
 def plan_write(context: Context, arguments: WriteArguments) -> list[FileChange]:
-    """The change that write_file makes."""
+    """Return the change that write_file makes."""
     path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
     if before is not None and not arguments.overwrite:
@@ -92,7 +92,7 @@ def plan_write(context: Context, arguments: WriteArguments) -> list[FileChange]:
 
 
 def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
-    """The change that edit_file makes; ToolError where the text does not stand there exactly once."""
+    """Return the change that edit_file makes; ToolError where the text is not there exactly once."""
     path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
     text = _text_of(path, before)
@@ -111,7 +111,7 @@ def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
 
 
 def plan_patch(context: Context, arguments: PatchArguments) -> list[FileChange]:
-    """The changes of a whole patch; ToolError where any part of it does not fit."""
+    """Return the changes of a whole patch; ToolError where any part of it does not fit."""
     try:
         patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
         changes = [_patched(context, patch) for patch in patches]
@@ -140,7 +140,7 @@ def _patched(context: Context, patch: patching.FilePatch) -> FileChange:
 
 
 def diff_of(context: Context, changes: list[FileChange]) -> str:
-    """What the changes do, as a unified diff. ToolError where a person could not look at all of it."""
+    """Return what the changes do, as a unified diff. ToolError where a person could not look at all of it."""
     text = "\n".join(_diff(context, change) for change in changes)
     if len(text) > MOST_DIFF:
         raise ToolError(
@@ -168,7 +168,7 @@ def _diff(context: Context, change: FileChange) -> str:
 
 
 def _lines(data: bytes | None) -> list[str]:
-    """The lines as git counts them: the last newline ends one, and where it is missing that is said."""
+    """Return the lines as git counts them: the last newline ends one, and where it is missing that is said."""
     if not data:
         return []
     *lines, last = data.decode("utf-8", "replace").split("\n")
@@ -206,7 +206,7 @@ def _target(context: Context, arguments: WriteArguments | EditArguments) -> str:
 
 
 def _patch_target(context: Context, arguments: PatchArguments) -> str:
-    """The one file of a patch; empty for several, which no rule of one path covers."""
+    """Return the one file of a patch; empty for several, which no rule of one path covers."""
     try:
         patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
     except patching.BadPatch:

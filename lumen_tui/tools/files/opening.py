@@ -18,7 +18,7 @@ _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 @contextmanager
 def folder(path: str, *, make: bool = False) -> Iterator[int]:
-    """A descriptor of the folder with the real path `path`; parts that are missing are made where `make` says so."""
+    """Yield a descriptor of the folder with the real path `path`; missing parts are made where `make` says so."""
     fd = _opened(path, _FOLDER, make=make)
     try:
         yield fd
@@ -27,7 +27,7 @@ def folder(path: str, *, make: bool = False) -> Iterator[int]:
 
 
 def file(path: str) -> int:
-    """A descriptor for reading the file with the real path `path`; never waits for a pipe's other end."""
+    """Return a descriptor for reading the file with the real path `path`; never waits for a pipe's other end."""
     fd = os.open(path, os.O_RDONLY | _FILE)
     if _path_of(fd) == path:
         return fd  # a fifth of the time, which a search through many files feels
@@ -41,7 +41,7 @@ def file(path: str) -> int:
 
 
 def _path_of(fd: int) -> str:
-    """Where an open file stands, as the kernel says; empty where it does not."""
+    """Return the path of an open file, as the kernel says; empty where it does not."""
     try:
         return os.readlink(f"/proc/self/fd/{fd}")
     except OSError:

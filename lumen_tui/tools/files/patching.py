@@ -39,7 +39,7 @@ class FilePatch(Struct, frozen=True):
 
 
 def parse(text: str) -> list[FilePatch]:
-    """The files of a patch. BadPatch names the line that cannot be read."""
+    """Return the files of a patch. BadPatch names the line that cannot be read."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -77,7 +77,7 @@ def _file(lines: list[str], at: int) -> tuple[FilePatch, int]:
 
 
 def _name(lines: list[str], at: int, mark: str) -> str:
-    """The path in a header line, without a/ or b/; empty for /dev/null."""
+    """Return the path in a header line, without a/ or b/; empty for /dev/null."""
     if at >= len(lines) or not lines[at].startswith(mark):
         there = lines[at][:60] if at < len(lines) else "the end"
         raise BadPatch(f"line {at + 1}: `{mark.strip()} path` is missing, there is {there!r}")
@@ -130,7 +130,7 @@ def _line(line: str, at: int, last: str, old: list[str], new: list[str]) -> str:
 
 
 def apply(patch: FilePatch, text: str) -> str:
-    """The file after the patch. BadPatch where a hunk's text is not there, or is in more than one place.
+    """Return the file after the patch. BadPatch where a hunk's text is not there, or is in more than one place.
 
     A hunk counts where its header says, else at the one place that has exactly its lines.
     """
@@ -150,7 +150,7 @@ def _split(text: str) -> list[str]:
 
 
 def _place(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
-    """Where the hunk goes, as an index into the lines."""
+    """Return where the hunk goes, as an index into the lines."""
     size = len(hunk.old)
     if not size:
         return _insertion(lines, hunk, applied, name)
@@ -168,7 +168,7 @@ def _place(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
 
 
 def _insertion(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
-    """Where lines are put in that name no neighbour: behind the line of the header."""
+    """Return where lines are put in that name no neighbour: behind the line of the header."""
     if not applied <= hunk.line <= len(lines):
         raise BadPatch(f"{name} does not fit: there is no line {hunk.line}")
     return hunk.line

@@ -58,7 +58,7 @@ def resolve(context: Context, text: str) -> Path:
 
 
 def _from_here(context: Context, text: str) -> str:
-    """A relative path counts from the task's own files where it is there, else from its folder."""
+    """Return an absolute path; a relative one counts from the task's own files where it is there, else its folder."""
     own = os.path.join(context.folder, OWN_FILES, text)
     return own if os.path.lexists(own) else os.path.join(context.folder, text)
 
@@ -77,7 +77,7 @@ def special(status: os.stat_result) -> str:
 
 
 def _is_control(name: str) -> bool:
-    """Whether something at the top of the state folder is the engine's own, the ledger's earlier pages among it."""
+    """Return whether an entry at the top of the state folder is the engine's own; the ledger's earlier pages are."""
     return name in _CONTROL or name.startswith("spend-")
 
 

@@ -36,7 +36,7 @@ class ListArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def open_regular(path: str | os.PathLike[str]) -> int:
-    """A descriptor of the regular file with that real path; ToolError for anything else."""
+    """Return a descriptor of the regular file with that real path; ToolError for anything else."""
     try:
         fd = opening.file(os.fspath(path))
     except OSError as error:
@@ -48,7 +48,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 
 
 def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[list[str], bool]:
-    """The wanted lines and whether there are more. ToolError for a binary file."""
+    """Return the wanted lines and whether there are more. ToolError for a binary file."""
     lines: list[str] = []
     number = taken = 0
     with os.fdopen(fd, "rb", _CHUNK) as stream:
@@ -88,7 +88,7 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
 
 
 def _read_from(path: Path, offset: int) -> ToolResult:
-    """What stands in a file from a byte on, whatever its lines are."""
+    """Return what is in a file from a byte on, whatever its lines are."""
     with os.fdopen(open_regular(path), "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         stream.seek(offset)

@@ -131,7 +131,7 @@ class _Search:
 
 
 def compile_pattern(arguments: GrepArguments) -> re.Pattern[bytes]:
-    """The pattern as a compiled expression; ToolError where it is not one."""
+    """Return the pattern as a compiled expression; ToolError where it is not one."""
     text = arguments.pattern if arguments.regex else re.escape(arguments.pattern)
     try:
         return re.compile(text.encode(), re.IGNORECASE if arguments.ignore_case else 0)

@@ -38,7 +38,7 @@ class FileChange(Struct, frozen=True):
 
 
 def read_whole(path: str) -> bytes | None:
-    """The content of a file that is to be changed; None where there is none. ToolError where it cannot be one."""
+    """Return the content of a file to be changed; None where there is none. ToolError where it cannot be changed."""
     try:
         fd = opening.file(path)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def _stat(fd: int, name: str) -> os.stat_result | None:
 
 
 def _new_mode(folder: int) -> int:
-    """What a new file gets: nobody else sees it in a folder that is closed to them, such as a task's own."""
+    """Return the mode of a new file: nobody else sees it in a folder that is closed to them, such as a task's own."""
     return _MODE if stat.S_IMODE(os.fstat(folder).st_mode) & 0o077 else 0o600
 
 

@@ -15,7 +15,7 @@ from lumen_tui.tools.probes.look import run_probe
 
 
 def main() -> int:
-    """One after the other, as long as there is time for a whole one."""
+    """Make the probes one after the other, as long as there is time for a whole one."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeOrder)
     context = look.context(Store(Path(order.root)))
     _say(ProbeEvent())

@@ -104,7 +104,7 @@ class Batch:
 
 
 def _read(fd: int, seconds: float) -> bytes:
-    """What the child says until it ends, or its time, which counts from when it is ready."""
+    """Read what the child writes until it ends, or until its time is over, which counts from when it is ready."""
     data = bytearray()
     deadline = time.monotonic() + _START
     ready = False

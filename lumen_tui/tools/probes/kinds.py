@@ -27,14 +27,14 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def look_file(context: Context, probe: Probe) -> Reading:
-    """Whether something stands there. A link that leads nowhere is not there."""
+    """Look whether something is there. A link that leads nowhere is not there."""
     path = _real(context, probe.target)
     state = "exists" if os.path.exists(path) else "absent"
     return compared(probe, state, f"{probe.target} {'is there' if state == 'exists' else 'is not there'}")
 
 
 def look_hash(context: Context, probe: Probe) -> Reading:
-    """The SHA-256 of the content."""
+    """Compare the SHA-256 of the content."""
     digest = hashlib.sha256()
     for part in _parts(context, probe.target, HASH_LIMIT):
         digest.update(part)
@@ -45,13 +45,13 @@ def look_hash(context: Context, probe: Probe) -> Reading:
 
 
 def look_text(context: Context, probe: Probe) -> Reading:
-    """Words in a file, or what a pattern finds there; with a group, what the group holds."""
+    """Search a file for words or a pattern; with a group, compare what the group holds."""
     text = content(context, probe.target)
     return searched(probe, text, probe.target)
 
 
 def searched(probe: Probe, text: str, place: str) -> Reading:
-    """What a pattern finds in a text, compared with what is expected; without one the words themselves."""
+    """Return what a pattern finds in a text, compared with what is expected; without one the words themselves."""
     if not probe.pattern:
         holds = probe.expect in text
         return reading(holds, f"“{one_line(probe.expect, 80)}” is {'' if holds else 'not '}in {place}")
@@ -64,7 +64,7 @@ def searched(probe: Probe, text: str, place: str) -> Reading:
 
 
 def look_json(context: Context, probe: Probe) -> Reading:
-    """The value at a path such as `servers[0].port`; the whole document without one."""
+    """Compare the value at a path such as `servers[0].port`; the whole document without one."""
     try:
         value: object = json.loads(content(context, probe.target))
     except (ValueError, RecursionError) as error:
@@ -83,12 +83,12 @@ def look_json(context: Context, probe: Probe) -> Reading:
 
 
 def content(context: Context, target: str) -> str:
-    """The text of a file of a size that can be searched."""
+    """Return the text of a file of a size that can be searched."""
     return b"".join(_parts(context, target, TEXT_LIMIT)).decode("utf-8", "replace")
 
 
 def _parts(context: Context, target: str, limit: int) -> list[bytes]:
-    """The content. ToolError where it is too much, or changes while it is read."""
+    """Return the content. ToolError where it is too much, or changes while it is read."""
     path = _real(context, target)
     try:
         fd = opening.file(path)
@@ -126,7 +126,7 @@ class Gone(Exception):
 
 
 def _real(context: Context, target: str) -> str:
-    """The real path; ToolError where it is out of bounds."""
+    """Return the real path; ToolError where it is out of bounds."""
     path = os.path.expanduser(target)
     if "\0" in path or not os.path.isabs(path):
         raise ToolError(f"{one_line(target)} is not an absolute path")
@@ -137,13 +137,13 @@ def _real(context: Context, target: str) -> str:
 
 
 def compared(probe: Probe, actual: str, evidence: str) -> Reading:
-    """Whether what was found is what is expected, of long values the beginning; anything will do where nothing is."""
+    """Compare the actual value with the expected one, of long values the beginning; any fits where none is expected."""
     expected = one_line(probe.expected, _SHOWN)
     return reading(expected in ("", one_line(actual, _SHOWN)), evidence, actual)
 
 
 def reading(holds: bool, evidence: str, value: str = "") -> Reading:
-    """A look that told something."""
+    """Return the reading of a look that found something out."""
     outcome = Outcome.HOLDS if holds else Outcome.DRIFTED
     return Reading(outcome, one_line(evidence, 300), one_line(value, _SHOWN))
 
@@ -153,7 +153,7 @@ _LISTENS = "0A"  # a state in /proc/net/tcp
 
 
 def look_output(context: Context, probe: Probe, seconds: float) -> Reading:
-    """What a command writes: all of it, or what a pattern finds there."""
+    """Compare what a command writes: all of it, or what a pattern finds there."""
     result = _run(context, probe.target, seconds)
     if result.left_out:
         raise ToolError(f"it wrote more than {_KEEP:,} bytes")
@@ -166,7 +166,7 @@ def look_output(context: Context, probe: Probe, seconds: float) -> Reading:
 
 
 def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
-    """The exit code of a command."""
+    """Compare the exit code of a command."""
     result = _run(context, probe.target, seconds)
     output = one_line(result.output.decode("utf-8", "replace"), 100)
     return compared(
@@ -196,7 +196,7 @@ def _run(context: Context, command: str, seconds: float) -> CommandResult:
 
 
 def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
-    """The revision that a name stands for in a repository."""
+    """Compare the revision that a name stands for in a repository."""
     folder, name = resolve_folder(context, probe.target), probe.at or "HEAD"
     try:
         text = git_status.revision(str(folder), name, environ=context.environ, seconds=seconds)
@@ -207,7 +207,7 @@ def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
 
 
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
-    """The status that an allowed host answers with, after redirects. A refused connection is an answer too."""
+    """Compare the status that an allowed host answers with, after redirects. A refused connection is an answer, too."""
     try:
         status = web_fetch.status_of(context, web_fetch.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
     except web_fetch.NotConnected as error:
@@ -218,7 +218,7 @@ def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
 
 
 def look_port(context: Context, probe: Probe) -> Reading:
-    """Whether something on this machine listens on a TCP port."""
+    """Look whether something on this machine listens on a TCP port."""
     number = probe.target.rpartition(":")[2]
     if not number.isascii() or not number.isdigit() or not 0 < int(number) < 65_536:
         raise ToolError(f"{one_line(probe.target)} is not a port: write a number up to 65535")
@@ -237,5 +237,5 @@ def _listening() -> Iterator[int]:
 
 
 def failed(reason: str) -> Reading:
-    """A look that told nothing: the fact is neither confirmed nor drifted by it."""
+    """Return the reading of a look that found nothing out: the fact is neither confirmed nor drifted by it."""
     return Reading(Outcome.FAILED, one_line(reason, 300))

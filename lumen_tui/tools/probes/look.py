@@ -95,7 +95,7 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "VIRTUAL
 
 
 def context(store: Store) -> Context:
-    """The place in which every probe of a state folder works."""
+    """Return the context in which every probe of a state folder runs."""
     config = load_config(store.layout)[0]
     environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return Context(

@@ -185,7 +185,7 @@ def _environment() -> dict[str, str]:
 
 
 def _excluded(root: str, without: str) -> list[str]:
-    """The pathspec that leaves a folder out, where it lies in the repository."""
+    """Return the pathspec that leaves a folder out, where it lies in the repository."""
     inside = os.path.relpath(os.path.realpath(without), os.path.realpath(root)) if without else os.pardir
     if inside == os.curdir or inside.split(os.sep)[0] == os.pardir:
         return []
@@ -193,7 +193,7 @@ def _excluded(root: str, without: str) -> list[str]:
 
 
 def _own_program(listed: list[str]) -> str:
-    """The first setting of the repository that names a program, or the empty string."""
+    """Return the first setting of the repository that names a program, or the empty string."""
     for name in (setting.partition("\n")[0] for setting in listed):
         if _OWN_PROGRAMS.fullmatch(name):
             return safe(repr(name[:80]))
@@ -205,7 +205,7 @@ def _line(output: bytes) -> str:
 
 
 def _try(git: _Git, *words: str) -> str:
-    """One line of git's answer, empty where it has none (a repository without commits, a detached HEAD)."""
+    """Return one line of git's answer, empty where it has none (a repository without commits, a detached HEAD)."""
     try:
         return _line(git(*words))
     except subprocess.CalledProcessError:

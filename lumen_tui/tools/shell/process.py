@@ -128,7 +128,7 @@ class RunningCommand:
 
 
 def _ended(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether it ends in time. Popen.wait looks again and again, up to 50 ms too late."""
+    """Return whether it ends in time. Popen.wait looks again and again, up to 50 ms too late."""
     if child.poll() is not None:
         return True
     fd = os.pidfd_open(child.pid)
@@ -237,7 +237,7 @@ class _Collector:
         return self._wait()
 
     def _stopped(self) -> CommandResult | None:
-        """The end that has to be now: the time, a limit, too much output."""
+        """Return the result where it must end now: for the time, a limit, or too much output."""
         self._context.check()
         now = self._context.monotonic()
         if now > self._ends:
