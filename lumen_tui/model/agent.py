@@ -69,7 +69,7 @@ class Nap(Struct, frozen=True, omit_defaults=True):
 
 
 class OpenLoop(Struct, frozen=True, omit_defaults=True):
-    """loops/current.json: the loop that is at work, and what its session was shown; gone once its packet stands."""
+    """loops/current.json: the loop that is at work, and what its session was shown; gone once its packet is written."""
 
     loop: int
     started_at: str

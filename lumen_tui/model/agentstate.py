@@ -18,7 +18,7 @@ _NAME = 40  # characters of a role's name
 
 
 class AgentState(StrEnum):
-    """The one word. What keeps the agent from working stands before what it does."""
+    """The one word. What keeps the agent from working comes before what it does."""
 
     DOWN = "DOWN"  # no engine, or one that hangs, is overdue or cannot work
     PAUSED = "PAUSED"  # by a person, by the kill switch, or because the budget is used up
@@ -29,7 +29,7 @@ class AgentState(StrEnum):
 
 
 class AgentStatus(Struct, frozen=True):
-    """The word and what stands beside it."""
+    """The word and what is beside it."""
 
     state: AgentState
     brief: str = ""  # a few words, such as `loop 42` or `no engine`
@@ -40,7 +40,7 @@ class AgentStatus(Struct, frozen=True):
     roles_full: str = ""  # `budget of role builder used up`: what is held back while the rest goes on
 
     def words(self, now: float) -> str:
-        """Return what stands behind the word, on one line: `loop 42 · 2 workers`, `next wake in 3 min`."""
+        """Return what is behind the word, on one line: `loop 42 · 2 workers`, `next wake in 3 min`."""
         parts = {
             AgentState.DOWN: (self.brief,),
             AgentState.PAUSED: (self.brief, self.reason.removeprefix("paused "), *self._besides()),
@@ -135,7 +135,7 @@ def _down(snapshot: Snapshot) -> AgentStatus | None:
 def _paused(snapshot: Snapshot, workers: _Workers) -> AgentStatus | None:
     """A person's word holds whatever still runs; an empty day's budget and a paused loop only where nothing runs.
 
-    The budget of one role stops nobody else: it stands beside the word.
+    The budget of one role stops nobody else: it is shown beside the word.
     """
     if snapshot.killed:
         return AgentStatus(AgentState.PAUSED, "", snapshot.killed)

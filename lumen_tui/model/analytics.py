@@ -92,7 +92,7 @@ class Retirement(Struct, frozen=True):
 
     @property
     def target(self) -> str:
-        """Its name among what needs a person: put aside, it comes back with that much more evidence."""
+        """Its name among what needs a person: dismissed, it comes back with that much more evidence."""
         return f"retire-{self.role}-{self.own.tried // LEAST}"
 
     @property

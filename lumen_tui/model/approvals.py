@@ -37,7 +37,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     diff: str = ""
     rule: str = ""  # the pattern that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
-    unwalled: bool = False  # no sandbox would stand around it
+    unwalled: bool = False  # no sandbox would be around it
     files: dict[str, str] = field(default_factory=dict)  # what a command runs or goes by, and a hash of each
     role: str = ""
     attempt: int = 1
@@ -94,7 +94,7 @@ class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     role: str
     pattern: str
     folder: str = ""
-    unwalled: bool = False  # also where no sandbox stands around the command
+    unwalled: bool = False  # also where no sandbox is around the command
     by: str = ""
     at: str = ""
 

@@ -27,7 +27,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _OBJECTIVE = 120  # characters
 _BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
-# Single events. The others end with their cause, and what was put aside once would stay silent the next time.
+# Single events. The others end with their cause, and what was dismissed once would stay silent the next time.
 _SETTLED = frozenset(
     {
         Need.FAILED,
@@ -101,7 +101,7 @@ def collect(
 
 
 def sift(needs: Iterable[Attention], dismissed: frozenset[str], day: str, now: float) -> Queue:
-    """Return the list without what was put aside (`dismissed`, the names), and what of that comes back by itself.
+    """Return the list without what was dismissed (`dismissed`, the names), and what of that comes back by itself.
 
     `day` is the budget's, such as `2026-11-21`.
     """
@@ -117,25 +117,25 @@ def sift(needs: Iterable[Attention], dismissed: frozenset[str], day: str, now: f
 
 
 def until_tomorrow(target: str, day: str) -> str:
-    """The name under which a target is put aside for the rest of a budget day (`2026-11-21`). ValueError for no day."""
+    """Return the name that snoozes a target to the end of a budget day (`2026-11-21`). ValueError for no day."""
     from datetime import date, timedelta  # only where somebody asks for it
 
     return f"{target}{_UNTIL}{date.fromisoformat(day) + timedelta(days=1)}"
 
 
 def until_then(target: str, moment: float) -> str:
-    """Return the name under which a target is put aside until a moment, in seconds since 1970."""
+    """Return the name under which a target is snoozed until a moment, in seconds since 1970."""
     return f"{target}{_UNTIL}{times.iso(moment)}"
 
 
 def unsnoozed(name: str) -> str:
-    """Return the target in a name under which something was put aside or off."""
+    """Return the target in a name under which something was dismissed or snoozed."""
     target, _, until = name.rpartition(_UNTIL)
     return target if target and (_DAY.fullmatch(until) or _MOMENT.fullmatch(until)) else name
 
 
 def can_wait(need: Attention) -> bool:
-    """Return whether a need may be put aside."""
+    """Return whether a need may be dismissed."""
     return need.need in _SETTLED or need.target.startswith("budget-warning-")  # named by its day
 
 
@@ -161,7 +161,7 @@ def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> t
 
 
 def _put_off(names: frozenset[str], day: str, now: float) -> dict[str, str]:
-    """Return the targets that are put aside until a day or a moment that has not come, with the latest one."""
+    """Return the targets that are snoozed until a day or a moment that has not come, with the latest one."""
     parts = sorted(name.rpartition(_UNTIL)[::2] for name in names if _UNTIL in name)
     return {target: until for target, until in parts if _to_come(until, day, now)}
 

@@ -1,7 +1,7 @@
 """Memory blocks: short texts that the main agent always has before it, with a limit, a lock and a history.
 
 Trust says whose word the weakest part of a text is: what was appended from the web does not become a person's word
-because a person's sentence stands above it.
+because a person's sentence is above it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
     at: str
     by: str
     how: str  # new append replace patch rethink set lock unlock restore hand import undo removed
-    text: str  # sha256 of the text, which stands in blocks/texts/
+    text: str  # sha256 of the text, which is in blocks/texts/
     chars: int
     trust: str = "person"
     fields: Fields = Fields()
@@ -55,7 +55,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
 
 
 class Block(Struct, frozen=True):
-    """A block as it stands. `step` is 0 where it never had a text."""
+    """A block in its present state. `step` is 0 where it never had a text."""
 
     name: str
     text: str = ""
@@ -110,7 +110,7 @@ def check_text(name: str, text: str, fields: Fields) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadEdit(f"the text for {name} is not valid Unicode (character {error.start}): write it anew") from error
+        raise BadEdit(f"the text for {name} is not valid Unicode (character {error.start}): write it again") from error
     if len(text) > fields.limit:
         raise BadEdit(
             f"{name} would have {len(text):,} characters, its limit is {fields.limit:,}: "

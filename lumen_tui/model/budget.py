@@ -20,7 +20,7 @@ from lumen_tui.model.text import one_line
 
 _CENT = 1e-9  # sums of dollars may be off by this much
 _PACE = times.HOUR  # the pace is that of the last hour
-_CLOSED = "closed, as one of the limits in the settings cannot be read: mend it"
+_CLOSED = "closed, as one of the limits in the settings cannot be read: fix it"
 _BOUNDS = get_type_hints(RoleBudget, include_extras=True)
 
 
@@ -45,7 +45,7 @@ class Cap(Struct, frozen=True):
     own: bool = False
     key: str = "day"  # day | role:NAME | task
     role: str = ""  # whose cap it is; empty for everybody's
-    unknown: Amount = NOTHING  # of what is spent: calls that nobody told the cost of, counted in full
+    unknown: Amount = NOTHING  # of what is spent: calls that nobody reported the cost of, counted in full
 
     @property
     def share(self) -> float:

@@ -73,7 +73,7 @@ def _takes_any_id(config: ModelsConfig) -> bool:
 
 
 def is_endpoint(config: ModelsConfig, name: str) -> bool:
-    """Return whether a model may stand behind this name and a colon."""
+    """Return whether a model may be behind this name and a colon."""
     return name in (*SERVERS, *NO_SERVERS, *config.endpoints)
 
 
@@ -170,7 +170,7 @@ class RoleBudget(Struct, frozen=True, forbid_unknown_fields=True):
     minutes: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
 
 
-CLOSED_TOKENS = 1  # as [budget] day_tokens: no call fits below it; what stands there, or beside it, cannot be read
+CLOSED_TOKENS = 1  # as [budget] day_tokens: no call fits below it; what is there, or beside it, cannot be read
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -255,7 +255,7 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     progress_signals: ProgressSignalsConfig = field(default_factory=ProgressSignalsConfig)
 
 
-UNREADABLE = "unreadable"  # as [sandbox] require: what stands there is no tier, so that none will do
+UNREADABLE = "unreadable"  # as [sandbox] require: what is there is no tier, so that none will do
 
 
 class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -311,7 +311,7 @@ class WebConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[web]: where web_fetch may go, for every role that has it; a role and a task may add hosts of their own"""
 
     hosts: tuple[str, ...] = ()  # names, `*.example.org`, or `*` for all
-    private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
+    private: tuple[str, ...] = ()  # hosts that may be at an address of this machine or network
 
     @property
     def closed(self) -> bool:

@@ -43,9 +43,9 @@ class ConstitutionApproval(Struct, frozen=True):
 
 
 class ConstitutionState(Struct, frozen=True):
-    """How the constitution stands: `why` says why nothing is learnt, and is empty where all is well."""
+    """The state of the constitution: `why` says why nothing is learnt, and is empty where all is well."""
 
-    text: str  # what stands in the file, or the shipped one where there is none
+    text: str  # what is in the file, or the shipped one where there is none
     approved: str
     why: str = ""
     by: str = ""
@@ -62,8 +62,8 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def standing(current: str | None, approval: ConstitutionApproval | None) -> ConstitutionState:
-    """Judge what stands in the file (None where there is none) by what was approved.
+def judge_constitution(current: str | None, approval: ConstitutionApproval | None) -> ConstitutionState:
+    """Judge what is in the file (None where there is none) by what was approved.
 
     Without an approval the shipped text is in force, so that a new state folder can learn.
     """

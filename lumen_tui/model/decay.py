@@ -120,5 +120,5 @@ def check_rule(half_life_days: float, threshold: float) -> DecayRule:
 
 
 def reason(score: float, rule: DecayRule) -> str:
-    """Return why decay archives a node, as it stands in the record."""
+    """Return why decay archives a node, as it is in the record."""
     return f"Score {score:.4f} below threshold {rule.threshold:g}"

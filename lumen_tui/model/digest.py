@@ -56,7 +56,7 @@ SHORT = {
     "ended": "Tasks ended",
     "people": "By others",
 }
-# What stands before an event's own text, which leaves out what its kind says.
+# What comes before an event's own text, which leaves out what its kind says.
 _BEFORE = {
     "engine_stopped": "engine stopped: ",
     "killed": "the agent was ",

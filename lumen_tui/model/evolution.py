@@ -20,7 +20,7 @@ TARGETS = {
     PATTERNS: "Task patterns",
     TOOLS: "Tool preferences",
     RECOVERY: "Error recovery",
-}  # in the order in which they stand in CLAUDE.md
+}  # in the order in which they are in CLAUDE.md
 GATE = "gate"  # rejected by the rules, not by a model
 _MOST_SOURCES = 20  # of one observation; the count goes on
 OBJECTION = "the model that judges: "  # begins the reason of what a model rejected
@@ -60,7 +60,7 @@ class Trust(StrEnum):
 class ObservationStatus(StrEnum):
     """What became of it."""
 
-    ACCEPTED = "accepted"  # it stands in its file
+    ACCEPTED = "accepted"  # it is in its file
     PROPOSED = "proposed"  # it waits for a person
     REJECTED = "rejected"
     SUPERSEDED = "superseded"  # a person took a newer one that says otherwise
@@ -210,7 +210,7 @@ class FailedCommand(Struct):
     step: int
     trust: Trust
     between: list[str] = field(default_factory=list)  # what was installed or changed since
-    evidence: str = ""  # the output in which the quote stands
+    evidence: str = ""  # the output in which the quote was found
 
 
 class PendingCall(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """The texts of the files below evolved/, and the section of CLAUDE.md that is made from them.
 
-In a file of evolved/ what was learnt stands between two marks, and what a person wrote around them stays. The section
+In a file of evolved/ what was learnt is between two marks, and what a person wrote around them stays. The section
 holds the constitution and what was learnt, in a fixed order, within a budget, with a report of what was cut.
 """
 
@@ -21,7 +21,7 @@ _INTRO = "What you write outside of the two marks stays as it is."
 
 
 def parts(text: str) -> tuple[str, str, str]:
-    """Return what stands before the learnt part, that part without its marks, and what stands behind it.
+    """Return what is before the learnt part, that part without its marks, and what is behind it.
 
     Where the end mark is gone the learnt part ends with its last entry: the rest may be a person's.
     """
@@ -36,7 +36,7 @@ def parts(text: str) -> tuple[str, str, str]:
 
 
 def render(target: str, old: str, accepted: Iterable[Observation]) -> str:
-    """Return the file with these observations in the given order; what stands around them in `old` is kept."""
+    """Return the file with these observations in the given order; what is around them in `old` is kept."""
     before, _, after = parts(old)
     if not old.strip():
         before = f"# {TARGETS[target]}\n\n{_INTRO}\n\n"
@@ -67,7 +67,7 @@ def plain(text: str) -> str:
 
 
 def in_force(observations: Iterable[Observation], target: str) -> list[Observation]:
-    """Return what stands in a file, in the order in which it was learnt."""
+    """Return what is in a file, in the order in which it was learnt."""
     return [
         observation
         for observation in observations
@@ -185,7 +185,7 @@ def _fitting(title: str, text: str, room: int) -> tuple[str, list[str]]:
 def placed(old: str, section: str) -> str:
     """`old` with our section in the place of its own earlier one, else behind all that is there.
 
-    Ours is what stands between an end mark and the begin mark nearest above it: of a begin mark that lost its end
+    Ours is what is between an end mark and the begin mark nearest above it: of a begin mark that lost its end
     nothing is taken away.
     """
     for end in _ENDS.finditer(old):

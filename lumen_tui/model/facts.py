@@ -1,6 +1,6 @@
 """Facts: nodes that claim something about the live system, with the probes that can confirm it from outside.
 
-A fact is a note of the whole project with the tag `fact`; what makes it one stands in `metadata.fact`.
+A fact is a note of the whole project with the tag `fact`; what makes it one is `metadata.fact`.
 """
 
 from __future__ import annotations

@@ -58,54 +58,54 @@ class Wait(NamedTuple):
 NOTHING_KNOWN = QueueConditions()
 
 
-def waits(view: TaskView, standing: QueueConditions) -> list[Wait]:
+def waits(view: TaskView, conditions: QueueConditions) -> list[Wait]:
     """Every reason why a queued task does not start, what holds most back first. Empty: the next beat starts it."""
-    return list(_waits(view, standing)) if view.status is Status.QUEUED else []
+    return list(_waits(view, conditions)) if view.status is Status.QUEUED else []
 
 
-def why(view: TaskView, standing: QueueConditions) -> str:
+def why(view: TaskView, conditions: QueueConditions) -> str:
     """The reasons in one sentence, for a queued task and for one that waits for budget; else what the task says."""
     if view.awaits_budget:
-        return f"{view.reason}; {lifts(standing)}" if view.reason else lifts(standing)
-    return "; ".join([*(wait.words for wait in waits(view, standing)), *([view.reason] if view.reason else [])])
+        return f"{view.reason}; {lifts(conditions)}" if view.reason else lifts(conditions)
+    return "; ".join([*(wait.words for wait in waits(view, conditions)), *([view.reason] if view.reason else [])])
 
 
-def lifts(standing: QueueConditions) -> str:
+def lifts(conditions: QueueConditions) -> str:
     """Return what makes room in a budget that is used up."""
-    day = f" or at {times.time_of_day(standing.next_day)}, when its next day begins" if standing.next_day else ""
+    day = f" or at {times.time_of_day(conditions.next_day)}, when its next day begins" if conditions.next_day else ""
     return f"it goes on once somebody makes room (`lumen-tui budget raise`, $ in the room){day}"
 
 
-def _waits(view: TaskView, standing: QueueConditions) -> Iterator[Wait]:
+def _waits(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
     role = view.spec.role
-    if standing.killed:
-        yield Wait("killed", f"the agent is {standing.killed}; `unkill` lets it go on")
+    if conditions.killed:
+        yield Wait("killed", f"the agent is {conditions.killed}; `unkill` lets it go on")
     for name, short in (("everything", "all paused"), (f"role {role}", "role paused")):
-        if name in standing.paused:
-            yield Wait(short, f"{name} is {standing.paused[name]}")
-    if role == agent.ROLE and "the loop" in standing.paused:
-        yield Wait("loop paused", f"the loop is {standing.paused['the loop']}")
-    if role in standing.retired:
+        if name in conditions.paused:
+            yield Wait(short, f"{name} is {conditions.paused[name]}")
+    if role == agent.ROLE and "the loop" in conditions.paused:
+        yield Wait("loop paused", f"the loop is {conditions.paused['the loop']}")
+    if role in conditions.retired:
         yield Wait("role fired", f"role {role} was fired: hire it again, or cancel the task")
     if view.waits_for:
         names = ", ".join(view.waits_for)
         yield Wait(f"after {ids.short(view.waits_for[0])}", f"it begins after {names} is done")
-    if full := standing.full or standing.full_roles.get(role, ""):
-        yield Wait("budget full", f"{full}; {lifts(standing)}")
-    yield from _crowded(role, standing)
-    if words := lane_full(view, standing.in_lanes, standing.lanes):
+    if full := conditions.full or conditions.full_roles.get(role, ""):
+        yield Wait("budget full", f"{full}; {lifts(conditions)}")
+    yield from _crowded(role, conditions)
+    if words := lane_full(view, conditions.in_lanes, conditions.lanes):
         yield Wait("lane busy", words)
-    if standing.engine:
-        yield Wait("no engine", standing.engine)
+    if conditions.engine:
+        yield Wait("no engine", conditions.engine)
 
 
-def _crowded(role: str, standing: QueueConditions) -> Iterator[Wait]:
+def _crowded(role: str, conditions: QueueConditions) -> Iterator[Wait]:
     """Yield the limits of workers. The main agent's session takes no worker's place."""
     if role == agent.ROLE:
         return
-    most, now = standing.at_once.get(role, 0), standing.alive.get(role, 0)
+    most, now = conditions.at_once.get(role, 0), conditions.alive.get(role, 0)
     if 0 < most <= now:
         yield Wait("role busy", f"role {role} has {now} at work, and its limit is {most}")
-    busy = sum(standing.alive.values())
-    if 0 < standing.limit <= busy:
-        yield Wait("workers busy", f"{busy} workers are at work, and the limit is {standing.limit}")
+    busy = sum(conditions.alive.values())
+    if 0 < conditions.limit <= busy:
+        yield Wait("workers busy", f"{busy} workers are at work, and the limit is {conditions.limit}")

@@ -1,4 +1,4 @@
-"""The memory records as they stand in the journals, and the rows of lists that are asked for when they open.
+"""The memory records as they are in the journals, and the rows of lists that are asked for when they open.
 
 Unknown fields are kept by the store, not here. Field names follow the documented LumenFlow formats where there is one,
 so that old files read as they are. Texts of rows are safe.
@@ -177,7 +177,7 @@ class Action(Struct, frozen=True, omit_defaults=True):
     """One operator action with all that is needed to take it back (actions.jsonl).
 
     One of several writes takes two lines of one id: `begun`, with the changes, before the first write, and `done`, or
-    `dropped` where nothing of it stands.
+    `dropped` where nothing of it was written.
     """
 
     id: str

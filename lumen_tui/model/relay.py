@@ -35,7 +35,7 @@ _LED_BY_TIME = (
 class SubmissionStatus(StrEnum):
     """The state of a submission."""
 
-    SENT = "sent"  # it stands in the relay under its position
+    SENT = "sent"  # it is in the relay under its position
     HELD = "held"  # it waits for a person
     DROPPED = "dropped"  # a person decided against it
     REPLACED = "replaced"  # its contributor looked, and submitted it again
@@ -131,7 +131,7 @@ class Box(Struct):
 
     @property
     def entries(self) -> list[Submission]:
-        """What stands in the relay, by position."""
+        """What is in the relay, by position."""
         return sorted(self.with_status(SubmissionStatus.SENT), key=lambda submission: submission.position)
 
     @property

@@ -156,7 +156,7 @@ class CustomTool(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
     name: str
     description: Annotated[str, Meta(min_length=1, max_length=2000)]
-    command: Annotated[tuple[str, ...], Meta(min_length=1, max_length=50)]  # `./x` stands beside the file
+    command: Annotated[tuple[str, ...], Meta(min_length=1, max_length=50)]  # `./x` is beside the file
     schema: dict[str, object]  # JSON Schema of the arguments
     risk: Literal["low", "high"] = "high"  # high: [approvals] ask knows it as custom:high
     risk_text: str = ""  # told to the person who is asked

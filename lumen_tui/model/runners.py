@@ -1,9 +1,9 @@
-"""Which command lines do what they say, and which run whatever stands in files at that moment.
+"""Which command lines do what they say, and which run whatever is in files at that moment.
 
 `make test` is as harmless as the Makefile, and a worker may write that. Fails closed: what is not known runs files.
 
 The tables name options of programs that neither load code, nor run a program, nor read what to do from a file. Programs
-of which all options are like that stand in `ALL`; of the others only the options in `OPTIONS` are known. Names count in
+of which all options are like that are in `ALL`; of the others only the options in `OPTIONS` are known. Names count in
 full: the programs would take any beginning of one, and so hide `--compress-program` behind `--comp`.
 """
 
@@ -136,7 +136,7 @@ SYSTEMCTL_SHOWS = _names("status show list-units list-timers list-sockets list-u
 SYSTEMCTL_LONG = _names("no-pager quiet no-block no-wall wait user system all plain no-legend full")
 
 # Not among the programs, on purpose: interpreters, build tools, test runners, package managers, sed, awk, tar, unzip,
-# rsync and xargs (which can be told to run programs, or unpack what stands in a file), ssh, sudo, env, docker.
+# rsync and xargs (which can be told to run programs, or unpack what is in a file), ssh, sudo, env, docker.
 _TAKES_WHAT_IS_THERE = re.compile(r"[$`*?\[\]<~(){}!\\\"']")  # variables, patterns, input; quotes hide where words end
 _NAMES_A_PROGRAM = re.compile(r"--?(?!-?no-)[\w-]*(?:exec|program|command|pack|pager)")  # as of sort and of git push
 _GOES_BY = {
@@ -157,7 +157,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def runs_files(command: str) -> str:
-    """What in a command line runs, or goes by, what stands in files: a program's name; empty where nothing does."""
+    """What in a command line runs, or goes by, what is in files: a program's name; empty where nothing does."""
     for part in _JOINS.split(_plain(command)):
         words = [word for word in _BLANKS.split(part) if word]
         if words and (program := _runner(words)):
@@ -166,7 +166,7 @@ def runs_files(command: str) -> str:
 
 
 def files_of(command: str) -> list[str]:
-    """Return the names of files that a command line runs or goes by, as far as they stand in it or are its program's
+    """Return the names of files that a command line runs or goes by, as far as they are in it or are its program's
     own; empty where it does what it says. Not all of them need be there."""
     if not runs_files(command):
         return []

@@ -32,7 +32,7 @@ LIMIT, MOST = 10, 200  # hits, where nobody says how many, and at most
 MOST_TERMS = 24
 HALF_LIFE = 30.0  # days after which recency counts half
 WEIGHTS = (0.7, 0.15, 0.15)  # of relevance, importance, recency in a score
-NEIGHBOUR = 0.55  # of the score of the hit that it stands beside
+NEIGHBOUR = 0.55  # of the score of the hit that it is beside
 _COMMON = (
     "a about after all also am an and any are as at be because been before being but by can could did do does doing "
     "for from had has have having he her here him his how i if in into is it its just me more most my no nor not of "
@@ -48,7 +48,7 @@ _SPACED = re.compile(f" {_UNSPACED.pattern} ")
 
 
 class SearchQuery(Struct, frozen=True):
-    """A parsed query. Each term is one word, or several that stand together; times are in seconds since 1970."""
+    """A parsed query. Each term is one word, or several next to each other; times are in seconds since 1970."""
 
     terms: tuple[str, ...] = ()
     without: tuple[str, ...] = ()

@@ -69,7 +69,7 @@ class ReviewRequest(Struct, frozen=True):
 
     root: str
     cases: tuple[ReviewCase, ...]
-    standing: dict[str, str]  # file -> what was learnt before and stands there
+    standing: dict[str, str]  # file -> what was learnt before and is there
     constitution: str
 
 

@@ -115,7 +115,7 @@ class SpendView(Struct, frozen=True):
     tokens_cap: int = 0
     seconds: float = 0.0
     seconds_cap: float = 0.0
-    unknown_usd: float = 0.0  # of what is spent: calls that nobody told the cost of, counted in full
+    unknown_usd: float = 0.0  # of what is spent: calls that nobody reported the cost of, counted in full
     unknown_tokens: int = 0
     held_usd: float = 0.0  # set aside for calls that are being made
     held_tokens: int = 0
@@ -187,7 +187,7 @@ class Snapshot(Struct, frozen=True):
 
     @property
     def session(self) -> TaskView | None:
-        """The main agent's session, while it is at work. What is alive stands first among the tasks."""
+        """The main agent's session, while it is at work. What is alive comes first among the tasks."""
         for view in self.tasks:
             if not view.status.alive:
                 return None

@@ -9,7 +9,7 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     """Engine to zygote: fork a worker for the task in `folder`.
 
     Three descriptors travel with it: the held run.lock, worker.log, and a pipe with the environment as JSON. The
-    child alone reads that pipe, so no key ever stands in the zygote's memory.
+    child alone reads that pipe, so no key is ever in the zygote's memory.
     """
 
     number: int

@@ -118,7 +118,7 @@ class Book(Struct, omit_defaults=True):
         return total
 
     def unknown(self, day: str, role: str = "") -> Amount:
-        """Return what counts as spent on a day though nobody told what it cost."""
+        """Return what counts as spent on a day though nobody reported what it cost."""
         total = NOTHING
         for hold in self.lost.values():
             if hold.day == day and role in ("", hold.role):

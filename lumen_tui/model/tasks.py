@@ -33,7 +33,7 @@ class Status(StrEnum):
 
     @property
     def alive(self) -> bool:
-        """Whether a worker process stands behind it."""
+        """Whether it has a worker process."""
         return self in (Status.RUNNING, Status.STALLED, Status.WAITING)
 
 
@@ -179,7 +179,7 @@ class TaskView(Struct, frozen=True):
 
 
 def tally(tasks: Iterable[TaskView]) -> Counter[str]:
-    """Return how many of the live tasks are in each state; the archive, which stands behind them, is not looked at."""
+    """Return how many of the live tasks are in each state; the archive, which comes after them, is not read."""
     return Counter(view.state for view in live_ones(tasks))
 
 

@@ -1,7 +1,7 @@
 """Records without a library, for commands that must start within a few milliseconds.
 
 A view is what a line or a file says, in the names of `records` and `work`; a page is what a fresh agent gets to go on
-from. The annotations of a class are its fields, the values beside them their defaults. Texts are as they stand in the
+from. The annotations of a class are its fields, the values beside them their defaults. Texts are those of the
 file unless it says otherwise; ages are in seconds.
 """
 
@@ -266,7 +266,7 @@ class Changes(Plain):
 
     root: str = ""
     branch: str = ""
-    head: str = ""  # the commit on which the working tree stands
+    head: str = ""  # the commit that the working tree is at
     base: str = ""  # what it was compared with
     stat: str = ""
     files: tuple[str, ...] = ()

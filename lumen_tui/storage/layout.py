@@ -35,7 +35,7 @@ FOLDERS = (
 )
 _FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what is no folder
 DEMO_MARK = "demo.json"
-# The folder, and what may stand in it before its first use: a checkout has that with the modes of git.
+# The folder, and what may be in it before its first use: a checkout has that with the modes of git.
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 

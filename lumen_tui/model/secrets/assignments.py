@@ -46,7 +46,7 @@ _CODE = re.compile(r"[(){}\[\]]|\$\{|::|->|\|\|")
 _CHAIN = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
 _DIGEST = re.compile(rf"(?:[0-9a-fA-F]{{7,128}}|{UUID})")
 _VERSION = re.compile(r"v?\d+(?:[.\-:/T]\d+)+Z?|\d+(?:\.\d+)?(?:[a-zA-Z]{1,3})?")
-_WORDS = frozenset(  # what stands where a password would
+_WORDS = frozenset(  # what is where a password would
     (
         "password", "passwd", "required", "optional", "string", "secret", "hidden", "invalid", "incorrect", "missing",
         "unknown", "expired", "disabled", "enabled", "undefined", "example", "placeholder", "redacted", "masked",
@@ -58,7 +58,7 @@ _TAIL = ",;)]}.:"
 
 
 class Assigned(NamedTuple):
-    """A secret value and where it stands."""
+    """A secret value and where it is."""
 
     start: int
     end: int
@@ -94,7 +94,7 @@ def _judged(text: str, match: re.Match[str]) -> Assigned | None:
 
 
 def _joined(match: re.Match[str]) -> bool:
-    """Return whether the sign gives the value to the name: a comma stands in lists of words too."""
+    """Return whether the sign gives the value to the name: a comma separates lists of words too."""
     if match["sign"] != ",":
         return True
     value = match["value"]
@@ -154,7 +154,7 @@ def _is_password(name: str, value: str, match: re.Match[str]) -> bool:
 
 
 def _alone(match: re.Match[str]) -> bool:
-    """Return whether `name=value` stands as in a setting or an address, not among the arguments of a call."""
+    """Return whether `name=value` is as in a setting or an address, not among the arguments of a call."""
     if match.end("name") + 1 != match.start("value"):
         return False
     text = match.string

@@ -17,7 +17,7 @@ from lumen_tui.model.secrets.rules import BEGINS, Rule, compiled, token_rules
 
 _LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{4,}={1,2})"
 _GAP = r"(?:\s|\\[nrt]|[\"'+,])"
-_WORD = r"(?:[A-Z]?[a-z]{1,15}\d{0,5}|\d{1,6})"  # of a name whose words stand between dashes
+_WORD = r"(?:[A-Z]?[a-z]{1,15}\d{0,5}|\d{1,6})"  # of a name whose words are between dashes
 _KIND = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _SHAPES = (
     # name, keywords of which the text holds one, pattern
@@ -74,12 +74,12 @@ SHAPES = tuple(Shape(*row) for row in _SHAPES)
 
 @lru_cache(None)
 def _patterns(shape: Shape) -> re.Pattern[str]:
-    """Return where a secret of this shape stands."""
+    """Return where a secret of this shape is."""
     return re.compile(shape.text, re.DOTALL | re.MULTILINE)
 
 
 def bodies(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a private key that stand alone."""
+    """Yield the lines of a private key without the lines around them."""
     for match in _BODY.finditer(text):
         letters = match[0]
         mixed = any(c.isdigit() for c in letters) and not letters.isupper() and not letters.islower()
@@ -128,7 +128,7 @@ _STANDS_FOR = re.compile(r"\[masked:|\$[A-Za-z_{]|[<{]")  # a mask, a variable, 
 
 
 class Secret(NamedTuple):
-    """Where a secret stands in a text, and the rule that knew it."""
+    """Where a secret is in a text, and the rule that knew it."""
 
     start: int
     end: int
@@ -136,7 +136,7 @@ class Secret(NamedTuple):
 
 
 def mask(rule: str) -> str:
-    """Return what stands in the place of a secret."""
+    """Return what is in the place of a secret."""
     return f"{MASKED}{rule}]"
 
 
@@ -163,7 +163,7 @@ def _tokens(text: str) -> Iterator[Secret]:
 
 
 def _within_data(text: str, place: int) -> bool:
-    """Whether it stands in the middle of a long piece of base64, as a picture is: there every beginning comes up."""
+    """Whether it is in the middle of a long piece of base64, as a picture is: there every beginning comes up."""
     before = text[max(0, place - _DATA) : place]
     return len(before) == _DATA and before[-1] in "+/" and _BASE64.fullmatch(before) is not None
 

@@ -45,7 +45,7 @@ _NAMES = (b"token", b"key", b"secret", b"pass", b"pwd", b"pswd", b"auth", b"cred
 _SIGNS = frozenset((b"=", b":", b">", b"|", b"%", b"&", b"+", b"?", b"."))  # what begins a sign, or an escape
 _IN_NAMES = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _JOINTS = frozenset(b"_.-")
-_CLOSING = b" \t\\\"'`]"  # what may stand between a name and its sign
+_CLOSING = b" \t\\\"'`]"  # what may be between a name and its sign
 _REACH = 160  # characters of a name around the telling word, and of what closes it
 _SHORTEST, _KEY_LINE = 14, 60  # characters of the longest word beside a token, and of a line of a private key
 _LENGTHS = {b"SK": 34, b"YC": 34, b"pa": 17}  # of tokens with a beginning that many words have

@@ -206,7 +206,7 @@ def token_rules() -> tuple[Rule, ...]:
 
 @lru_cache(None)
 def compiled(rule: Rule) -> re.Pattern[str]:
-    """Return where a token of this rule stands."""
+    """Return where a token of this rule is."""
     return re.compile(BEGINS + pattern(rule.template))
 
 

@@ -106,7 +106,7 @@ def test_a_wrong_limit_of_which_nothing_is_known_stops_what_it_limits(layout: La
     config, problems = load_and_keep(layout)
     assert "closed" in budget.short_of(budget.day_cap(Book(), config.budget, "2026-11-21"), Amount(tokens=500))
     assert budget.blocked(Book(), config.budget, "2026-11-21") == (
-        "today's budget is closed, as one of the limits in the settings cannot be read: mend it"
+        "today's budget is closed, as one of the limits in the settings cannot be read: fix it"
     )
     assert config.budget.day_minutes == 5.0
     assert {"write", "shell"} <= {*config.approvals.ask}
