@@ -109,6 +109,10 @@ class Parser(argparse.ArgumentParser):
         for (option, text), value in (((*_spelling(name, arg), arg.help), True), (arg.opposite, False)):
             options.add_argument(option, dest=name, action="store_const", const=value, help=text)
 
+    def dry_run(self) -> None:
+        """Add `--dry-run`."""
+        self.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
+
     def json(self) -> None:
         """Add `--json`."""
         self.add_argument("--json", action="store_true", help="one JSON document")
@@ -117,10 +121,12 @@ class Parser(argparse.ArgumentParser):
         """Add the option for an author other than the operator."""
         self.add_argument("--from", dest="by", default="", metavar="NAME", help="who says so [you]")
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse unknown options here, where this command's own are known."""
         if self.alone and (not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))):
-            args = [self.alone, *args]
+            args = [self.alone, *(args or ())]
         parsed, extra = super().parse_known_args(args, namespace)
         if extra:
             self.error(f"unrecognized arguments: {' '.join(extra)}")
@@ -134,7 +140,7 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(text, nearest(str(value), words))
 
 
-def declared_fields(kind: type[Request]) -> dict[str, tuple[Any, Arg]]:
+def declared_fields(kind: type[Request]) -> dict[str, tuple[object, Arg]]:
     """Return the fields of a request that say how they are spelled, in order, each with its type."""
     hints = get_type_hints(kind, include_extras=True)
     declared = {name: get_args(hints[name]) for name in kind.__struct_fields__}
@@ -143,7 +149,7 @@ def declared_fields(kind: type[Request]) -> dict[str, tuple[Any, Arg]]:
     }
 
 
-def request_of(kind: type[R], args: argparse.Namespace, **more: Any) -> R:
+def request_of(kind: type[R], args: argparse.Namespace, **more: object) -> R:
     """Return the request that the arguments of a command make, with `more` fields; what was not given is left out."""
     given = {name: value for name in kind.__struct_fields__ if (value := getattr(args, name, None)) is not None}
     return kind(**{**given, **more})
@@ -157,12 +163,12 @@ def _spelling(name: str, arg: Arg) -> tuple[str, ...]:
     return (*arg.names, *own)
 
 
-def _default(kind: type[Request], name: str) -> Any:
+def _default(kind: type[Request], name: str) -> object:
     """Return the default of a field, or NODEFAULT."""
     return next(field.default for field in msgspec.structs.fields(kind) if field.name == name)
 
 
-def _settings(name: str, hint: Any, arg: Arg, default: Any) -> dict[str, Any]:
+def _settings(name: str, hint: object, arg: Arg, default: object) -> dict[str, Any]:
     """Return what `add_argument` needs to know of a field."""
     settings: dict[str, Any] = {"help": f"{arg.help}{_default_words(default, arg)}".replace("%", "%%"), "dest": name}
     if hint is bool:

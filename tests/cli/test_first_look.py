@@ -95,7 +95,7 @@ def test_status_says_why_nothing_runs(here, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert "nothing starts: it is killed by" in lines[1]
     assert "wild; `lumen-tui unkill` resumes it" in lines[1]
-    assert lines[2] == "  nothing starts: everything is paused by ann: backup; `lumen-tui resume` lets it go on"
+    assert lines[2] == "  nothing starts: everything is paused by ann: backup; `lumen-tui resume` resumes it"
     assert lines[3].startswith("  role builder is paused by ann: a drill; `lumen-tui resume role builder`")
     main(["status", "--json"])
     told = json.loads(capsys.readouterr().out)["held_back"]

@@ -48,34 +48,27 @@ def _declare_engine(commands: CommandGroup) -> None:
     commands.verb("beat", RequestBeat, "Ask the engine for a beat now.", "beat")
 
 
-def target_of(words: list[str]) -> str:
-    """Return the scope as the verbs take it. Raise ValueError where the words make none."""
+def _target(words: list[str]) -> str:
+    """Return the scope as the requests name it. Raise ActionError where the words make none."""
     if not words or words == ["all"]:
         return ""
     if words == ["loop"]:
         return "loop"
     if len(words) == 2 and words[0] in ("worker", "role"):
         return words[1] if words[0] == "worker" else f"role:{words[1]}"
-    raise ValueError(f"{' '.join(words)!r} is no scope: {_SCOPES}")
+    raise ActionError(f"{' '.join(words)!r} is no scope: {_SCOPES}")
 
 
 def _pause(_: Session, args: Namespace) -> PauseAgent:
     if args.seconds is not None and not args.seconds >= 1:
         raise ActionError("a pause lasts 1 second at least; without --for it lasts until `resume`")
-    return request_of(PauseAgent, args, target=_target(args))
-
-
-def _target(args: Namespace) -> str:
-    try:
-        return target_of(args.scope)
-    except ValueError as error:
-        raise ActionError(str(error)) from error
+    return request_of(PauseAgent, args, target=_target(args.scope))
 
 
 def run_resume(session: Session, args: Namespace) -> int:
     from lumen_tui.store.tasks.pauses import is_killed
 
-    target = _target(args)
+    target = _target(args.scope)
     try:
         return print_outcome(session.perform(ResumeAgent(target=target)), as_json=args.json)
     except ActionError as error:

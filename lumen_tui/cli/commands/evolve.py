@@ -41,7 +41,7 @@ def declare(commands: CommandGroup) -> None:
     evolve.add_argument("--session", nargs="+", default=[], metavar="FILE", help="these session files")
     evolve.add_argument("--all", action="store_true", help="the agent's own and all of Claude Code's")
     evolve.add_argument("--watch", action="store_true", help="follow new ones until interrupted")
-    evolve.add_argument("--dry-run", action="store_true", help="show what would be learnt, write nothing")
+    evolve.dry_run()
     _declare_choices(evolve)
     evolve.fields(RejectLearnings, "reason", required=False, default="")
     evolve.fields(EditLearnings, "text", required=False, default="")

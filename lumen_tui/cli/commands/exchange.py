@@ -57,7 +57,7 @@ def _declare_af(commands: CommandGroup) -> None:
     taken.add_argument("--agent", default="", metavar="NAME", help="which, where the file has several")
     taken.add_argument("--replace", action="store_true", help="let its blocks replace yours")
     taken.add_argument("--raise-limits", action="store_true", help="accept blocks that are over their own limit, too")
-    taken.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
+    taken.dry_run()
     for command in (export, taken):
         command.json()
 

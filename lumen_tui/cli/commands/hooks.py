@@ -6,7 +6,7 @@ import shutil
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +14,7 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.hooks import settings
 from lumen_tui.engine.hooks.settings import Installed
 from lumen_tui.model import times
+from lumen_tui.model.config import AutoCheckpointConfig
 from lumen_tui.storage import locks
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.sessions.hook_events import HookEvents
@@ -142,7 +143,7 @@ def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
     return parts
 
 
-def _rule_lines(rule: Any, running: bool) -> list[str]:
+def _rule_lines(rule: AutoCheckpointConfig, running: bool) -> list[str]:
     every = f"every {rule.interval_tool_calls} tool calls, " if rule.interval_tool_calls > 0 else ""
     occasions = f"{every}at each sub-agent's stop and before a compaction" if rule.enabled else "off (lumen.toml)"
     return [f"checkpoints: {occasions}", *(["a checkpoint is being made"] if running else [])]

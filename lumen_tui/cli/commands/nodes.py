@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from lumen_tui.actions import cleanup, nodes, summaries
 from lumen_tui.actions import decay as decay_actions
@@ -31,10 +32,11 @@ from lumen_tui.model.requests.memory import (
 from lumen_tui.model.requests.signals import CleanUpSignals
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory.node_index import AgeIndex
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.signals.retention import CleanupCounts
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import CommandGroup, Parser
+    from lumen_tui.cli.parser import CommandGroup
 
 
 def declare(commands: CommandGroup) -> None:
@@ -56,17 +58,13 @@ def _declare_nodes(commands: CommandGroup) -> None:
         "delete", run_delete, "Mark nodes as deleted; undo brings them back.", "delete --tag scratch --older-than 7d"
     )
     delete.fields(DeleteNodes)
-    _declare_preview(delete)
     promote = commands.add(
         "promote", run_promote, "Keep a node for the whole project.", "promote mem-7f2 --tag pattern"
     )
     promote.fields(PromoteNodes)
-    _declare_preview(promote)
-
-
-def _declare_preview(command: Parser) -> None:
-    command.add_argument("--dry-run", action="store_true", help="only look")
-    command.json()
+    for command in (delete, promote):
+        command.dry_run()
+        command.json()
 
 
 def run_delete(session: Session, args: Namespace) -> int:
@@ -139,7 +137,7 @@ def _declare_decay(commands: CommandGroup) -> None:
     )
     signals.fields(CleanUpSignals)
     for command in (fade, conclude, clean, signals):
-        command.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
+        command.dry_run()
         command.json()
 
 
@@ -190,7 +188,7 @@ def run_decay(session: Session, args: Namespace) -> int:
     if not args.dry_run:
         done = session.perform(request_of(ApplyDecay, args, half_life_days=half_life))
     head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
-    return _report_leaving(_leaving_facts(index, leaving, rule), done, args, head)
+    return _report_leaving(_leaving(index, leaving, rule), done, args, head)
 
 
 def _decay_rule(session: Session, half_life: float, threshold: float) -> DecayRule:
@@ -208,33 +206,46 @@ def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
     return print_outcome(session.perform(ChangeSettings(changes=changes)), as_json=args.json)
 
 
-def _leaving_facts(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, object]]:
-    """Return what is listed of each leaving node."""
+class LeavingNode(Struct, frozen=True):
+    """What is listed of a node that leaves: score and date only of what decayed."""
+
+    id: str
+    type: str
+    wu_id: str
+    reason: str
+    last_touch: str
+    title: str
+    score: float | UnsetType = UNSET
+    fades_at: str | UnsetType = UNSET
+
+
+def _leaving(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[LeavingNode]:
     by_id = {node.node_id: node for node in leaving}
-    rows = []
-    for row, record in index.records(index.untouched_since(float("inf"))):
-        if (node := by_id.get(row.node_id)) is None:
-            continue
-        facts = {
-            "id": node.node_id,
-            "type": record.get("type"),
-            "wu_id": record.get("wu_id") or "",
-            "reason": node.reason,
-        }
-        facts |= {"last_touch": times.iso(node.touched), "title": str(record.get("content", "")).partition("\n")[0]}
-        if rule is not None and node.score >= 0:
-            facts |= {"score": round(node.score, 6), "fades_at": times.iso(decay.fades_at(node.touched, rule))}
-        rows.append(facts)
-    return rows
+    records = index.records(index.untouched_since(float("inf")))
+    return [_leaving_node(by_id[row.node_id], record, rule) for row, record in records if row.node_id in by_id]
 
 
-def _report_leaving(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head: dict[str, Any]) -> int:
+def _leaving_node(node: ArchiveCandidate, record: Raw, rule: DecayRule | None) -> LeavingNode:
+    decayed = rule is not None and node.score >= 0
+    return LeavingNode(
+        id=node.node_id,
+        type=str(record.get("type") or ""),
+        wu_id=str(record.get("wu_id") or ""),
+        reason=node.reason,
+        last_touch=times.iso(node.touched),
+        title=str(record.get("content", "")).partition("\n")[0],
+        score=round(node.score, 6) if decayed else UNSET,
+        fades_at=times.iso(decay.fades_at(node.touched, rule)) if rule is not None and decayed else UNSET,
+    )
+
+
+def _report_leaving(rows: list[LeavingNode], done: Done | None, args: Namespace, head: dict[str, object]) -> int:
     """Print what would leave, or what left; return the exit code."""
     nothing = done is not None and not done.action_id
     if args.json:
         document({**head, "dry_run": done is None, "nodes": rows, **_done_facts(done)})
         return _NOTHING if nothing else 0
-    table([(row["id"], row["last_touch"][:10], row["reason"], row["title"]) for row in rows[:_MOST_SHOWN]])
+    table([(row.id, row.last_touch[:10], row.reason, row.title) for row in rows[:_MOST_SHOWN]])
     if len(rows) > _MOST_SHOWN:
         talk(f"and {len(rows) - _MOST_SHOWN} more: --json has all of them")
     if done is None:
@@ -292,7 +303,7 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     done = None
     if not args.dry_run:
         done = session.perform(request_of(CleanUpNodes, args))
-    return _report_leaving(_leaving_facts(index, leaving, rule), done, args, {"retention": options.retention})
+    return _report_leaving(_leaving(index, leaving, rule), done, args, {"retention": options.retention})
 
 
 class Progress:

@@ -74,7 +74,7 @@ def declare(commands: CommandGroup) -> None:
     for command in (hire, adjust):
         _declare_changes(command)
     for command in (hire, adjust, fire):
-        command.add_argument("--dry-run", action="store_true", help="only say what it would mean")
+        command.dry_run()
     show.fields(RehireRole)
     stats.fields(RehireRole, nargs="?", default="", help="one role, in full")
     for command in (listing, show, hire, adjust, fire, stats):

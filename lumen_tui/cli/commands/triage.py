@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import SUPPRESS, Namespace
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Like = tuple[str, int] | None
 _COMPARED = 200  # rows for which a near double is looked for
+UNLINKED = "unlinked"  # in place of a work unit
 _REVISION = 1  # of what is read once, for one command
 
 
@@ -142,28 +143,27 @@ def _likes(rows: Sequence[DiscoveryRow], every: Sequence[DiscoveryRow]) -> dict[
     return {node_id: like for node_id, like in near.items() if like}
 
 
+class DiscoveryFilter(NamedTuple):
+    """What a listing shows; an empty field lets all through."""
+
+    wu_id: str  # UNLINKED: those of no work unit
+    priority: str
+    tag: str
+
+    def allows(self, node: Node) -> bool:
+        wu_id = "" if self.wu_id == UNLINKED else self.wu_id or node.wu_id
+        return node.wu_id == wu_id and self.priority in ("", node.priority) and (not self.tag or self.tag in node.tags)
+
+
 def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> tuple[list[DiscoveryRow], bool]:
     """Return the rows to show, and whether there are more. Raise ActionError."""
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
-    unlinked = args.wu == "unlinked"
-    filters = {"wu_id": "" if unlinked else _known(session, args.wu), "priority": fields.priority(args.priority)}
+    wu_id = places.work_at(session.root, args.wu) if args.wu not in ("", UNLINKED) else args.wu
+    wanted = DiscoveryFilter(wu_id, fields.priority(args.priority), args.tag)
     limit = len(every) if args.all else args.limit
-    fitting = (row for row in every if _fits(row, filters, args.tag, unlinked))
-    rows = list(islice(fitting, limit + 1))
+    rows = list(islice((row for row in every if wanted.allows(row.node)), limit + 1))
     return rows[:limit], len(rows) > limit
-
-
-def _known(session: Session, wu_id: str) -> str:
-    return places.work_at(session.root, wu_id) if wu_id else ""
-
-
-def _fits(row: DiscoveryRow, filters: dict[str, Any], tag: str, unlinked: bool) -> bool:
-    if unlinked and row.node.wu_id:
-        return False
-    if tag and tag not in row.node.tags:
-        return False
-    return all(not value or getattr(row.node, name) == value for name, value in filters.items())
 
 
 def _row(row: DiscoveryRow, now: float, like: Like) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _block(node: Node, like: Like) -> list[str]:
     return [f"{node.id}: {one_line(node.title)}", *lines]
 
 
-def _facts(node: Node, like: Like) -> dict[str, Any]:
+def _facts(node: Node, like: Like) -> dict[str, object]:
     near = {"like": {"id": like[0], "percent": like[1]}} if like else {}
     return {**msgspec.to_builtins(node), **near}
 
