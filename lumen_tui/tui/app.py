@@ -29,7 +29,7 @@ from lumen_tui.tui import theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.patches import fewer_bytes, fewer_lines, release_screens
+from lumen_tui.tui.patches import fewer_bytes, fewer_lines, one_frame
 from lumen_tui.tui.patches.output_guard import AsciiTwins, Guard
 from lumen_tui.tui.patches.terminal import NO_CELLS, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
@@ -68,7 +68,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.look = theme.NO_APPEARANCE
         fewer_bytes.install()
         fewer_lines.install()
-        release_screens.install()
+        one_frame.forget_closed_screens()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.host: Host = self  # as `host_of` finds it
         self.port = port

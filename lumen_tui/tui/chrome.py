@@ -1,18 +1,169 @@
-"""The lines around the panes: what is true above them, the panes that a narrow window hides, and the keys below."""
+"""What is around the panes: where they stand for the size of the window, the lines above and below, the notice."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
-from lumen_tui.model.text import humanize
+from lumen_tui.model.text import humanize, one_line
+from lumen_tui.tui.commands import COMMANDS, DISCOVERIES, EVERYWHERE, ROWS, SIGNALS, WORKERS, RoomCommand, shown_key
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.footer import Notice, footer, footer_commands
+from lumen_tui.tui.kit.cells import fit, spread
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.lines import Lines
-from lumen_tui.tui.layout import pane_line
-from lumen_tui.tui.panes.base import PanedRoom
+from lumen_tui.tui.panes.base import Pane, PanedRoom
+from lumen_tui.tui.theme import Appearance
+
+# What a narrow window can do without, the first one first. The pane's own commands and the help stay longest.
+_DROPPED = (
+    "zoom", "roles", "send_signal", "next_need", "mark", "open", "filter", "undo", "new_task", "palette", "why",
+)  # fmt: skip
+
+
+_QUOTED = re.compile("“[^”]*”")
+_TITLE = 12  # cells of a title in quotes that are always kept
+
+
+class Notice(NamedTuple):
+    """What the last action said; `until` in seconds since 1970."""
+
+    text: str
+    bad: bool = False
+    until: float = 0.0
+
+
+def footer_commands(scope: str, has_rows: bool) -> list[RoomCommand]:
+    """What the footer offers while a pane has the focus, in its order."""
+    scopes = {scope, EVERYWHERE, ROWS} if has_rows else {scope, EVERYWHERE}
+    return [one for one in COMMANDS if one.footer and (one.scope in scopes or one.action == "open")]
+
+
+def footer(
+    commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Appearance
+) -> list[Segment]:
+    """The footer on `width` cells: keys from the left, the notice against the right edge."""
+    said = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
+    right = [(said, look.ink.bad if notice and notice.bad else look.ink.text)] if said else []
+    room = width - cell_len(said)
+    return spread(width, _keys(_fitting(commands, keys, room), keys, look), right)
+
+
+def squeezed(text: str, width: int) -> str:
+    """`text` on at most `width` cells: titles in quotes give way first, since what was done stands behind them."""
+    for quoted in sorted(_QUOTED.findall(text), key=cell_len, reverse=True):
+        over = cell_len(text) - width
+        if over <= 0:
+            return text
+        title = quoted[1:-1].removesuffix("…")
+        kept = max(_TITLE, cell_len(title) - over)
+        if kept < cell_len(title):
+            text = text.replace(quoted, f"“{fit(title, kept)}”", 1)
+    return text if cell_len(text) <= width else fit(text, width)
+
+
+def _fitting(commands: list[RoomCommand], keys: Mapping[str, str], room: int) -> list[RoomCommand]:
+    kept = list(commands)
+    for action in _DROPPED:
+        if sum(_size(command, keys) for command in kept) <= room:
+            return kept
+        kept = [command for command in kept if command.action != action]
+    while kept and sum(_size(command, keys) for command in kept) > room:
+        kept.pop(-2 if len(kept) > 1 else -1)
+    return kept
+
+
+def _size(command: RoomCommand, keys: Mapping[str, str]) -> int:
+    return len(shown_key(command, keys)) + 1 + len(command.label) + 2
+
+
+def _keys(commands: list[RoomCommand], keys: Mapping[str, str], look: Appearance) -> list[tuple[str, Style]]:
+    pieces: list[tuple[str, Style]] = []
+    for command in commands:
+        pieces.append((shown_key(command, keys), look.ink.loud))
+        pieces.append((f" {command.label}  ", look.ink.muted))
+    return pieces
+
+
+_TWO_COLUMNS = Size(100, 30)  # below this the focused pane has the screen
+_DETAIL = 180  # cells from which the selected row has a column of its own
+_LOW, _TALL = 36, 45  # lines
+_LINES, _LINE = 16, 9  # lines from which the other panes have a line each, or one together
+_TINY = Size(44, 12)
+_SHARING = (WORKERS, SIGNALS, DISCOVERIES)  # the panes that stand in one column
+
+
+class Layout(NamedTuple):
+    """How the room is laid out now."""
+
+    narrow: bool = False
+    single: bool = False
+    wide: bool = False
+    low: bool = False
+    tall: bool = False
+    tiny: bool = False
+    others: int = 0  # lines for the panes that are not seen
+
+
+def layout_for(size: Size, zoomed: bool) -> Layout:
+    """The layout of a window."""
+    width, height = size
+    narrow = width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
+    others = (5 if height >= _LINES else 1 if height >= _LINE else 0) if narrow and not zoomed else 0
+    return Layout(
+        narrow=narrow,
+        single=narrow or zoomed,
+        wide=width >= _DETAIL and not narrow and not zoomed,
+        low=height < _LOW and not narrow,
+        tall=height >= _TALL,
+        tiny=width < _TINY.width or height < _TINY.height,
+        others=others,
+    )
+
+
+def arrange(screen: Screen[None], layout: Layout, panes: Sequence[Pane], current: Pane) -> None:
+    """Show and hide what the layout asks for. What is seen is set here, before the focus moves to it."""
+    for name in ("narrow", "wide", "low", "tall", "tiny", "single"):
+        screen.set_class(getattr(layout, name), name)
+    for pane in panes:
+        _seen(pane, not layout.single or pane is current)
+        pane.set_class(layout.single and pane is current, "alone")
+    for column in ("#left", "#right"):
+        holder = screen.query_one(column)
+        _seen(holder, not layout.single or current in holder.children)
+    others = screen.query_one("#others")
+    _seen(others, layout.others > 0)
+    others.styles.height = max(1, layout.others)
+    _seen(screen.query_one("#detail"), layout.wide)
+
+
+def share(panes: Sequence[Pane]) -> None:
+    """Where another list of the column has rows, one without any gives up all but the lines of its sentence."""
+    lists = [(pane, pane.rows) for pane in panes if pane.scope in _SHARING]
+    filled = [pane for pane, rows in lists if rows is not None and rows.model.rows]
+    for pane, _ in lists:
+        pane.set_class(bool(filled) and pane not in filled, "-empty")
+
+
+def _seen(widget: Widget, seen: bool) -> None:
+    if widget.display is not seen:
+        widget.display = seen
+
+
+def pane_line(panes: Sequence[Pane], current: Pane, width: int, look: Appearance) -> list[Segment]:
+    """All panes on one line, for a window too low for a line each."""
+    ink = look.ink
+    parts = [(f"{pane.number} {pane.name_shown}  ", ink.loud if pane is current else ink.muted) for pane in panes]
+    return spread(width, parts, [])
+
 
 _SAID_FOR = 6.0  # seconds that a notice stays
 

@@ -13,20 +13,17 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.chrome import Chrome
+from lumen_tui.tui.chrome import Chrome, Layout, arrange, layout_for, share
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.filter_bar import FilterBar, FilterLine
+from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ClickedLines, Lines, ScrolledLines
-from lumen_tui.tui.layout import Layout, arrange, layout_for, share
-from lumen_tui.tui.likeness import LikenessFinder
-from lumen_tui.tui.panes.base import NOTHING, Pane
+from lumen_tui.tui.panes.base import NOTHING, DetailColumn, Pane
 from lumen_tui.tui.panes.decay import DecayPane
-from lumen_tui.tui.panes.detail import DetailColumn
-from lumen_tui.tui.panes.discoveries import DiscoveriesPane
+from lumen_tui.tui.panes.discoveries import DiscoveriesPane, LikenessFinder
 from lumen_tui.tui.panes.loop import LoopPane
 from lumen_tui.tui.panes.signals import SignalsPane
 from lumen_tui.tui.panes.wake import WakePane

@@ -26,7 +26,7 @@ class Reasons:
 
     def ask(self, title: str, verb: str, then: Callable[[str], None]) -> None:
         """Ask for a reason; `then` gets it, and is not called where the prompt was left."""
-        from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+        from lumen_tui.tui.kit.questions import ReasonPrompt
 
         def answered(reason: str | None) -> None:
             if reason:

@@ -18,8 +18,7 @@ from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.jobs import Loader, looked
 from lumen_tui.tui.kit.leaving import step_past
 from lumen_tui.tui.panes.base import PanedRoom
-from lumen_tui.tui.panes.decay import DecayPane
-from lumen_tui.tui.panes.travel import Foresight, Travel
+from lumen_tui.tui.panes.decay import DecayPane, Foresight, Travel
 
 
 class DecayHandler(Handler):
@@ -216,7 +215,7 @@ class RuleHandler(Handler):
         self.room.run_worker(run(), group="look", exclusive=True)
 
     def _confirm(self, title: str, lines: list[str], verb: str, then: Callable[[], Any]) -> None:
-        from lumen_tui.tui.kit.confirm import ConfirmKey
+        from lumen_tui.tui.kit.questions import ConfirmKey
 
         def answered(yes: bool | None) -> None:
             if yes:

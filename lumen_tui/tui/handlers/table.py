@@ -9,13 +9,10 @@ from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
 from lumen_tui.tui.handlers.base import NO_LIST, Handler
 from lumen_tui.tui.handlers.decay import DecayHandler, RuleHandler, TravelHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
-from lumen_tui.tui.handlers.moving import PanesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
-from lumen_tui.tui.handlers.openers import ContinuityHandler, LoopHandler, OpenersHandler
+from lumen_tui.tui.handlers.openers import ContinuityHandler, LoopHandler, OpenersHandler, SpendingHandler
+from lumen_tui.tui.handlers.panes import PanesHandler, SignalsHandler, WorkersHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
-from lumen_tui.tui.handlers.signals import SignalsHandler
-from lumen_tui.tui.handlers.spending import SpendingHandler
-from lumen_tui.tui.handlers.workers import WorkersHandler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
 

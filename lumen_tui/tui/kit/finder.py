@@ -18,8 +18,8 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Dialog, Keys
+from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.theme import Appearance
 
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant

@@ -14,11 +14,11 @@ from textual.strip import Strip
 
 from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.cells import changed_span, fit, push, wrap
+from lumen_tui.tui.kit.keys import bindings
+from lumen_tui.tui.kit.lines import Pointed
 from lumen_tui.tui.kit.list_model import ListModel, Marks
-from lumen_tui.tui.kit.pointed import Pointed
-from lumen_tui.tui.kit.sifter import Sifter
+from lumen_tui.tui.kit.query import Sifter
 from lumen_tui.tui.theme import Appearance, Shapes
 
 R = TypeVar("R")

@@ -1,4 +1,4 @@
-"""A widget of drawn lines that repaints only the cells that changed, and that can be scrolled."""
+"""Drawn lines of which only changed cells are repainted: scrolled by the wheel, opened by a double click."""
 
 from __future__ import annotations
 
@@ -14,9 +14,35 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from lumen_tui.tui.commands import ROWS
-from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.cells import changed_span
-from lumen_tui.tui.kit.pointed import Pointed
+from lumen_tui.tui.kit.keys import bindings
+
+_WHEEL = 3  # lines
+
+
+class Pointed(Widget):
+    """A widget that scrolls its own lines."""
+
+    def scroll_lines(self, lines: int) -> None:
+        """Move the window by some lines."""
+        raise NotImplementedError
+
+    def action_row(self, name: str) -> None:
+        """Carry out one of the commands of the scope ROWS."""
+        raise NotImplementedError
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_lines(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_lines(-_WHEEL)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.chain == 2:
+            self.action_row("open")
+
 
 Build = Callable[[int, int], list[list[Segment]]]  # (width, height) -> lines, each exactly `width` cells
 

@@ -1,4 +1,4 @@
-"""Parts of a sheet that only tell: a sentence at its bottom, names with their values."""
+"""Parts of a sheet that only show: a sentence at its bottom, names with their values, a diff in colours."""
 
 from __future__ import annotations
 
@@ -90,3 +90,12 @@ class Facts(Widget):
                 lines.append(label + line)
                 label = Content(" " * size)
         return lines
+
+
+_INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad"}
+
+
+def coloured(text: str) -> Content:
+    """The lines of a unified diff; one that begins with `!` says why there is none."""
+    lines = [Content.assemble((line, _INKS.get(line[:1], "$room-muted"))) for line in safe(text).split("\n")]
+    return Content("\n").join(lines)

@@ -18,12 +18,10 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, shown_key
 from lumen_tui.tui.host import host_of
-from lumen_tui.tui.kit.bindings import screen_bindings
-from lumen_tui.tui.kit.keys_line import TINY, KeysLine
-from lumen_tui.tui.kit.keys_line import Keys as Keys
+from lumen_tui.tui.kit.keys import TINY, KeysLine, screen_bindings
+from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import Said, said
-from lumen_tui.tui.kit.sheet import Sheet
-from lumen_tui.tui.patches.one_frame import OneFrame
+from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.text_area import Prose

@@ -1,4 +1,4 @@
-"""What the six panes have in common: a frame with a title, a slice of the snapshot, a one-line summary."""
+"""What the six panes share (a frame with a title, a slice of the snapshot, a summary), and the selected row in full."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import on
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
@@ -14,12 +15,12 @@ from textual.message import Message
 from textual.widget import Widget
 
 from lumen_tui.model.snapshot import Revisions, Snapshot
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import RoomView, appearance_of
-from lumen_tui.tui.kit.cells import spread
+from lumen_tui.tui.kit.cells import spread, wrap
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import ScrolledLines
+from lumen_tui.tui.kit.lines import Lines, ScrolledLines
 from lumen_tui.tui.theme import Appearance
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
@@ -213,3 +214,46 @@ def place_of(rows: LineList[Any], what: str) -> str:
     if rows.sifter.share < 1:
         parts.append(f"{int(rows.sifter.share * 100)} % searched")
     return " · ".join(parts)
+
+
+_LIMIT = 20_000  # characters that are laid out
+_NOTHING = "Select a row: it is shown here in full."
+
+
+class DetailColumn(Vertical):
+    """Shows whatever it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(id="detail", classes="pane")
+        self._lines = Lines(self._build, id="detail-lines")
+        self._detail: Detail | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._lines
+
+    def show(self, detail: Detail | None) -> None:
+        """Show a row, or the hint that there is none."""
+        if detail == self._detail:
+            return
+        self._detail = detail
+        self._border_title = Content(one_line(humanize(detail.title), 60)) if detail else None
+        self._lines.top = 0
+        self.refresh()
+        self._lines.redraw()
+
+    def _build(self, width: int, height: int) -> list[list[Segment]]:
+        look = appearance_of(self.app)
+        ink, detail = look.ink, self._detail
+        if detail is None:
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(_NOTHING, width)]
+        lines = [
+            spread(width, [(f"{name:<11}", ink.muted), (one_line(humanize(value)), ink.text)], [])
+            for name, value in detail.facts
+            if value
+        ]
+        blank = spread(width, [("", ink.text)], [])
+        lines += [blank] if lines else []
+        lines += [*detail.drawing.lines(width, look), blank] if detail.drawing else []
+        text = detail.body[:_LIMIT]
+        body = wrap(safe(humanize(text) if detail.composed else text).strip(), width - 2)
+        return lines + [spread(width, [(f"{look.shapes.gutter} ", ink.accent), (text, ink.text)], []) for text in body]

@@ -1,7 +1,8 @@
-"""What agents noticed on the way and nobody has judged yet."""
+"""What agents noticed on the way and nobody has judged yet, and the near double of the one under the cursor."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -11,16 +12,19 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.records import PRIORITIES, Node
 from lumen_tui.model.snapshot import DiscoveryRow, Revisions
+from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DISCOVERIES
-from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread
+from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.leaving import Leaving
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.panes.base import Detail, Pane, PanedRoom, place_of
 
 _EMPTY = "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
 _PRIORITY, _WU, _AGE = 2, 7, 6
@@ -157,3 +161,34 @@ class DiscoveriesPane(Pane):
             ("at", node.created_at), ("like", like),
         )  # fmt: skip
         return Detail(node.id, facts, node.content)
+
+
+_REST = 0.15  # seconds without a move
+
+
+class LikenessFinder:
+    """Asks the port in a thread, and only about rows that were looked at."""
+
+    def __init__(self, room: PanedRoom, port: Port) -> None:
+        self._room = room
+        self._port = port
+        self._job: asyncio.Task[None] | None = None
+
+    def look(self, pane: DiscoveriesPane) -> None:
+        """The cursor of the discoveries may stand on another row."""
+        row = pane.rows.selected if pane.rows is not None else None
+        if not isinstance(row, DiscoveryRow) or self._room.current.scope != DISCOVERIES:
+            return
+        if row.like is not None or pane.knows(row.node.id):
+            return
+        if self._job is not None:
+            self._job.cancel()
+        self._job = asyncio.create_task(self._ask(pane, row.node.id))
+
+    async def _ask(self, pane: DiscoveriesPane, node_id: str) -> None:
+        await asyncio.sleep(_REST)
+        try:
+            found = await asyncio.to_thread(self._port.like, node_id)
+        except (ActionError, StoreError):
+            return  # a hint less; what is wrong with the folder is told elsewhere
+        pane.learn(node_id, found)

@@ -1,23 +1,199 @@
-"""The last completed loop: what it made, how it went, what it left out, what it cost."""
+"""The last completed loop: what it made, how it went, what it left out, what it cost, line by line."""
 
 from __future__ import annotations
 
+from statistics import median
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model import agent, times
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model import packets as packet_words
-from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.loop import Artifact, LoopState, Packet
+from lumen_tui.model.snapshot import Revisions, Snapshot
+from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
+from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import LOOP
-from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.cells import spread, wrap
+from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.panes.base import Detail, Pane
-from lumen_tui.tui.panes.loop_rows import loop_rows
+from lumen_tui.tui.theme import Appearance
+
+_LABEL, _BAR, _SPARKS = 10, 16, 16  # cells
+_BESIDE_BAR = 33  # cells for the name and the amounts
+_LOOKED_AT = 300  # tasks; what is alive or queued stands in front
+
+Parts = list[tuple[str, Style]]
+
+
+def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> list[tuple[str, Parts]]:
+    """The rows that have something to say, each with its name."""
+    rows, loop = LoopRows(snapshot, now, look), snapshot.loop
+    found = [("now", rows.session()), *([("backoff", rows.rests(loop))] if loop else [])]
+    if loop and loop.loop:
+        found += [
+            ("before", rows.before(loop)), ("output", rows.made(loop)), ("ordered", rows.ordered(loop)),
+            ("health", rows.health(loop)), ("spent", rows.spent(loop)), ("today", rows.today(width)),
+            ("dropped", rows.left_out(loop)), ("loops", rows.sparks()), ("packet", rows.packet(loop)),
+        ]  # fmt: skip
+    return [(name, parts) for name, parts in found if parts]
+
+
+def packet_of(snapshot: Snapshot, loop: LoopState) -> Packet | None:
+    """The packet of that very loop, None where it is not at hand."""
+    return next((one for one in reversed(snapshot.packets) if one.loop == loop.loop), None)
+
+
+def ordered_tasks(snapshot: Snapshot, loop: int = 0) -> list[TaskView]:
+    """The tasks at hand that the main agent gave out in one loop, or in any."""
+    tasks = snapshot.tasks
+    near = (tasks[index] for index in range(min(_LOOKED_AT, len(tasks))))
+    made = ((view, agent.loop_of(view.spec.created_by)) for view in near)
+    return [view for view, by in made if by and loop in (0, by)]
+
+
+def under_way(views: list[TaskView]) -> str:
+    """`1 running, 2 queued` of those that have not ended; empty for none."""
+    return ", ".join(tally_words(tally(view for view in views if not over(view))))
+
+
+def over(view: TaskView) -> bool:
+    """Whether nothing more comes of a task by itself."""
+    return view.status.ended or view.status is Status.LOST
+
+
+def _name(made: Artifact) -> str:
+    return words.short_paths(made.title) or made.path.rpartition("/")[2]
+
+
+class LoopRows:
+    """Draws the rows of one picture."""
+
+    def __init__(self, snapshot: Snapshot, now: float, look: Appearance) -> None:
+        self.snapshot, self.now, self.look = snapshot, now, look
+
+    def session(self) -> Parts:
+        """What the session that is at work did last."""
+        session, ink = self.snapshot.session, self.look.ink
+        if session is None:
+            return []
+        last = session.tail[-1] if session.tail else None
+        said = one_line(f"{last.kind}  {last.text}" if last else "starting", 200)
+        if session.awaits_budget and last:
+            return [("waits for budget  ", ink.accent), (one_line(last.text, 200), ink.text)]
+        return [(f"{session.state}  ", ink.accent), (said, ink.text)]
+
+    def before(self, loop: LoopState) -> Parts:
+        """While a session is at work: which loop the rows below are about."""
+        if self.snapshot.session is None:
+            return []
+        ended = words.ago(self.now - times.epoch(loop.completed_at)) if loop.completed_at else "at an unknown time"
+        return [(f"loop {words.number(loop.loop)}", self.look.ink.text), (f", ended {ended}", self.look.ink.muted)]
+
+    def rests(self, loop: LoopState) -> Parts:
+        left = times.epoch(loop.rests_until) - self.now if loop.rests_until else 0.0
+        if left <= 0 or self.snapshot.session is not None:
+            return []
+        return [(times.span(left), self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
+
+    def made(self, loop: LoopState) -> Parts:
+        """What this loop made; what an earlier one made is said to be so."""
+        ink, packet, last = self.look.ink, packet_of(self.snapshot, loop), loop.last_artifact
+        if packet is None or packet.made:
+            made = packet.made[-1] if packet else last
+            more = f"  and {len(packet.made) - 1} more" if packet and len(packet.made) > 1 else ""
+            kind = f"{made.kind}  " if made.kind and _name(made) else ""
+            return [(kind, ink.muted), (_name(made) or "nothing", ink.text), (more, ink.muted)]
+        earlier = f"  earlier: {_name(last)}" if _name(last) else ""
+        return [("no artifact" if self.ordered(loop) else "nothing", ink.muted), (earlier, ink.muted)]
+
+    def ordered(self, loop: LoopState) -> Parts:
+        """The tasks that this loop gave out, and how many of them go on."""
+        packet = packet_of(self.snapshot, loop)
+        found = ordered_tasks(self.snapshot, loop.loop)
+        count = max(len(found), len(packet.ordered) if packet else 0)
+        count = max(count, packet.changed.get("tasks_created", 0) if packet else 0)
+        if not count:
+            return []
+        said = under_way(found)
+        ended = "  it has ended" if count == 1 else "  all have ended"
+        ink = self.look.ink
+        return [(words.plural(count, "task"), ink.text), (f"  {said}", ink.accent) if said else (ended, ink.muted)]
+
+    def spent(self, loop: LoopState) -> Parts:
+        """What this loop cost, with the tasks whose end it was told of."""
+        packet, ink = packet_of(self.snapshot, loop), self.look.ink
+        if packet is None or not (packet.usage.tokens or packet.usage.usd):
+            return []
+        cost = f"  {words.money(packet.usage.usd)}" if packet.usage.usd else ""
+        return [(f"{words.kilo(packet.usage.tokens)} tokens{cost}", ink.text), ("  this loop", ink.muted)]
+
+    def health(self, loop: LoopState) -> Parts:
+        ink, health = self.look.ink, loop.health
+        style = {"ok": ink.text, "degraded": ink.accent}.get(health.status, ink.bad)
+        return [(health.status, style), (f"  {health.note}" if health.note else "", ink.text)]
+
+    def today(self, width: int) -> Parts:
+        """The day's tokens against their cap, whoever used them."""
+        ink, shapes, spend = self.look.ink, self.look.shapes, self.snapshot.spend
+        if spend.closed:
+            return [(f"{words.kilo(spend.tokens)} tokens", ink.text), (", budget closed", ink.bad)]
+        forecast = self._forecast()
+        if spend.tokens_cap <= 0:
+            return [(f"{words.kilo(spend.tokens)} tokens, no limit{forecast}", ink.text)]
+        size = max(0, min(_BAR, width - _BESIDE_BAR - len(forecast)))
+        full = min(size, round(size * spend.tokens / spend.tokens_cap))
+        bar = ink.bad if spend.full or spend.tokens >= spend.tokens_cap else ink.accent
+        amounts = f"  {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"
+        if _LABEL + size + len(amounts) + len(forecast) > width:  # `cap in 7 h` must not be cut to `cap`
+            amounts = amounts.strip().removesuffix(" tokens")
+        rest = "-" if shapes.bar == "#" else shapes.bar
+        return [
+            (shapes.bar * full, bar), (rest * (size - full), ink.faint), (amounts, ink.text), (forecast, ink.accent),
+        ]  # fmt: skip
+
+    def _forecast(self) -> str:
+        """Where the pace of the last hour leads, while there is something to say."""
+        spend = self.snapshot.spend
+        if spend.full:
+            return ", cap reached"
+        left = spend.reached_at - self.now
+        return f", cap {words.until(left)}" if spend.reached_at and left > 0 else ""
+
+    def left_out(self, loop: LoopState) -> Parts:
+        said = [f"{len(loop.abandoned)} abandoned"] if loop.abandoned else []
+        said += [f"{len(loop.decided_against)} decided against"] if loop.decided_against else []
+        return [(", ".join(said) or "nothing", self.look.ink.text if said else self.look.ink.muted)]
+
+    def sparks(self) -> Parts:
+        took = [packet.seconds for packet in self.snapshot.packets[-_SPARKS:]]
+        if not took:
+            return []
+        levels, most = self.look.shapes.levels, max([*took, 0.001])
+        chart = "".join(levels[min(len(levels) - 1, int(len(levels) * value / most))] for value in took)
+        return [(chart, self.look.ink.muted), (f"  median {times.span(median(took))}", self.look.ink.muted)]
+
+    def packet(self, loop: LoopState) -> Parts:
+        ink = self.look.ink
+        if not self.snapshot.packets:
+            return [("none yet", ink.muted), *self._stalest()]
+        last = self.snapshot.packets[-1]
+        written = words.ago(self.now - times.epoch(last.completed_at))
+        return [(ids.short(last.id), ink.muted), (f"  written {written}", ink.text), *self._stalest()]
+
+    def _stalest(self) -> Parts:
+        """The other clock: when the fact that was confirmed longest ago was, and how many have drifted."""
+        facts, ink = self.snapshot.facts, self.look.ink
+        if not facts.current and not facts.drifted:
+            return []
+        age = words.age(self.now - facts.stalest) if facts.stalest else "never confirmed"
+        said: Parts = [(f"  stalest fact {age}", ink.muted if facts.stalest else ink.text)] if facts.current else []
+        return [*said, (f"  {facts.drifted} drifted" if facts.drifted else "", ink.bad)]
 
 
 class LoopPane(Pane):

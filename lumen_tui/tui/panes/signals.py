@@ -14,8 +14,8 @@ from lumen_tui.model import times
 from lumen_tui.model.snapshot import Revisions, SignalRow
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import SIGNALS
-from lumen_tui.tui.kit.bindings import bindings
 from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 

@@ -1,34 +1,74 @@
-"""A screen that comes or goes is painted once.
+"""A screen that comes or goes is painted once, a sheet paints only the top line of what it covers, and both are freed.
 
-Textual paints a new one with its first layout, again because it is shown, and again for each widget that has learnt
-its size: three whole screens of bytes, and the first of them with empty lists. It is the same on the way back.
+Textual paints a new screen with its first layout, again because it is shown, and again for each widget that has learnt
+its size: three whole screens of bytes, and the first of them with empty lists. It is the same on the way back. It draws
+the whole screen below a modal one, too, and paints all of both again whenever something in it changes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.await_complete import AwaitComplete
-from textual.geometry import Size
-from textual.screen import Screen
-
-from lumen_tui.tui.patches import release_screens
+from textual.color import Color
+from textual.geometry import Region, Size
+from textual.screen import ModalScreen, Screen
+from textual.style import Style
+from textual.widget import Widget
 
 if TYPE_CHECKING:
-    _Base = Screen[Any]
+    from typing import Self
+
+    _Screen = Screen[Any]
+    _Modal = ModalScreen[Any]
 else:
-    _Base = object
+    _Screen = _Modal = object
+
+_GONE = 0.5  # seconds: by then a screen that was left is taken apart, and the keys behind it are answered
+
+
+@lru_cache(1024)
+def _colours(base_background: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base_background + background), Style(background=base_background)
+
+
+def _get_inner_outer(self: StylesCache, base_background: Color, background: Color) -> tuple[Style, Style]:
+    return _colours(base_background, background)
+
+
+def forget_closed_screens() -> None:
+    """Remember the colours of widgets by their values.
+
+    Textual keeps them in a cache of a class, under each widget's own cache: the last thousand of those stay, each with
+    every line that it ever drew, some 60 KiB for each screen that was opened.
+    """
+    StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[assignment, method-assign]
+
+
+def collect_soon() -> None:
+    """Free a screen that is left now, a moment later: some 20 ms.
+
+    A screen and its widgets refer to each other: only the garbage collector frees them, and by itself it comes late,
+    for 30 to 60 ms of a key that comes just then.
+    """
+    asyncio.get_running_loop().call_later(_GONE, gc.collect)
+
 
 _AT_MOST = 0.2  # seconds
 _PASSES = 6  # of the event loop: a message and what it brings about need one each
 
 
-class OneFrame(_Base):
+class OneFrame(_Screen):
     """For a screen: its paint waits until its widgets took in what they were told."""
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -51,7 +91,7 @@ class OneFrame(_Base):
         # Twice: once it is gone, Textual asks the application again to lay out what is left.
         self.app.call_next(self.app.call_next, paint)
         asyncio.get_running_loop().call_later(_AT_MOST, paint)  # where the application has much to do before
-        release_screens.collect_soon()
+        collect_soon()
         return gone
 
     def _compositor_refresh(self) -> None:
@@ -90,3 +130,35 @@ def _wake(app: App[Any]) -> None:
 
 def _after(passes: int, do: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(*(_after, passes - 1, do) if passes else (do,))
+
+
+class Sheet(_Modal):
+    """For a dialog that stands below the room's header."""
+
+    DEFAULT_CLASSES = "sheet"
+
+    def render(self) -> RenderableType:
+        header = self.app.screen_stack[0].query("#header")
+        return TopLine(header.first()) if header else super().render()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As Textual has it; it names the regions in which the room changed, and most of them are covered."""
+        seen = [region for region in regions if region.y == 0]
+        if regions and not seen:
+            return self
+        top = Region(0, 0, self.size.width, 1)
+        return super().refresh(
+            *(region.intersection(top) for region in seen), repaint=repaint, layout=layout, recompose=recompose
+        )
+
+
+class TopLine:
+    """The first line of a widget of another screen, as it stands there now."""
+
+    def __init__(self, line: Widget) -> None:
+        self._line = line
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for strip in self._line.render_lines(Region(0, 0, options.max_width, 1)):
+            yield from strip
+            yield Segment.line()

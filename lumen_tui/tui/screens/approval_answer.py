@@ -22,9 +22,9 @@ from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.bindings import screen_bindings
-from lumen_tui.tui.kit.confirm import ConfirmKey
 from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 
 _SHELL = frozenset({"shell", "shell_start"})

@@ -20,12 +20,11 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
-from lumen_tui.tui.kit.keys_line import KeysLine
+from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import ListSheet, Rows
 from lumen_tui.tui.screens.approval_answer import Answers, Desk, Walls, high, walls_of
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen, left
 from lumen_tui.tui.theme import Appearance

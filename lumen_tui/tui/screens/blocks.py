@@ -28,17 +28,14 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
-from lumen_tui.tui.kit.diffs import coloured
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import looked
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.parts import Fact, Facts
-from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows, beside
+from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, beside
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.words import sentence
 

@@ -26,15 +26,15 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
-from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
+from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.sheets import ListSheet, Rows
 from lumen_tui.tui.theme import Appearance
 
 _NUMBERS = {"tokens": int, "usd": float, "minutes": float}

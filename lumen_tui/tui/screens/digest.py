@@ -14,9 +14,8 @@ from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
 from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, Rows
 
 _BAD = frozenset({"failed", "drift"})
 _WIDE = 90  # columns from which titles stand in full

@@ -19,12 +19,10 @@ from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Choice, Line
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.menu import Menu, Option
 from lumen_tui.tui.kit.parts import Fact
-from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows
+from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
+from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, ReadingScreen, Rows
 
 PAUSE, RESUME = "pause", "resume"
 _DO = ((PAUSE, "pause"), (RESUME, "resume"))

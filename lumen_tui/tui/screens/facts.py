@@ -21,14 +21,12 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
-from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
 
 _NARROW = 90  # columns below which the source is left out
 _SLIM = 56  # and below which only the claim and the age of its confirmation are left

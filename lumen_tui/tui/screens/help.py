@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.kit.finder import Finder, WhyNot, likeness
-from lumen_tui.tui.kit.sheet import Sheet
+from lumen_tui.tui.patches.one_frame import Sheet
 
 
 class Palette(Finder):

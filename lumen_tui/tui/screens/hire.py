@@ -25,11 +25,11 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.kit.bindings import screen_bindings
-from lumen_tui.tui.kit.diffs import coloured
 from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.menu import Menu, Option
+from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.parts import coloured
+from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.task_form import will_run

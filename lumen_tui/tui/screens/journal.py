@@ -18,13 +18,11 @@ from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
-from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
 
 _LIMIT = 2000  # actions that are shown
 

@@ -15,11 +15,10 @@ from lumen_tui.model.lineage import Hop, Trace, TreeRow, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line, spread
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
-from lumen_tui.tui.kit.rows_sheet import Rows
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import LoadedSheet, Rows
 
 _DEEPEST = 8  # levels that are indented further
 _BAD = frozenset({"failed", "lost", "denied"})

@@ -22,14 +22,12 @@ from lumen_tui.queries.loop_history import PacketIndex, PacketRows
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
-from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
 from lumen_tui.tui.screens.lineage import WhyScreen
 from lumen_tui.tui.theme import Appearance
 

@@ -29,13 +29,13 @@ from lumen_tui.queries.role_texts import file_of, text_of
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts
-from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
-from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, beside
+from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import ListSheet, Rows, beside
 from lumen_tui.tui.screens.hire import Hiring, RoleForm
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 from lumen_tui.tui.words import number

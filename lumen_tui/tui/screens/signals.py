@@ -16,11 +16,11 @@ from lumen_tui.model.records import PRIORITIES, Signal
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.fields import Choice, Line, Offers
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
-from lumen_tui.tui.kit.reader import ReadingScreen
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.sheets import ReadingScreen
 from lumen_tui.tui.kit.text_area import Prose
 
 

@@ -25,16 +25,14 @@ from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.cells import Cell, line
-from lumen_tui.tui.kit.keys_line import KeysLine
+from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.markdown import markdown_lines
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
-from lumen_tui.tui.kit.reader import ReadingScreen
-from lumen_tui.tui.kit.rows_sheet import Rows
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
+from lumen_tui.tui.kit.sheets import ReadingScreen, Rows
 from lumen_tui.tui.screens.task_form import retry
 from lumen_tui.tui.theme import Appearance, Shapes
 

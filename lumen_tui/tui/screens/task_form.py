@@ -18,8 +18,8 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import ScreenOpener
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.budget import caps_of, caps_typed

@@ -9,7 +9,7 @@ from lumen_rows import each_row
 from lumen_stage import Stage
 
 from lumen_tui.model.text import brief, fold, line_count
-from lumen_tui.tui.kit.confirm import ConfirmKey
+from lumen_tui.tui.kit.questions import ConfirmKey
 
 END = "touch EVIL-END"
 HIDING = [

@@ -11,7 +11,7 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.store import approvals
 from lumen_tui.tui.app import LumenApp
-from lumen_tui.tui.kit.confirm import ConfirmKey
+from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.screens.approvals import ApprovalScreen
 
 CAREFUL = """+++

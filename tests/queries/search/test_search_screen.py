@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.queries.search.search import Searcher
-from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.kit.sheets import ReadingScreen
 from lumen_tui.tui.screens.search import SearchScreen
 from lumen_tui.tui.screens.task_detail import TaskDetailScreen
 

@@ -19,7 +19,7 @@ from lumen_tui.model.times import DAY
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.tui.panes.charts import Charts
-from lumen_tui.tui.panes.travel import HALF_LIVES, Travel
+from lumen_tui.tui.panes.decay import HALF_LIVES, Travel
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
 NOW = 1_800_000_000.0

@@ -12,7 +12,7 @@ from lumen_tui.model.loop import Artifact, LeftOut, LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot, SpendView
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.times import iso
-from lumen_tui.tui.panes.loop_rows import loop_rows
+from lumen_tui.tui.panes.loop import loop_rows
 from lumen_tui.tui.theme import NO_APPEARANCE
 
 NOW = 1_800_000_000.0

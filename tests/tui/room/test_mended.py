@@ -22,7 +22,7 @@ from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers import running
 from lumen_tui.tui.kit.query import indices, parse
-from lumen_tui.tui.kit.rows_sheet import Rows
+from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.screens.attention import AttentionScreen
 
 NOW = 1_800_000_000.0

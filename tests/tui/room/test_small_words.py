@@ -18,7 +18,7 @@ from lumen_tui.model.times import MINUTE, iso
 from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import theme
-from lumen_tui.tui.kit.footer import squeezed
+from lumen_tui.tui.chrome import squeezed
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.screens.budget import page
 from lumen_tui.tui.screens.journal import DeedRows

@@ -15,9 +15,8 @@ from lumen_tui.model.requests.engine import RaiseBudget
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
-from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Choice, Line
-from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName, ReasonPrompt
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.budget import RaiseForm, caps_of, caps_typed
 from lumen_tui.tui.screens.discoveries import PromoteForm

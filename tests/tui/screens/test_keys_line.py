@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 
-from lumen_tui.tui.kit.keys_line import KeysLine
+from lumen_tui.tui.kit.keys import KeysLine
 
 KEYS = (("enter", "open"), ("y", "allow"), ("z", "snooze 1 h"), ("/", "filter"), ("esc", "back"))
 

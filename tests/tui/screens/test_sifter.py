@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumen_tui.tui.kit.sifter import Sifter
+from lumen_tui.tui.kit.query import Sifter
 
 
 class View:

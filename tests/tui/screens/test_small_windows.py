@@ -14,10 +14,9 @@ from lumen_tui.model.facts import Fact
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec, Status, TaskView
-from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName, ReasonPrompt
 from lumen_tui.tui.kit.screen import DetailScreen
 from lumen_tui.tui.screens.blocks import BlocksScreen
 from lumen_tui.tui.screens.budget import RaiseForm, UnkillForm

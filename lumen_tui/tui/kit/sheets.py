@@ -1,8 +1,8 @@
-"""Lists in a sheet: what a row looks like, a filter behind `/`, and the row in full behind enter."""
+"""Sheets over the room: a list with its filter, a list that is read from the disk, a text to read in full."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
@@ -13,12 +13,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
-from lumen_tui.tui.kit.bindings import screen_bindings
 from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.jobs import Loader
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.parts import Facts, Said
+from lumen_tui.tui.kit.parts import Fact, Facts, Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
@@ -154,3 +157,81 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         self.query_one("#filter", Line).value = ""
         self.remove_class("-filtering")
         self.rows.focus()
+
+
+T = TypeVar("T")
+
+
+class LoadedSheet(ListSheet[None, R], Generic[R, T]):
+    """Subclasses show in `_loaded` what `read` gave. Until then the list does not say that it is empty."""
+
+    READING = "Reading …"
+
+    def __init__(self, heading: str, now: float, read: Callable[[], T]) -> None:
+        super().__init__(heading)
+        self._now = now
+        self._loader: Loader[T] = Loader(self, read, self._arrived, self._failed)
+
+    def _loaded(self, found: T) -> None:
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.rows.empty = self.READING
+        self._loader.load()
+
+    def _arrived(self, found: T) -> None:
+        self.rows.empty = self.EMPTY
+        self._loaded(found)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Something changed: read anew."""
+        self._now = snapshot.taken
+        self.count_to(self._now)
+        self._loader.load()
+
+    def tick(self, now: float) -> None:
+        self._now = now
+        super().tick(now)
+        self.show_facts()
+
+    def show_facts(self) -> None:
+        """Put what is said of the selected row beside the list, where there is a place for it."""
+
+    def load(self) -> None:
+        """Read anew what is shown."""
+        self._loader.load()
+
+    def _failed(self, why: str) -> None:
+        """It cannot be read; what was read before stays."""
+        self.rows.empty = "This cannot be read."
+        self.rows.refresh_changed()
+        self.say(why, bad=True)
+
+
+class ReadingScreen(DetailScreen[Result]):
+    """A text behind a gutter mark with its facts. Answers None; subclasses add keys."""
+
+    SCOPE = "pages"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("pages")
+
+    def __init__(self, heading: str, text: str, facts: Sequence[Fact] = ()) -> None:
+        super().__init__(heading)
+        self._text = safe(text)
+        self._facts = tuple(facts)
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="pages"):
+            if self._text:
+                yield Static(Content(self._text), classes="agent words")
+            yield Facts(self._facts)
+
+    def keys(self) -> Keys:
+        return ((f"{self.key('line_down')} {self.key('line_up')}", "move"), *self.offer("copy", "back"))
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(self._text)
+        self.note("The text is in the clipboard.")
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
