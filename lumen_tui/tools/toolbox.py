@@ -314,7 +314,7 @@ class Toolbox:
         if hides(msgspec.json.encode(requested.canonical).decode()):
             raise ToolError(UNSEEN)
         summary = one_line(self._context.redact(requested.tool.describe(requested.arguments)), 300)
-        risk = request.risk or (admission.UNSANDBOXED_RISK if unsandboxed else requested.tool.risk)
+        risk = request.risk or _risk(self.rules, requested, unsandboxed=unsandboxed)
         if warning := moving(requested.call.tool, requested.call.target):
             risk = f"{risk} {warning}."
         return msgspec.structs.replace(
@@ -350,6 +350,14 @@ class Toolbox:
             succeeded=(*past.succeeded, name) if result.ok else past.succeeded,
             recent=(*past.recent, (requested.call.hash, output_hash))[-_REMEMBERED:],
         )
+
+
+def _risk(rules: TaskRules, requested: RequestedCall, *, unsandboxed: bool) -> str:
+    """Return what could go wrong, in a sentence."""
+    if unsandboxed:
+        return admission.UNSANDBOXED_RISK
+    reads = requested.tool.name in COMMANDS and rules.shell == "read"
+    return admission.READING_RISK if reads else requested.tool.risk
 
 
 def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:

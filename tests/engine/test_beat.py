@@ -16,7 +16,7 @@ from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks
-from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.tasks.task_records import note_unrepeatable_call, read_json
 
 
 def kinds(world) -> list[str]:
@@ -172,6 +172,17 @@ async def test_a_lost_builder_is_never_run_twice(world):
     await world.beat()
     assert world.status(task_id) == "lost"
     assert not (folder / "run.1.json").exists()
+    assert "not begun again by itself" in json.loads((folder / "exit.json").read_bytes())["reason"]
+
+
+async def test_a_lost_reader_whose_command_ran_without_a_sandbox_is_not_run_twice(world):
+    task_id = world.task()
+    folder = world.layout.task(task_id)
+    run = Run(attempt=1, started_at=iso(world.clock.now()), notes_begun=True)
+    files.replace(folder / "run.json", msgspec.json.encode(run))
+    note_unrepeatable_call(folder, 1, "shell", world.clock.now())
+    await world.beat()
+    assert world.status(task_id) == "lost"
     assert "not begun again by itself" in json.loads((folder / "exit.json").read_bytes())["reason"]
 
 

@@ -179,6 +179,13 @@ def test_shell_any_names_the_commands_of_roles_that_may_run_anything(make_box, s
     assert (state.layout.task("tsk-a") / "files" / "made").exists()
 
 
+@pytest.mark.usefixtures("walls")
+def test_a_question_on_a_reading_command_says_that_it_can_change_nothing(make_box, state, asked, answering):
+    state.layout.config.write_text('[approvals]\nask = ["shell"]\n')
+    assert make_box("read", ask=answering(YES)).call("shell", {"command": "ls"}).ok
+    assert "can change no file" in asked[0].risk
+
+
 def test_without_walls_a_command_asks_once_not_twice(make_box, state, asked, answering):
     state.layout.config.write_text('[sandbox]\ntier = "ask"\n[approvals]\nask = ["shell"]\n')
     box = make_box("any", write=True, ask=answering(YES))

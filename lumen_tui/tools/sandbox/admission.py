@@ -14,6 +14,7 @@ from lumen_tui.tools.sandbox.policy import Policy, policy, ready_workspace, sand
 UNSANDBOXED_RISK = (
     "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
 )
+READING_RISK = "It reads what it likes, keys and other secrets excepted; it can change no file and reach no network."
 
 
 class Admission(Struct, frozen=True):
