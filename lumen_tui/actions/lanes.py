@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, relations
+from lumen_tui.actions import checks, edits, work
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import kinds, times
@@ -131,7 +131,7 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
     if unit.status == BLOCKED:
         raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
     with Trail(store.layout, (NODES, EDGES)) as trail:
-        open_ones = relations.blockers(store, trail, unit.id, now=now)
+        open_ones = work.blockers(store, trail, unit.id, now=now)
     if open_ones:
         names = ", ".join(f"{blocker.id} ({blocker.title})" for blocker in open_ones)
         raise ActionError(f"{unit.id} is blocked by {names}: close that first")
