@@ -193,7 +193,7 @@ def restore(store: Store, request: RestoreBlock, *, by: str, now: float) -> Done
     target = _step_to_restore(store, request.name, request.step, request.at)
 
     def decide(before: Block) -> Write:
-        text = block_files.kept_text(store.layout, target)
+        text = block_files.stored_text(store.layout, target)
         if text == before.text and before.at:
             raise ActionError(f"{request.name} is as at step {target.step} already", missing=True)
         fields = before.fields if before.at else with_fields(target.fields, locked="")

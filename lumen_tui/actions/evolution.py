@@ -143,7 +143,7 @@ def _write(store: Store, known: Known, changed: list[Observation], *, by: str, n
     known |= {observation.id: observation for observation in changed}
     evolved.add(store.layout, changed)
     config = load_config(store.layout)[0].evolution
-    rebuilt = writing.rebuild(store.layout, known, config, now=now, by=by, why=reason, free=True)
+    rebuilt = writing.rebuild(store.layout, known, config, now=now, by=by, reason=reason, free=True)
     ours = {observation.id for observation in changed}
     if late := [observation for observation in rebuilt.put_off if observation.id in ours]:
         raise ActionError(f"{late[0].reasons[0]}: reject what is no longer needed there, or raise [evolution] file_kb")
@@ -257,7 +257,9 @@ def restore(store: Store, request: RestoreVersion, *, by: str, now: float) -> Do
         config = load_config(layout)[0].evolution
         action = edits.new_action("evolution.restore", changes, summary=summary, by=by, now=now)
         with journal.carrying_out(layout, action):
-            _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {request.version}")
+            _, changed = writing.restore(
+                layout, texts, config, now=now, by=by, reason=f"as in version {request.version}"
+            )
         outside = [
             Change(KIND, entry.id, _side(known[entry.id]), _side(entry))
             for entry in changed
@@ -303,7 +305,7 @@ def put_files(store: Store, change: Change) -> None:
         last = versions.listed(layout)[-1]
         reason = f"as in version {version.version}"
         texts = _contents(store, version)
-        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=reason)
+        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, reason=reason)
 
 
 def gate_rules(layout: Layout) -> Rules:

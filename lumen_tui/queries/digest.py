@@ -165,8 +165,9 @@ def _date(line: bytes) -> bytes:
 def digest_for(
     layout: Layout, operator: str, now: float, *, seen: LastVisit | None = None, since: float = 0.0
 ) -> Digest:
-    """What happened since `seen`, which says how far the journals went then; without it since a moment, by the dates
-    of lines; for somebody who has not looked before in the last day.
+    """Return what happened since `seen`, which says how far the journals went then.
+
+    Without it since a moment, by the dates of lines; for somebody who has not looked before, in the last day.
     """
     first = seen is None and not since
     begin = seen.at if seen else since or now - times.DAY

@@ -48,7 +48,7 @@ def read_blocks_page(layout: Layout, now: float, *, write: bool) -> BlocksPage:
 
 def text_after(layout: Layout, step: Step) -> str:
     """Return a block's whole text as a step left it. DamagedText, a StoreError, where it is not kept any more."""
-    return block_files.kept_text(layout, step)
+    return block_files.stored_text(layout, step)
 
 
 def step_diff(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
@@ -58,19 +58,19 @@ def step_diff(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
         return ""
     before = steps[index - 1] if index else None
     try:
-        old = block_files.kept_text(layout, before) if before else ""
-        new = block_files.kept_text(layout, steps[index])
+        old = block_files.stored_text(layout, before) if before else ""
+        new = block_files.stored_text(layout, steps[index])
     except block_files.DamagedText as error:
         return f"! {error}"
     return shown_difference(old, new, f"step {before.step if before else 0}", f"step {number}")
 
 
 class EvolutionPage(Struct, frozen=True):
-    """What waits first, then what stands; the newest first in each."""
+    """Observations that wait first, then those in force; the newest first in each."""
 
     observations: tuple[Observation, ...] = ()
     versions: tuple[Version, ...] = ()  # newest first
-    standing: ConstitutionState = ConstitutionState("", "")
+    constitution: ConstitutionState = ConstitutionState("", "")
     rejected_count: int = 0
     rejections: tuple[Rejection, ...] = ()  # newest first
 
@@ -85,9 +85,13 @@ def read_evolution_page(layout: Layout) -> EvolutionPage:
         )
         for item in reversed(listed(layout))
     ]
-    standing = read_constitution(layout)
+    constitution = read_constitution(layout)
     shown = ConstitutionState(
-        safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at
+        safe(constitution.text),
+        safe(constitution.approved),
+        safe(constitution.why),
+        safe(constitution.by),
+        constitution.at,
     )
     rejections = evolved.rejections(layout)
     newest_rejections = tuple(safe_record(item) for item in rejections[: -_MOST - 1 : -1])

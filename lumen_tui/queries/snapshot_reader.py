@@ -305,9 +305,9 @@ class SnapshotReader:
             killed=self._killed(),
             approvals=self._approvals.waiting(now, live),
             evolution=self._evolution.value,
-            retirements=self._proposals.found,
+            retirements=self._proposals.retirements,
             held=self._relay.held(),
-            overdue=self._expired.found,
+            overdue=self._expired.overdue,
             untriaged=self._untriaged(now),
             now=now,
         )

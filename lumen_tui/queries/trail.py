@@ -99,7 +99,7 @@ class Trail:
         return list(self._nodes(self._rows(query, (wu_id, *kinds, limit))))
 
     def count(self, wu_id: str, kinds: tuple[str, ...]) -> int:
-        """How many open nodes of these kinds there are."""
+        """Return how many open nodes of these kinds there are."""
         marks = ",".join("?" * len(kinds))
         query = f"SELECT count(*) FROM nodes WHERE wu = ? AND kind IN ({marks}) AND open"  # noqa: S608 - marks only
         return int(self._file.db.execute(query, (wu_id, *kinds)).fetchone()[0])
@@ -118,7 +118,7 @@ class Trail:
         return int(self._file.db.execute("SELECT count(*) FROM nodes WHERE project AND open").fetchone()[0])
 
     def node(self, node_id: str) -> NodeView | None:
-        """One node of any state."""
+        """Return one node of any state."""
         return next(self._nodes(self._rows("id = ?", (node_id,))), None)
 
     def is_open(self, node_id: str) -> bool:

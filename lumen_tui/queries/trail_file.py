@@ -50,7 +50,7 @@ BUSY_SECONDS = 5.0  # how long another process is waited for before the index is
 
 
 def part_hashes(fd: int, end: int) -> tuple[int, int]:
-    """Checksums of the first and of the last bytes of the part that ends at `end`."""
+    """Return the checksums of the first and of the last bytes of the part that ends at `end`."""
     size = min(_EDGE, end)
     return zlib.crc32(os.pread(fd, size, 0)), zlib.crc32(os.pread(fd, size, end - size))
 
@@ -64,7 +64,7 @@ def is_same_part(fd: int, stat: os.stat_result, known: Part) -> bool:
 
 
 def fresh_lines(fd: int, start: int) -> Iterator[tuple[int, Lines]]:
-    """(end of what was read, its lines with their offsets) from `start`; a torn tail is left for the next time."""
+    """Yield (end of what was read, lines with their offsets) from `start`; a torn tail is left for the next time."""
     skipping = False
     while data := os.pread(fd, max(_CHUNK, files.MAX_READ_LINE + 1), start):
         end = data.rfind(b"\n") + 1

@@ -290,14 +290,14 @@ class ExpiredIndex:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._follower = Follower(layout.events)
-        self._found: dict[str, Overdue] = {}
+        self._overdue: dict[str, Overdue] = {}
         self._begun = False
         self.revision = 0
 
     @property
-    def found(self) -> tuple[Overdue, ...]:
+    def overdue(self) -> tuple[Overdue, ...]:
         """The expired approvals, the oldest first."""
-        return tuple(self._found.values())
+        return tuple(self._overdue.values())
 
     def close(self) -> None:
         """Close the journal."""
@@ -318,8 +318,8 @@ class ExpiredIndex:
         self.revision += 1
         for _, line in split_lines(data, 0):
             if _MARK in line and (overdue := _overdue(line)):
-                self._found[overdue.id] = overdue
-        self._found = dict(list(self._found.items())[-_MOST:])
+                self._overdue[overdue.id] = overdue
+        self._overdue = dict(list(self._overdue.items())[-_MOST:])
 
 
 def _overdue(line: bytes) -> Overdue | None:

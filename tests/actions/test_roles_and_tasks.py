@@ -207,10 +207,10 @@ def test_a_signal_is_read_by_one_reader_only(desk):
     one = desk.do("signal.send", message="one", to="bo", priority="p0").target
     two = desk.do("signal.send", message="two", reply_to=one[:10]).target
     desk.do("signal.read", signal_ids=[one])
-    assert [signal["id"] for _, signal in inbox.unread(memory, "ana", 9).found] == [two]
-    assert [signal["id"] for _, signal in inbox.unread(memory, "bo", 9).found] == [two, one]
+    assert [signal["id"] for _, signal in inbox.unread(memory, "ana", 9).signals] == [two]
+    assert [signal["id"] for _, signal in inbox.unread(memory, "bo", 9).signals] == [two, one]
     desk.do("signal.read_all", by="bo")
-    assert inbox.unread(memory, "bo", 9).found == []
+    assert inbox.unread(memory, "bo", 9).signals == []
     assert desk.store.receipts.path.read_bytes().count(b"\n") == 2
 
 

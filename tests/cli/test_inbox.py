@@ -26,7 +26,7 @@ def send(layout: Layout, count: int, *, start: float = NOW, **more: object) -> l
 
 def unread(layout: Layout, reader: str = "ana", limit: int = 10_000) -> list[str]:
     """Newest first, and the same as the room's own index says."""
-    found = [signal["id"] for _, signal in inbox.unread(str(layout.root / "memory"), reader, limit).found]
+    found = [signal["id"] for _, signal in inbox.unread(str(layout.root / "memory"), reader, limit).signals]
     if limit == 10_000:
         index = SignalIndex(layout, reader)
         while index.refresh():

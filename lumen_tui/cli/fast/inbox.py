@@ -57,13 +57,13 @@ def show(root: str, options: InboxOptions, now: float) -> int:
     if options.as_json:
         _print_json(page)
     else:
-        for _, signal in page.found:
+        for _, signal in page.signals:
             print(_row(signal, now))
     sys.stdout.flush()  # what could not be shown is not read
     _report(page, options)
-    if page.found and not options.no_mark:
+    if page.signals and not options.no_mark:
         _try_to_mark(os.path.join(memory, "signal-receipts.jsonl"), page, options, now)
-    return len(page.found)
+    return len(page.signals)
 
 
 def _count(root: str, options: InboxOptions) -> int:
@@ -71,7 +71,7 @@ def _count(root: str, options: InboxOptions) -> int:
     short = options.filter() is None
     page = inbox.unread(os.path.join(root, "memory"), options.reader, _FEW if short else EVERYTHING, options.filter())
     if not page.more:
-        return len(page.found)
+        return len(page.signals)
     from pathlib import Path
 
     from lumen_tui.storage.layout import Layout
@@ -86,7 +86,7 @@ def _count(root: str, options: InboxOptions) -> int:
 def _print_json(page: InboxPage) -> None:
     import json
 
-    print(json.dumps([signal for _, signal in page.found], indent=1))
+    print(json.dumps([signal for _, signal in page.signals], indent=1))
 
 
 def _row(signal: dict[str, object], now: float) -> str:
@@ -111,7 +111,7 @@ def _report(page: InboxPage, options: InboxOptions) -> None:
         print(f"{page.damaged} damaged line(s) in memory/signals.jsonl were passed over", file=sys.stderr)
     if page.more:
         print(f"older unread signals were left out: --limit {10 * options.limit} or --all", file=sys.stderr)
-    if not page.found:
+    if not page.signals:
         print(f"nothing unread for {light.one_line(options.reader)}", file=sys.stderr)
 
 
@@ -130,7 +130,8 @@ def _mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None
         records = [fields.receipt(signal_id, reader=options.reader, now=now, offset=offset, upto=True)]
     else:
         records = [
-            fields.receipt(signal["id"], reader=options.reader, now=now, offset=offset) for offset, signal in page.found
+            fields.receipt(signal["id"], reader=options.reader, now=now, offset=offset)
+            for offset, signal in page.signals
         ]
     files.append(path, b"".join([files.check_line(light.line(record)) for record in records]))
 
@@ -151,6 +152,6 @@ def watch(root: str, options: InboxOptions) -> int:
             first = stamp is None
             stamp = current
             memory = os.path.dirname(journal)
-            if first or inbox.unread(memory, options.reader, 1, options.filter()).found:
+            if first or inbox.unread(memory, options.reader, 1, options.filter()).signals:
                 show(root, options, time.time())
         time.sleep(_POLL_SECONDS)

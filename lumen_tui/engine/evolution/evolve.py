@@ -112,7 +112,7 @@ def write(layout: Layout, outcome: EvolutionOutcome, config: EvolutionConfig, *,
         before = dict(known)
         learnt = outcome.total("accepted")
         reason = f"{learnt} learnt from {len(outcome.reports)} session{'' if len(outcome.reports) == 1 else 's'}"
-        outcome.written = writing.rebuild(layout, known, config, now=now, by=by, why=reason)
+        outcome.written = writing.rebuild(layout, known, config, now=now, by=by, reason=reason)
         with learning(
             layout, [(before.get(observation.id), observation) for observation in outcome.written.put_off], now=now
         ):

@@ -242,19 +242,19 @@ def _calls(layout: Layout, task: TaskParts) -> Iterator[CreatingCall]:
         yield from _calls_in(data)
 
 
-class _SessionLine(msgspec.Struct):
+class _TranscriptMessage(msgspec.Struct):
     type: str = ""
     timestamp: str = ""
     message: dict[str, object] = {}
 
 
 def _calls_in(data: bytes) -> Iterator[CreatingCall]:
-    """Calls of CREATING_TOOLS with the ids that their results name."""
+    """Yield the calls of CREATING_TOOLS with the ids that their results name."""
     pending: dict[str, tuple[dict[str, object], str, int]] = {}
     for _, raw in split_lines(data, 0):
         if b'"tool_use' not in raw and b'"tool_result"' not in raw:
             continue
-        line = _decoded(raw, _SessionLine)
+        line = _decoded(raw, _TranscriptMessage)
         content = line.message.get("content") if line else None
         for block in content if isinstance(content, list) else ():
             if not line or not isinstance(block, dict):

@@ -187,5 +187,5 @@ def node_hop(layout: Layout, node_id: str) -> Hop | None:
 
 
 def provenance(store: Store, node_id: str) -> Trace:
-    """The chain up and down from a node. LookupError where there is none; Ambiguous for the start of several ids."""
+    """Return the chain up and down from a node. LookupError for none; Ambiguous for several."""
     return NodeLinks(store.layout).tree(nodes.resolve(store.layout.memory, node_id, "mem"))

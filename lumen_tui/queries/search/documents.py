@@ -33,7 +33,7 @@ _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class IndexedDocument(NamedTuple):
-    """A row of the index. `gone` takes what stands there under this id away."""
+    """A row of the index. `gone` removes the row of this id."""
 
     ref: str
     type: str = ""

@@ -147,7 +147,9 @@ def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[s
         index.refresh(now)
         return query.ask(index.db, wish, now, units)
     except sqlite3.DatabaseError as error:
-        raise files.StoreError(f"index/{index.NAME}.db cannot be used ({error}): delete it, it is made anew") from error
+        raise files.StoreError(
+            f"index/{index.NAME}.db cannot be used ({error}): delete it, it is built again"
+        ) from error
 
 
 def search(layout: Layout, wish: SearchQuery, now: float) -> Found:

@@ -111,7 +111,7 @@ class DamagedVersion(Exception):
 class VersionStorage(Protocol):
     """Where the files of versions are stored."""
 
-    def store(self, number: int, texts: Texts, why: str) -> None:
+    def store(self, number: int, texts: Texts, reason: str) -> None:
         """Store these files under a number, durably; the same number again replaces them."""
 
     def read(self, number: int, target: str) -> bytes | None:
@@ -124,7 +124,7 @@ class CopiedVersions:
     def __init__(self, layout: Layout) -> None:
         self._folder = layout.versions
 
-    def store(self, number: int, texts: Texts, why: str) -> None:
+    def store(self, number: int, texts: Texts, reason: str) -> None:
         for target, data in texts.items():
             path = self._folder / str(number) / target
             directories.make_folder(path.parent)
@@ -159,20 +159,20 @@ def listed(layout: Layout) -> list[Version]:
     return [by_number[number] for number in sorted(by_number)]
 
 
-def record(layout: Layout, texts: Texts, metrics: Metrics, *, by: str, why: str, at: str, kind: str) -> Version:
+def record(layout: Layout, texts: Texts, metrics: Metrics, *, by: str, reason: str, at: str, kind: str) -> Version:
     """Record the files as a new version: first the files, then the line that counts. Call it under the lock."""
     known = listed(layout)
     number = known[-1].version + 1 if known else 1
     chosen = kind if kind != "auto" else "git" if GitVersions.works(layout) else "copies"
     try:
-        storage_of(layout, chosen).store(number, texts, why)
+        storage_of(layout, chosen).store(number, texts, reason)
     except OSError:
         if kind == "git":
             raise
         chosen = "copies"
-        storage_of(layout, chosen).store(number, texts, why)
+        storage_of(layout, chosen).store(number, texts, reason)
     hashes = {target: hashlib.sha256(data).hexdigest() for target, data in texts.items()}
-    version = Version(number, at, by, why, digest_of(texts), hashes, metrics, chosen)
+    version = Version(number, at, by, reason, digest_of(texts), hashes, metrics, chosen)
     files.append(layout.versions_log, journal.encode(version))
     files.replace(layout.version, msgspec.json.format(msgspec.json.encode(version), indent=1))
     return version

@@ -41,7 +41,7 @@ def rebuild(
     *,
     now: float,
     by: str,
-    why: str,
+    reason: str,
     free: bool = False,
 ) -> Written:
     """Bring the files in line with what is accepted. `free`: a person decided, so any number of entries may go."""
@@ -62,7 +62,7 @@ def rebuild(
         evolved.add(layout, result.put_off)
     if versions.digest_of(new_files) != versions.digest_of(versions.on_disk(layout)):
         versions.put(layout, new_files)
-        result.version = _record(layout, known, config, now=now, by=by, why=why)
+        result.version = _record(layout, known, config, now=now, by=by, reason=reason)
     result.claude = write_claude_md(layout, config, now)[0]
     return result
 
@@ -90,15 +90,15 @@ def keep_hand_changes(layout: Layout, known: dict[str, Observation], config: Evo
     current = versions.on_disk(layout)
     listed = versions.listed(layout)
     if versions.digest_of(current) != (listed[-1].digest if listed else versions.digest_of({})):
-        _record(layout, known, config, now=now, by="somebody", why=HAND)
+        _record(layout, known, config, now=now, by="somebody", reason=HAND)
 
 
 def _record(
-    layout: Layout, known: dict[str, Observation], config: EvolutionConfig, *, now: float, by: str, why: str
+    layout: Layout, known: dict[str, Observation], config: EvolutionConfig, *, now: float, by: str, reason: str
 ) -> Version:
     texts = versions.on_disk(layout)
     return versions.record(
-        layout, texts, _metrics(layout, known, texts), by=by, why=why, at=times.iso(now), kind=config.versions
+        layout, texts, _metrics(layout, known, texts), by=by, reason=reason, at=times.iso(now), kind=config.versions
     )
 
 
@@ -120,7 +120,7 @@ def _sessions(layout: Layout) -> int:
 
 
 def restore(
-    layout: Layout, restored: dict[str, bytes], config: EvolutionConfig, *, now: float, by: str, why: str
+    layout: Layout, restored: dict[str, bytes], config: EvolutionConfig, *, now: float, by: str, reason: str
 ) -> tuple[Version, list[Observation]]:
     """Restore these files byte for byte, and update each observation to match them."""
     known = evolved.observations(layout)
@@ -133,7 +133,7 @@ def restore(
     versions.put(layout, restored)
     if changed:
         evolved.add(layout, changed)
-    version = _record(layout, known, config, now=now, by=by, why=why)
+    version = _record(layout, known, config, now=now, by=by, reason=reason)
     write_claude_md(layout, config, now)
     return version, changed
 

@@ -133,7 +133,7 @@ class Ledger:
 
     def once(self, notice: LedgerEntry) -> bool:
         """Append a notice unless one of its id is there; return whether this call did."""
-        return not self.hold(notice, lambda book: "told" if notice.id in book.notices else "")
+        return not self.hold(notice, lambda book: "given" if notice.id in book.notices else "")
 
     def give_up_dead(self, now: float) -> list[LedgerEntry]:
         """Close the holds of processes that are gone, and return them.

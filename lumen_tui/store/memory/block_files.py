@@ -174,7 +174,7 @@ def keep_text(layout: Layout, text: str) -> str:
     return digest
 
 
-def kept_text(layout: Layout, step: Step) -> str:
+def stored_text(layout: Layout, step: Step) -> str:
     """Return the text of a step, byte for byte. DamagedText where it is missing or altered."""
     return "" if step.how == "removed" else text_at(layout, step.text)
 

@@ -109,7 +109,7 @@ def _why(name: str, error: Exception) -> str:
 def _recorded(layout: Layout, name: str, last: Step | None) -> Block:
     """Return the block of the last step; without a text where even that is gone."""
     try:
-        return as_block(last, name, block_files.kept_text(layout, last) if last else "")
+        return as_block(last, name, block_files.stored_text(layout, last) if last else "")
     except DamagedText:
         return as_block(last, name)
 
@@ -156,7 +156,7 @@ def _finish(layout: Layout, history: History) -> None:
         return
     with contextlib.suppress(DamagedText):  # else it never began: its text is stored first, and the note written whole
         if (step := pending(layout)) is not None:
-            _carry_out(layout, step, block_files.kept_text(layout, step), history)
+            _carry_out(layout, step, block_files.stored_text(layout, step), history)
     directories.remove(layout.block_pending)
 
 
@@ -273,7 +273,7 @@ def _check_base(layout: Layout, now: Block, base: int | None, history: History) 
 
 def _text_of(layout: Layout, step: Step) -> str:
     try:
-        return block_files.kept_text(layout, step)
+        return block_files.stored_text(layout, step)
     except DamagedText:
         return ""
 

@@ -26,12 +26,12 @@ def write_capsule(layout: Layout, capsule: Capsule, keep: int) -> None:
     files.replace(
         capsule_path(layout, capsule.loop), msgspec.json.format(clean_line(msgspec.json.encode(capsule)), indent=1)
     )
-    for loop in kept_loops(layout)[: -max(1, keep)]:
+    for loop in capsule_loops(layout)[: -max(1, keep)]:
         if loop < capsule.loop:
             directories.remove(capsule_path(layout, loop))
 
 
-def kept_loops(layout: Layout) -> list[int]:
+def capsule_loops(layout: Layout) -> list[int]:
     """Return the loops whose capsule is kept, the oldest first."""
     try:
         names = os.listdir(layout.capsules)

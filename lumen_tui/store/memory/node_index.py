@@ -75,10 +75,10 @@ class NodeIndex:
         self._number = IdNumbers()
         self._touched: dict[str, float] = {}  # touches of nodes not yet seen
         self._file: OpenFile | None = None
-        self._fading = SortedRows()
+        self._by_age = SortedRows()
         self.open = OpenDiscoveries()
         self._archived = self._pinned = 0
-        self._kept = [0] * (1 + len(PROTECTIONS))  # active nodes by what keeps them; the first: nothing
+        self._by_protection = [0] * (1 + len(PROTECTIONS))  # active nodes by what keeps them; the first: nothing
         self._changed: list[tuple[int, Row | None, Row]] = []
         self._unsorted = False
 
@@ -179,21 +179,23 @@ class NodeIndex:
         if row.status != _OPEN:
             return
         self._pinned += sign * row.pinned
-        self._kept[row.kept] += sign
+        self._by_protection[row.protection] += sign
         change = SortedRows.add if sign > 0 else SortedRows.remove
         if not row.protected:
-            change(self._fading, row.touched, number)
+            change(self._by_age, row.touched, number)
         if row.discovery:
             (self.open.add if sign > 0 else self.open.remove)(number, row)
 
     def _sort_all(self) -> None:
         self._unsorted = False
         rows = self._rows
-        self._fading.fill(rows.select(_OPEN, kept=0), rows.touched)
+        self._by_age.fill(rows.select(_OPEN, protection=0), rows.touched)
         self.open.fill(rows, rows.select(_OPEN, discovery=True))
         self._archived = len(rows.select(_ARCHIVED))
         self._pinned = len(rows.select(_OPEN, pinned=True))
-        self._kept = [len(rows.select(_OPEN, kept=protection)) for protection in range(1 + len(PROTECTIONS))]
+        self._by_protection = [
+            len(rows.select(_OPEN, protection=protection)) for protection in range(1 + len(PROTECTIONS))
+        ]
 
     def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
         """Return the open discoveries that are not snoozed, most urgent first."""
@@ -205,7 +207,7 @@ class NodeIndex:
         """Return the active, unprotected nodes, the next to be archived first."""
         if self._file is None:
             return ()
-        return DecayList(self._file, self._rows, self._fading.rows[:], rule, now)
+        return DecayList(self._file, self._rows, self._by_age.rows[:], rule, now)
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
         """Return the nodes that do not decay, the last changed first: the `archived` or the `protected` ones."""
@@ -219,21 +221,21 @@ class NodeIndex:
     def decay_view(self, rule: DecayRule, now: float) -> DecayView:
         """Return counts and histogram of decay. Every count is a binary search over the ages."""
         life = rule.life_days * times.DAY
-        protected = sum(self._kept[1:])
-        due = self._fading.below(now - life)
-        edges = [self._fading.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
-        edges[0] = len(self._fading)
+        protected = sum(self._by_protection[1:])
+        due = self._by_age.below(now - life)
+        edges = [self._by_age.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
+        edges[0] = len(self._by_age)
         edges[BINS] = 0
         return DecayView(
             rule=rule,
-            active=len(self._fading) + protected,
+            active=len(self._by_age) + protected,
             protected=protected,
             pinned=self._pinned,
             archived=self._archived,
             due=due,
-            within_week=self._fading.below(now - life + 7 * times.DAY) - due,
+            within_week=self._by_age.below(now - life + 7 * times.DAY) - due,
             histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)),
-            kept=tuple(self._kept[1:]),
+            kept=tuple(self._by_protection[1:]),
         )
 
 
@@ -290,7 +292,7 @@ def _row(offset: int, slim: _IndexedNode) -> Row:
         discovery=kind == "discovery",
         rank=priority_rank(meta.priority),
         pinned=meta.pinned,
-        kept=1 + PROTECTIONS.index(protection) if protection else 0,
+        protection=1 + PROTECTIONS.index(protection) if protection else 0,
         snoozed_until=times.epoch(meta.snoozed_until) if meta.snoozed_until else 0.0,
     )
 
@@ -306,8 +308,8 @@ class AgeIndex(NodeIndex):
 
     def untouched_since(self, moment: float) -> list[Aging]:
         """Return the nodes last touched before `moment`, the longest ago first."""
-        end = bisect_left(self._fading.keys, moment)
-        ages = zip(self._fading.keys[:end], self._fading.rows[:end], strict=True)
+        end = bisect_left(self._by_age.keys, moment)
+        ages = zip(self._by_age.keys[:end], self._by_age.rows[:end], strict=True)
         return [Aging(self._name(number), touched) for touched, number in ages]
 
     def _name(self, number: int) -> str:

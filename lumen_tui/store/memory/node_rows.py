@@ -20,7 +20,7 @@ from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import OpenFile, SortedRows
 
 _SLOTS = 1024  # at the beginning; a power of two
-_PLACES = {"discovery": (2, 1), "pinned": (6, 1), "kept": (7, 7)}  # in the bits: from where, how much
+_PLACES = {"discovery": (2, 1), "pinned": (6, 1), "protection": (7, 7)}  # in the bits: from where, how much
 _RANK = 1e11  # seconds: a discovery's priority outweighs every date
 R = TypeVar("R")
 
@@ -35,13 +35,13 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     discovery: bool
     rank: int  # of the priority, 4 for none
     pinned: bool
-    kept: int = 0  # 1 + the place in PROTECTIONS of what keeps it from decay; 0 where nothing does
+    protection: int = 0  # 1 + the place in PROTECTIONS of what keeps it from decay; 0 where nothing does
     snoozed_until: float = 0.0
 
     @property
     def protected(self) -> bool:
         """Whether decay leaves it alone."""
-        return self.kept > 0
+        return self.protection > 0
 
 
 class RowTable:
@@ -67,7 +67,7 @@ class RowTable:
             discovery=bool(bits & 4),
             rank=bits >> 3 & 7,
             pinned=bool(bits & 64),
-            kept=bits >> 7 & 7,
+            protection=bits >> 7 & 7,
             snoozed_until=self._snoozed.get(number, 0.0),
         )
 
@@ -105,7 +105,7 @@ class RowTable:
         return self._bits[number] >> 3 & 7
 
     def select(self, status: int, **fields: int) -> list[int]:
-        """Return the numbers of the rows with a status and these values of `discovery`, `pinned` and `kept`."""
+        """Return the numbers of the rows with a status and these values of `discovery`, `pinned` and `protection`."""
         mask = 3
         pattern = status
         for name, value in fields.items():
@@ -129,7 +129,7 @@ class RowTable:
 
 
 def _bits(row: Row) -> int:
-    return row.status | row.discovery << 2 | row.rank << 3 | row.pinned << 6 | row.kept << 7
+    return row.status | row.discovery << 2 | row.rank << 3 | row.pinned << 6 | row.protection << 7
 
 
 class IdNumbers:
@@ -286,8 +286,8 @@ class NodeList(_IndexedRows[NodeRow]):
     """Nodes that do not decay, each with the reason."""
 
     def row_of(self, row: Row, node: Node) -> NodeRow:
-        protection = row.kept and not row.status  # a status other than 0 is not active
-        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if protection else archive_reason(node))
+        protected = row.protection and not row.status  # a status other than 0 is not active
+        return NodeRow(node, row.touched, PROTECTIONS[row.protection - 1] if protected else archive_reason(node))
 
 
 def archive_reason(node: Node) -> str:

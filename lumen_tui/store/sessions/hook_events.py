@@ -41,7 +41,7 @@ class _HookLine(msgspec.Struct, gc=False):
     id: str = ""
     ask: str = ""
     ok: bool = False
-    said: str = ""
+    reason: str = msgspec.field(default="", name="said")  # of a failure
     node: str = ""
     first: str = ""
     count: int = 0
@@ -151,7 +151,7 @@ class HookEvents:
         view = self.view
         if not line.ok:
             self.view = msgspec.structs.replace(
-                view, failures=view.failures + 1, failing=line.said or "no reason given"
+                view, failures=view.failures + 1, failing=line.reason or "no reason given"
             )
             return
         self._waiting = {

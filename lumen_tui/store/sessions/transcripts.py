@@ -123,7 +123,7 @@ class SessionParser:
         kind = block.get("type")
         text = block.get("text")
         if kind == "text" and isinstance(text, str):
-            return self._said(number, record, text)
+            return self._statement(number, record, text)
         if kind == "tool_use":
             return self._call(number, record, block)
         if kind == "tool_result":
@@ -163,7 +163,7 @@ class SessionParser:
         self._report.unsure = self._report.unsure or one_line(_text(record.version), 40)
         return True
 
-    def _said(self, number: int, record: _SessionLine, text: str) -> SessionEntry | None:
+    def _statement(self, number: int, record: _SessionLine, text: str) -> SessionEntry | None:
         if record.type == "assistant":
             return self._entry(number, record, self._agent(record), "said", text)
         if record.meta is True or record.compact is True or record.only_shown is True or _NO_PERSON.match(text):

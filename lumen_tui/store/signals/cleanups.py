@@ -33,7 +33,9 @@ class CleanupRecord(msgspec.Struct):
     id: str
     at: str
     number: int = 0  # in the order in which they were
-    left: list[tuple[int, int]] = msgspec.field(default_factory=list)  # first line and how many, in signals.jsonl
+    removed: list[tuple[int, int]] = msgspec.field(
+        name="left", default_factory=list
+    )  # first line and how many, in signals.jsonl
     anchors: dict[str, str] = msgspec.field(default_factory=dict)  # removed id -> remaining id
     undone: bool = False
 
@@ -75,7 +77,7 @@ class CleanupRecorder:
         self.begin(judged.counts)
         if self.copies:
             files.replace(self._folder / _SIGNALS, os.pread(judged.fd, judged.end, 0))
-            self._record.left = list(_runs(judged.fates))
+            self._record.removed = list(_runs(judged.fates))
             self._write()
 
     def anchors(self, new_anchors: dict[str, str]) -> None:
@@ -180,7 +182,7 @@ def _lines(data: bytes) -> list[bytes]:
 def _merge_signals(layout: Layout, backup: Path, record: CleanupRecord) -> set[str]:
     """Merge the removed signals back; return their ids."""
     old = _lines(files.read(backup / _SIGNALS, _LARGEST) or b"")
-    removed_lines = {number for first, count in record.left for number in range(first, first + count)}
+    removed_lines = {number for first, count in record.removed for number in range(first, first + count)}
     if old:
         _merge(layout.signals, [(line, number in removed_lines) for number, line in enumerate(old)], _signal_mark)
     return {signal.id for number in removed_lines if number < len(old) and (signal := read_signal(old[number]))}

@@ -75,10 +75,10 @@ class Receipts:
 
 
 class InboxPage:
-    """A page of unread signals. `found` holds (offset, signal), newest first."""
+    """A page of unread signals. `signals` holds (offset, signal), newest first."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[int, Raw]] = []
+        self.signals: list[tuple[int, Raw]] = []
         self.more = False  # older unread ones were left out
         self.damaged = 0
         self.newest: tuple[str, int] | None = None  # id and offset of the last signal there is
@@ -121,11 +121,11 @@ def _walk(signals: int, receipts: Receipts, limit: int, is_wanted: Callable[[Raw
             break
         if signal.get("read") is True or signal_id in seen or (is_wanted and not is_wanted(signal)):
             continue
-        if len(page.found) >= limit:
+        if len(page.signals) >= limit:
             page.more = True
             break
         seen.add(signal_id)
-        page.found.append((offset, signal))
+        page.signals.append((offset, signal))
     return page
 
 

@@ -258,7 +258,7 @@ class Proposals:
         self._layout = layout
         self._looked = -1  # revision of the tasks
         self._seen: object = None
-        self.found: tuple[Retirement, ...] = ()
+        self.retirements: tuple[Retirement, ...] = ()
         self.revision = 0
 
     def refresh(self, tasks: TaskIndex, now: float) -> bool:
@@ -282,7 +282,7 @@ class Proposals:
     def _look(self, now: float) -> bool:
         tallies, behind = ask(self._layout, now, lambda index: (index.tallies(), index.behind), _PORTION)
         retirements = () if behind else analytics.retirements({name: pair for name, pair in tallies.items() if name})
-        if retirements != self.found:
-            self.found = retirements
+        if retirements != self.retirements:
+            self.retirements = retirements
             self.revision += 1
         return behind

@@ -1,6 +1,6 @@
 """Work units and lanes on disk: work/WU-NNN.md, numbered without gaps being filled, completion stamps, lane locks.
 
-A lane lock tells who holds a place; whether a work unit is in progress is in its own file, so a lock that is left over
+A lane lock names who holds a place; whether a work unit is in progress is in its own file, so a lock that is left over
 blocks nobody. Whoever changes a work unit or a lane lock holds the lock `work`.
 """
 

@@ -183,16 +183,16 @@ def read_signals(context: Context, arguments: SignalsArguments) -> ToolResult:
     reader = context.role.name
     folder = os.fspath(context.store.layout.signals.parent)
     page = inbox.unread(folder, reader, arguments.limit, lambda raw: raw.get("target_agent") in (None, "", reader))
-    lines = [_signal(raw) for _, raw in page.found]
+    lines = [_signal(raw) for _, raw in page.signals]
     if page.more:
         lines.append("… older ones are unread as well")
-    if arguments.mark_read and page.found:
+    if arguments.mark_read and page.signals:
         now = times.iso(context.now())
-        receipts = [Receipt(str(raw["id"]), now, reader, offset=at) for at, raw in page.found]
+        receipts = [Receipt(str(raw["id"]), now, reader, offset=at) for at, raw in page.signals]
         with context.guard():
             context.store.receipts.append_all(receipts)
-    data = {"ids": [raw["id"] for _, raw in page.found], "more": page.more}
-    return ToolResult("\n".join(lines) or "nothing unread", data=data, summary=plural(len(page.found), "signal"))
+    data = {"ids": [raw["id"] for _, raw in page.signals], "more": page.more}
+    return ToolResult("\n".join(lines) or "nothing unread", data=data, summary=plural(len(page.signals), "signal"))
 
 
 def _signal(raw: dict[str, object]) -> str:

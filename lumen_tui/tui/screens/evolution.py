@@ -53,7 +53,7 @@ class EvolutionRow(NamedTuple):
 
 def observation_rows(page: EvolutionPage) -> list[EvolutionRow]:
     """The constitution first where it stops all learning."""
-    head = [EvolutionRow("constitution", standing=page.standing)] if page.standing.why else []
+    head = [EvolutionRow("constitution", standing=page.constitution)] if page.constitution.why else []
     return [*head, *(EvolutionRow(observation.id, observation=observation) for observation in page.observations)]
 
 

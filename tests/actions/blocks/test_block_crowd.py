@@ -39,7 +39,7 @@ def test_a_crowd_of_writers_and_an_editor_lose_nothing(memory: Memory) -> None:
             job.result()
     steps = memory.steps()
     assert [one.step for one in steps] == list(range(1, len(steps) + 1))
-    texts = [block_files.kept_text(memory.layout, one) for one in steps]
+    texts = [block_files.stored_text(memory.layout, one) for one in steps]
     for writer in range(_WRITERS):
         for number in range(_EACH):
             assert any(f"writer {writer} line {number}" in text for text in texts)

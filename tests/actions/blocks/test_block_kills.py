@@ -63,7 +63,7 @@ def test_a_kill_before_any_call_blames_nobody_else(memory: Memory) -> None:
         assert not after.by_hand
         assert not memory.layout.block_pending.exists()
         for step in memory.steps():
-            said = block_files.kept_text(memory.layout, step)
+            said = block_files.stored_text(memory.layout, step)
             assert (step.by, step.trust) == ("web-reader", "untrusted") if "poison" in said else step.by == "ana"
         number += 1
     assert number > 20

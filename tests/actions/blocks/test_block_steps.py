@@ -107,7 +107,7 @@ def test_history_gives_every_text_back_byte_for_byte(memory: Memory) -> None:
         if memory.block().text != text:
             memory.do("block.restore", name="human", step=number)
         assert memory.block().text == text
-        assert block_files.kept_text(memory.layout, memory.steps()[number - 1]).encode() == text.encode()
+        assert block_files.stored_text(memory.layout, memory.steps()[number - 1]).encode() == text.encode()
 
 
 def test_restore_by_time(memory: Memory) -> None:
@@ -179,7 +179,7 @@ def test_an_edit_by_hand_over_an_agents_step_loses_nothing_and_says_so(memory: M
     blocks.take_in(memory.layout, memory.now)
     assert memory.block().text == "Anna"
     assert "written over step 2 by lumen" in memory.block().note
-    assert block_files.kept_text(memory.layout, memory.steps()[1]) == "Ann\nlikes tea"
+    assert block_files.stored_text(memory.layout, memory.steps()[1]) == "Ann\nlikes tea"
 
 
 def test_a_stale_write_is_refused_with_what_changed(memory: Memory) -> None:

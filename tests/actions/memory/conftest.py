@@ -60,7 +60,7 @@ class Desk:
         self.store.receipts.append(record)
 
     def unread(self, reader: str) -> list[str]:
-        found = inbox.unread(str(self.root / "memory"), reader, 100_000).found
+        found = inbox.unread(str(self.root / "memory"), reader, 100_000).signals
         return [signal["id"] for _, signal in reversed(found)]
 
     def ids(self, name: str) -> list[str]:

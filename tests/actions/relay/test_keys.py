@@ -86,5 +86,5 @@ def test_the_command_line_takes_keys(desk, monkeypatch, capsys) -> None:
             assert main([*words, "--key", "k1"]) == 0
     lines = capsys.readouterr().out.split()
     assert lines[0] == lines[1]
-    assert len(unread(str(desk.layout.memory.parent), "bob", 10).found) == 1
+    assert len(unread(str(desk.layout.memory.parent), "bob", 10).signals) == 1
     assert len(list(desk.store.nodes.lines())) == 1

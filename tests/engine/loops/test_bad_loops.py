@@ -21,7 +21,7 @@ def is_main(request) -> bool:
 
 
 def unread(office) -> int:
-    return len(inbox.unread(str(office.layout.memory.parent), "lumen", 50).found)
+    return len(inbox.unread(str(office.layout.memory.parent), "lumen", 50).signals)
 
 
 def needs(office) -> list[str]:

@@ -46,4 +46,4 @@ async def test_the_second_loop_knows_what_the_first_abandoned(office, api, tmp_p
     assert capsule is not None and "abandoned in loop 1: the cache, because too slow" in render(capsule)
     assert "abandoned in loop 1: the cache, because too slow" in briefing
     assert "decided against in loop 1: a database, because files do" in briefing
-    assert loop_records.kept_loops(office.layout) == [1, 2]
+    assert loop_records.capsule_loops(office.layout) == [1, 2]

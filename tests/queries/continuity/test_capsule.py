@@ -133,9 +133,9 @@ def test_a_capsule_goes_only_after_its_successor_is_durable(home, monkeypatch):
         patch.setattr(files, "replace", lambda *_: (_ for _ in ()).throw(files.NotWritten("the disk is full")))
         with pytest.raises(files.NotWritten):
             wake.wake(3, config, NOW)
-    assert loop_records.kept_loops(home.layout) == [1, 2]
+    assert loop_records.capsule_loops(home.layout) == [1, 2]
     wake.wake(3, config, NOW)
-    assert loop_records.kept_loops(home.layout) == [2, 3]
+    assert loop_records.capsule_loops(home.layout) == [2, 3]
     kept = loop_history.read_capsule(home.layout, 3)
     assert kept is not None and kept.loop == 3 and render(kept).startswith("# Capsule for loop 3")
     loop_records.capsule_path(home.layout, 2).write_text("{")
