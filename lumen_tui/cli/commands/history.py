@@ -223,7 +223,7 @@ def _stored_capsule(session: Session, name: str) -> Capsule:
     loop = loop_named(name)
     capsule = loop_history.read_capsule(session.layout, loop)
     if capsule is None:
-        loops = loop_records.kept_loops(session.layout)
+        loops = loop_records.capsule_loops(session.layout)
         hint = f": there are those of loops {loops[0]} to {loops[-1]}" if loops else ": none was written yet"
         raise ActionError(f"no capsule of loop {one_line(name, 40)} is kept{hint}", missing=True)
     return capsule
