@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import msgspec
 
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.supervisor.pauses import Answer, PauseControl
+from lumen_tui.engine.supervisor.pauses import PauseControl
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
@@ -103,29 +103,30 @@ class CommandInbox:
         self._log.add("command", f"{command.by}: {command.verb} {command.target} → {text}", now, ok=ok)
         self._requests.carried_out += 1
 
-    def _execute(self, command: Command, now: float) -> Answer:
-        handler = _HANDLERS.get(command.verb)
+    def _execute(self, command: Command, now: float) -> tuple[bool, str]:
+        handler = getattr(self, f"_do_{command.verb}", None)
         if handler is None:
             return False, f"unknown command {command.verb!r}"
         try:
-            return handler(self, command, now)
+            ok, text = handler(command, self._requests, now)
         except files.StoreError as error:
             return False, f"it could not be done: {error}"
+        return ok, text
 
-    def _beat(self, command: Command, now: float) -> Answer:
+    def _do_beat(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
             return False, _TOO_OLD
-        self._requests.beat = True
+        requests.beat = True
         return True, "beating now"
 
-    def _stop(self, command: Command, now: float) -> Answer:
+    def _do_stop(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
             return False, _TOO_OLD
         reason = command.reason or f"asked by {command.by}"
         if command.after == "task":
             self.stops_after_tasks = reason
             return True, "nothing new starts; the engine stops when the running tasks have ended"
-        self._requests.stop = reason
+        requests.stop = reason
         if command.after == "now":
             ended = self._end_all(f"stopped with the engine by {command.by}", now)
             return True, f"stopping, {ended} workers with it"
@@ -138,7 +139,7 @@ class CommandInbox:
             self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return len(alive)
 
-    def _pause(self, command: Command, now: float) -> Answer:
+    def _do_pause(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         record = Pause(
             at=times.iso(now), by=command.by, reason=command.reason, until=command.until, after=command.after or "task"
         )
@@ -146,12 +147,12 @@ class CommandInbox:
             return False, "its time is over already"
         return self._pauses.pause(command.target, record)
 
-    def _resume(self, command: Command, now: float) -> Answer:
-        self._requests.beat = True
+    def _do_resume(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
+        requests.beat = True
         self.stops_after_tasks = ""
         return self._pauses.resume(command.target, alone=command.after == "alone")
 
-    def _cancel(self, command: Command, now: float) -> Answer:
+    def _do_cancel(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         view = self._supervisor.index.find(command.target)
         if view is None:
             return False, f"there is no task {command.target}"
@@ -163,12 +164,3 @@ class CommandInbox:
             return True, "it ends after the step it is at"
         self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return True, "cancelled" if not view.status.alive else "ending it: ask, terminate, kill"
-
-
-_HANDLERS: dict[str, Callable[[CommandInbox, Command, float], Answer]] = {
-    "beat": CommandInbox._beat,
-    "stop": CommandInbox._stop,
-    "pause": CommandInbox._pause,
-    "resume": CommandInbox._resume,
-    "cancel": CommandInbox._cancel,
-}

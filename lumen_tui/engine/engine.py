@@ -146,13 +146,13 @@ class Engine:
         """The number of the last beat, counted over all engines of this folder."""
         return self.heartbeat.beats
 
-    def close(self, reason: str, *, cut: bool = True) -> None:
-        """Record the stop and release the lease; `cut` off probes that are being made. Workers go on."""
+    def close(self, reason: str) -> None:
+        """Record the stop and release the lease. Workers go on."""
         if self._lease is None:
             return
         now = self.clock.now()
         try:
-            self.freshness.finish(now, cut=cut)
+            self.freshness.finish(now, cut=reason not in ("done", "idle"))
             self.log.add("engine_stopped", reason, now)
             self._write_heartbeat("stopped", now, note=reason)
         except (files.StoreError, OSError):

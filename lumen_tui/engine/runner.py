@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 from lumen_tui.engine.beats import SLEPT, STOOD_STILL
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
@@ -18,6 +17,7 @@ from lumen_tui.storage import files, integrity
 _TICK = 1.0  # seconds between two looks at the clocks
 _POLL = 0.25  # the same where the system does not report new files
 _WARM_AFTER = 0.5  # seconds that an engine sleeps before it has a zygote made: one task alone needs none
+_DONE = "done"  # why it ended, where it made the beats that were asked for
 _WATCH = 2.0  # seconds between two looks at running workers (time limits, lost ones)
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -35,14 +35,6 @@ class RunOptions:
     signals: bool = True  # whether SIGTERM, SIGINT and SIGHUP end it; else the caller hears them
 
 
-class _Ending(Enum):
-    """Why a runner ends."""
-
-    ASKED = "asked"  # by a signal, a command, or because the program was replaced
-    DONE = "done"  # what was asked for is done
-    IDLE = "idle"  # nothing runs, waits or is new
-
-
 class Runner:
     """Runs one opened engine until it is asked to stop."""
 
@@ -55,53 +47,48 @@ class Runner:
         self._clock = engine.clock
         self._layout = engine.store.layout
         self.stop_reason = ""
-        self._ending = _Ending.DONE
-        self._code = 0  # the exit code that goes with the reason
         self._done_beats = 0
         self._folder_stamp = 0
         self._soon = False  # something came in that the main agent should hear of
         self._woken = asyncio.Event()
 
-    def request_stop(self, reason: str, code: int = 0) -> None:
-        """Ask for a clean end with this exit code; safe in a signal handler of the loop. The first reason counts."""
-        self._end(_Ending.ASKED, reason, code)
-
-    def finish(self) -> None:
-        """Ask for a clean end because all that was wanted is done; exit code 1 if the last beat was cut off."""
-        self._end(_Ending.DONE, _Ending.DONE.value)
-
-    def _end(self, ending: _Ending, reason: str, code: int = 0) -> None:
-        if not self.stop_reason:
-            self.stop_reason, self._ending, self._code = reason, ending, code
+    def request_stop(self, reason: str) -> None:
+        """Ask for a clean end; safe in a signal handler of the loop."""
+        self.stop_reason = self.stop_reason or reason
         self._woken.set()
 
     async def run(self) -> int:
-        """Beat until the end; return the exit code.
-
-        It is 128 + n after a signal, and 1 if the folder or the program is not the one any more that this began with,
-        or the beats asked for were cut off.
+        """Beat until the end; returns the exit code: 128 + n after a signal, 1 where the folder or the program is not
+        the one any more that this began with, or where the beats asked for were cut off.
         """
-        for number in ENDING if self.options.signals else ():
-            asyncio.get_running_loop().add_signal_handler(number, self.request_stop, number.name, 128 + number)
+        codes = self._handle_signals() if self.options.signals else {}
         try:
             await self._beats()
             await self._supervisor.wait_for_endings()
             await self.engine.learning.wait()
         except StateGone as error:
-            self.stop_reason, self._ending = str(error), _Ending.ASKED
+            self.stop_reason = str(error)
             return 1
         except (ImportError, OSError):  # what was to be loaded now is gone with the old program
             if not self._superseded():
                 raise
         finally:
-            self.engine.close(self.stop_reason or self._ending.value, cut=self._ending is _Ending.ASKED)
-        return 1 if self._ending is _Ending.DONE and self.engine.trouble else self._code
+            self.engine.close(self.stop_reason or _DONE)
+        failed = self.stop_reason == integrity.PROGRAM_REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
+        return 1 if failed else codes.get(self.stop_reason, 0)
 
     def _superseded(self) -> bool:
         """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
         if reason := integrity.program_replaced():
-            self.request_stop(reason, code=1)
+            self.request_stop(reason)
         return bool(reason)
+
+    def _handle_signals(self) -> dict[str, int]:
+        """Let each ending signal stop this; returns their exit codes by name."""
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            loop.add_signal_handler(number, self.request_stop, number.name)
+        return {number.name: 128 + number for number in ENDING}
 
     async def _beats(self) -> None:
         reason = "start"
@@ -114,11 +101,13 @@ class Runner:
     def _finished(self, report: BeatReport) -> bool:
         self._done_beats += 1
         if self.options.beats and self._done_beats >= self.options.beats:
-            self.finish()
-        idle = self.options.until_idle and report.idle
-        if idle and all(view.finished for view in self._supervisor.index.live()):
-            self._end(_Ending.IDLE, _Ending.IDLE.value)
+            self.stop_reason = self.stop_reason or _DONE
+        if self.options.until_idle and report.idle and not self._busy():
+            self.stop_reason = self.stop_reason or "idle"
         return bool(self.stop_reason)
+
+    def _busy(self) -> bool:
+        return any(not view.finished for view in self._supervisor.index.live())
 
     def _beat(self, reason: str) -> BeatReport:
         """Make one beat. A disk or system error leaves the engine degraded, not dead: the next beat tries
@@ -132,11 +121,14 @@ class Runner:
             self.engine.trouble = one_line(str(error))
             self.engine.beat_log.failed(self.engine.trouble, now)
             report = BeatReport(beat=self.engine.beats, reason=reason, skipped=f"degraded: {error}")
-        if report.requests.stop:
-            self.request_stop(report.requests.stop)
+        self._stop_if_asked(report.requests.stop)
         for listener in self.options.listeners:
             listener(report)
         return report
+
+    def _stop_if_asked(self, stop: str) -> None:
+        if stop:
+            self.request_stop(stop)
 
     async def _wait(self) -> str:
         """Sleep until the next beat is due, a command asks for one, or news has settled; returns the reason.
@@ -231,8 +223,7 @@ class Runner:
             arrived = self.engine.arrivals.poll(self.engine.config)
         except (files.StoreError, OSError):
             return False
-        if requests.stop:
-            self.request_stop(requests.stop)
+        self._stop_if_asked(requests.stop)
         self._soon = self._soon or arrived or bool(supervised.collected)
         if requests.carried_out or self.engine.idle_phase() != self.engine.announced:
             self._announce(self.engine.next_due)

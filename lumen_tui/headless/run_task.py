@@ -78,7 +78,7 @@ async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     try:
         code = await _follow(port, task_id, stop, running)
     finally:
-        runner.finish()
+        runner.request_stop("done")
         stopped = await running
     return stopped or code
 

@@ -120,7 +120,7 @@ def _of_command(command: str, folder: str, walls: Walls) -> str:
     return ", ".join(risks)
 
 
-def _leaves(value: Any, roots: Sequence[str]) -> bool:
+def _leaves(value: object, roots: Sequence[str]) -> bool:
     """Whether an argument is a path neither within the task's own files nor below one of the roots."""
     if not isinstance(value, str) or len(value) >= 4096 or not re.match(r"/|~|(?:.*/)?\.\.(?:/|$)", value):
         return False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -295,19 +296,18 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
     def action_do(self, name: str) -> None:
         """A verb on the selected block."""
         if row := self.chosen():
-            self._begin(_ON_A_BLOCK[name](self, row))
+            self._begin(partial(_ON_A_BLOCK[name], self, row))
 
     def action_alone(self, name: str) -> None:
         """A verb that needs no block, so that it is there before the list is."""
-        self._begin(_ALONE[name](self))
+        self._begin(partial(_ALONE[name], self))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
         if self._refusal:
-            work.close()
             self.say(self._refusal, bad=True)
             return
         self.say("")
-        self.run_worker(work, group="ask")
+        self.run_worker(work(), group="ask")
 
     async def submit(self, request: Request) -> bool:
         done = await jobs.submit(self, self._port, request)
@@ -359,9 +359,9 @@ async def _undo(screen: BlocksScreen) -> None:
 
 
 # What the keys do. Each is a job of its own, because it writes.
-_ON_A_BLOCK: dict[str, Callable[[BlocksScreen, BlockRow], Coroutine[Any, Any, None]]] = {
+_ON_A_BLOCK: dict[str, Callable[[BlocksScreen, BlockRow], Awaitable[None]]] = {
     "edit": _edit,
     "lock": _lock,
     "restore": _restore,
 }
-_ALONE: dict[str, Callable[[BlocksScreen], Coroutine[Any, Any, None]]] = {"new": _new, "undo": _undo}
+_ALONE: dict[str, Callable[[BlocksScreen], Awaitable[None]]] = {"new": _new, "undo": _undo}

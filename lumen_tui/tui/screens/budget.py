@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -37,7 +36,7 @@ from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, ro
 from lumen_tui.tui.kit.sheets import ListSheet, Rows
 from lumen_tui.tui.theme import Appearance
 
-_NUMBERS = {"tokens": int, "usd": float, "minutes": float}
+Number = TypeVar("Number", int, float)
 
 
 class RaiseForm(FormScreen[RaiseBudget]):
@@ -65,19 +64,22 @@ class RaiseForm(FormScreen[RaiseBudget]):
         return Content("For today only: tomorrow the settings apply again. u undoes it.")
 
     def read(self) -> RaiseBudget:
-        values: dict[str, Any] = {}
-        for name, kind in _NUMBERS.items():
-            text = self.query_one(f"#{name}", Line).text.lstrip("$").replace(",", "")
-            try:
-                values[name] = kind(text) if text else 0
-            except ValueError:
-                raise Invalid(f"{text!r} is not a number: write how much more, such as 5.", name) from None
-            if problem := budget.out_of_range(**{name: values[name]}):
-                raise Invalid(problem, name)
-        if not any(values.values()):
+        tokens, usd, minutes = self._amount("tokens", int), self._amount("usd", float), self._amount("minutes", float)
+        if not (tokens or usd or minutes):
             raise Invalid("Enter how much to add today.", "usd")
         role = self.query_one("#role", Line).text if self._roles else ""
-        return RaiseBudget(**values, role=role, reason=self.query_one("#reason", Line).text)
+        reason = self.query_one("#reason", Line).text
+        return RaiseBudget(tokens=tokens, usd=usd, minutes=minutes, role=role, reason=reason)
+
+    def _amount(self, name: str, kind: Callable[[str], Number]) -> Number:
+        text = self.query_one(f"#{name}", Line).text.lstrip("$").replace(",", "")
+        try:
+            amount = kind(text or "0")
+        except ValueError:
+            raise Invalid(f"{text!r} is not a number: write how much more, such as 5.", name) from None
+        if problem := budget.out_of_range(**{name: amount}):
+            raise Invalid(problem, name)
+        return amount
 
 
 class KillForm(ConfirmName):
@@ -375,42 +377,3 @@ class BudgetScreen(DetailScreen[None]):
 def _titles(snapshot: Snapshot) -> dict[str, str]:
     """What the newest tasks are about, by id."""
     return {view.id: one_line(view.spec.objective, 100) for view in snapshot.tasks[:_TITLES]}
-
-
-_ONE = re.compile(
-    r"\s*(?:\$\s*(?P<usd>\d*\.?\d+)|(?P<tokens>\d{1,3}(?:,\d{3})+|\d*\.?\d+)\s*(?P<unit>[km]?)\s*(?P<said>tokens?)?)"
-    r"\s*(?:,|and\b|$|(?=\$))",
-    re.I,
-)
-_TIMES = {"": 1, "k": 1000, "m": 1_000_000}
-_FEW = 1000  # tokens: a bare number below that was meant as dollars
-
-
-def caps_of(text: str) -> dict[str, float]:
-    """`tokens` and `usd` as far as they are named; empty for no budget. ValueError says what is understood."""
-    caps: dict[str, float] = {}
-    at = 0
-    while at < len(text.strip()):
-        part = _ONE.match(text.strip(), at)
-        if part is None:
-            raise ValueError(f"{text!r} is not understood: write $0.50, 100k tokens, or both")
-        at = part.end()
-        caps |= _amount(part)
-    if problem := budget.out_of_range(**caps):
-        raise ValueError(problem)
-    return {name: value for name, value in caps.items() if value}
-
-
-def _amount(part: re.Match[str]) -> dict[str, float]:
-    if part["usd"]:
-        return {"usd": float(part["usd"])}
-    tokens = int(float(part["tokens"].replace(",", "")) * _TIMES[part["unit"].lower()])
-    if 0 < tokens < _FEW and not (part["unit"] or part["said"]):
-        raise ValueError(f"{tokens} tokens are too few for a call: write ${tokens} for dollars, 100k for tokens")
-    return {"tokens": tokens}
-
-
-def caps_typed(caps: Mapping[str, Any]) -> str:
-    """The same as it is typed into a form; empty for no budget."""
-    parts = [f"{int(caps['tokens']):,} tokens"] if caps.get("tokens") else []
-    return ", ".join([*parts, budget.dollars(float(caps["usd"]))] if caps.get("usd") else parts)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -417,7 +417,7 @@ async def _undo(screen: EvolutionScreen) -> None:
 
 
 # What the keys do. Each is a job of its own, because some ask something first.
-_JOBS: dict[str, Callable[[EvolutionScreen], Coroutine[Any, Any, None]]] = {
+_JOBS: dict[str, Callable[[EvolutionScreen], Awaitable[None]]] = {
     "accept": _accept,
     "reject": _reject,
     "edit": _edit,

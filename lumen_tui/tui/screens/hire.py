@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -306,7 +306,7 @@ class Hiring:
         screen: DetailScreen[Any],
         snapshot: Callable[[], Snapshot],
         book: Callable[[], TaskStatistics | None],
-        submit: Callable[[Request], Coroutine[Any, Any, None]],
+        submit: Callable[[Request], Awaitable[None]],
     ) -> None:
         self._screen, self._snapshot, self._book, self._submit = screen, snapshot, book, submit
         self.drafts = RoleDrafts(screen, self._foresee)

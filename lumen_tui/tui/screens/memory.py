@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, TypeGuard
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -78,11 +78,11 @@ def _facts(node: Node, now: float) -> Iterator[Fact]:
             yield name[:24].replace("_", " "), _plain(name, value, now)
 
 
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+def _is_words(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _plain(name: str, value: Any, now: float) -> str:
+def _plain(name: str, value: object, now: float) -> str:
     if not isinstance(value, str):
         return humanize(", ".join(value) if _is_words(value) else json.dumps(value, ensure_ascii=False, default=str))
     when = times.epoch(value) if name.endswith(_DATES) else 0.0

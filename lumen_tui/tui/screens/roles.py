@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -240,7 +240,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         if self._snapshot.read_only:
             self.say(f"This room is read-only: {self._snapshot.read_only}", bad=True)
             return
-        jobs_: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
+        jobs_: dict[str, Callable[[], Awaitable[None]]] = {
             "hire": self._hire,
             "fire": self._fire,
             "rehire": self._rehire,

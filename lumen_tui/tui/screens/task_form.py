@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
@@ -11,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.budget import own_words
+from lumen_tui.model.budget import dollars, out_of_range, own_words
 from lumen_tui.model.records import PRIORITIES
 from lumen_tui.model.requests.tasks import NewTask, RetryTask
 from lumen_tui.model.roles import Role
@@ -22,7 +23,6 @@ from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.budget import caps_of, caps_typed
 from lumen_tui.tui.words import sentence
 
 _OWN_TIER = ""
@@ -61,7 +61,7 @@ class TaskForm(FormScreen[NewTask]):
             "time limit",
             Line(times.typed(float(defaults.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
         )
-        yield row("budget", Line(caps_typed(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
+        yield row("budget", Line(format_caps(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
         yield from self._more_rows()
 
     def _more_rows(self) -> Iterable[Widget]:
@@ -91,7 +91,7 @@ class TaskForm(FormScreen[NewTask]):
         limit = self.query_one("#limit", Line)
         limit.placeholder = self._own_limit()
         return will_run(
-            role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text), caps_typed(self._caps_or_none())
+            role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text), format_caps(self._caps_or_none())
         )
 
     def action_leave(self) -> None:
@@ -147,7 +147,7 @@ class TaskForm(FormScreen[NewTask]):
 
     def _caps(self) -> dict[str, float]:
         try:
-            return caps_of(self.query_one("#budget", Line).text)
+            return parse_caps(self.query_one("#budget", Line).text)
         except ValueError as error:
             raise Invalid(f"Budget: {error}.", "budget") from error
 
@@ -212,7 +212,7 @@ _OWN = "the task's budget "  # how a reason begins to speak of it
 _MORE = 2  # how many times as much is proposed
 
 
-class RetryForm(FormScreen[dict[str, Any]]):
+class RetryForm(FormScreen[dict[str, float]]):
     """Answers with the caps of the next try, both of them: 0 is none."""
 
     SEND = "retry"
@@ -223,16 +223,16 @@ class RetryForm(FormScreen[dict[str, Any]]):
 
     def rows(self) -> Iterable[Widget]:
         own = self._view.spec.budget
-        more = caps_typed({"tokens": own.tokens * _MORE, "usd": own.usd * _MORE})
+        more = format_caps({"tokens": own.tokens * _MORE, "usd": own.usd * _MORE})
         yield row("at most", Line(more, placeholder="such as $0.50, 100k tokens; empty: no cap", id="budget"))
 
     def preview(self) -> Content:
         own = own_words(self._view.spec.budget)
         return Content(f"The last try ended at its own cap of {own}.\n{one_line(self._view.reason, 300)}")
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, float]:
         try:
-            caps = caps_of(self.query_one("#budget", Line).text)
+            caps = parse_caps(self.query_one("#budget", Line).text)
         except ValueError as error:
             raise Invalid(f"Budget: {error}.", "budget") from error
         return {"tokens": 0, "usd": 0.0, **caps}
@@ -250,8 +250,47 @@ def retry(app: ScreenOpener, view: TaskView | None, task_id: str, send: Callable
         send(RetryTask(task_id=task_id))
         return
 
-    def answered(caps: dict[str, Any] | None) -> None:
+    def answered(caps: dict[str, float] | None) -> None:
         if caps:
             send(RetryTask(task_id=task_id, budget=caps))
 
     app.push_screen(RetryForm(view), answered)
+
+
+_CAP = re.compile(
+    r"\s*(?:\$\s*(?P<usd>\d*\.?\d+)|(?P<tokens>\d{1,3}(?:,\d{3})+|\d*\.?\d+)\s*(?P<unit>[km]?)\s*(?P<said>tokens?)?)"
+    r"\s*(?:,|and\b|$|(?=\$))",
+    re.I,
+)
+_UNITS = {"": 1, "k": 1000, "m": 1_000_000}
+_FEWEST_TOKENS = 1000  # tokens: a bare number below that was meant as dollars
+
+
+def parse_caps(text: str) -> dict[str, float]:
+    """Return `tokens` and `usd` as far as they are named; empty for no budget. ValueError says what is understood."""
+    caps: dict[str, float] = {}
+    at = 0
+    while at < len(text.strip()):
+        part = _CAP.match(text.strip(), at)
+        if part is None:
+            raise ValueError(f"{text!r} is not understood: write $0.50, 100k tokens, or both")
+        at = part.end()
+        caps |= _amount(part)
+    if problem := out_of_range(**caps):
+        raise ValueError(problem)
+    return {name: value for name, value in caps.items() if value}
+
+
+def _amount(part: re.Match[str]) -> dict[str, float]:
+    if part["usd"]:
+        return {"usd": float(part["usd"])}
+    tokens = int(float(part["tokens"].replace(",", "")) * _UNITS[part["unit"].lower()])
+    if 0 < tokens < _FEWEST_TOKENS and not (part["unit"] or part["said"]):
+        raise ValueError(f"{tokens} tokens are too few for a call: write ${tokens} for dollars, 100k for tokens")
+    return {"tokens": tokens}
+
+
+def format_caps(caps: Mapping[str, float]) -> str:
+    """Return caps as they are typed into a form; empty for no budget."""
+    parts = [f"{int(caps['tokens']):,} tokens"] if caps.get("tokens") else []
+    return ", ".join([*parts, dollars(float(caps["usd"]))] if caps.get("usd") else parts)

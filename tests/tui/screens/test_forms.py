@@ -18,12 +18,12 @@ from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName, ReasonPrompt
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.budget import RaiseForm, caps_of, caps_typed
+from lumen_tui.tui.screens.budget import RaiseForm
 from lumen_tui.tui.screens.discoveries import PromoteForm
 from lumen_tui.tui.screens.engine import QuitAsk
 from lumen_tui.tui.screens.hire import RoleForm
 from lumen_tui.tui.screens.signals import SignalForm
-from lumen_tui.tui.screens.task_form import TaskForm
+from lumen_tui.tui.screens.task_form import TaskForm, format_caps, parse_caps
 
 ROLES = (
     Role("builder", "Implements a change completely.", tier="sonnet", tools=ALL_TOOLS, shell="any", write=True),  # noqa: S604
@@ -146,10 +146,10 @@ async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
 def test_a_budget_is_read_as_it_is_typed_or_refused(typed, caps):
     if caps is None:
         with pytest.raises(ValueError):
-            caps_of(typed)
+            parse_caps(typed)
         return
-    assert caps_of(typed) == caps
-    assert caps_of(caps_typed(caps)) == caps
+    assert parse_caps(typed) == caps
+    assert parse_caps(format_caps(caps)) == caps
 
 
 async def test_a_task_form_without_roles_says_so(room):
