@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 
 from lumen_tui.model.config import NO_SERVERS, ModelsConfig
@@ -142,3 +143,33 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
                 f"{target.endpoint.name} cannot take over a conversation: take it out of [models.fallback]"
             )
     return ModelProvider(chain, config, environ)
+
+
+_NEEDED = {
+    "offline": ("lumen_tui.providers.offline.provider",),
+    "anthropic": ("lumen_tui.providers.vendors.anthropic", "anthropic", "anthropic.resources.messages"),
+    "claude": ("lumen_tui.providers.claude_code.provider",),
+    "openai": ("lumen_tui.providers.vendors.openai", "openai", "openai.resources.chat"),
+}
+
+
+def kind_of(config: ModelsConfig, provider: str) -> str:
+    """Return which of these a provider needs: the API that it speaks; its own name where it is no server."""
+    try:
+        return endpoint(config, provider, {}).kind
+    except ProviderError:
+        return provider
+
+
+def preload(kind: str) -> list[str]:
+    """Import what workers of this kind of provider will need; returns what could not be imported.
+
+    A worker imports that itself and says what is missing: here it is no error.
+    """
+    missing = []
+    for name in (*_NEEDED["offline"], *_NEEDED.get(kind, ())):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            missing.append(name)
+    return missing

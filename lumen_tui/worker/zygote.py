@@ -20,7 +20,7 @@ from typing import NoReturn
 import msgspec
 
 from lumen_tui.model import spawning
-from lumen_tui.providers.preload import preload
+from lumen_tui.providers.choose import preload
 from lumen_tui.storage import process
 from lumen_tui.worker import __main__ as worker
 

@@ -6,7 +6,7 @@ import pytest
 from lumen_apiserver import fail, text, tool
 from lumen_rows import each_row
 
-from lumen_tui.providers.conversation.context_overflow import is_context_overflow
+from lumen_tui.providers.errors import is_context_overflow
 
 LENGTH = (
     "prompt is too long: 208656 tokens > 200000 maximum",

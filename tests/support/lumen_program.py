@@ -235,7 +235,7 @@ def _load(kind: str) -> None:
     elif kind == ROOM:
         names = [ROOM]
     else:
-        from lumen_tui.providers.preload import preload
+        from lumen_tui.providers.choose import preload
 
         preload("anthropic")
         names = ["lumen_tui.worker.task", "lumen_tui.worker.world"]

@@ -16,8 +16,7 @@ from lumen_tui.model.ids import BadId
 from lumen_tui.model.queueing import in_lanes, lane_full
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.providers.choose import key_names
-from lumen_tui.providers.preload import kind_of
+from lumen_tui.providers.choose import key_names, kind_of
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout

@@ -26,16 +26,16 @@ from lumen_tui.providers.base import (
     ToolCall,
 )
 from lumen_tui.providers.base import ask as ask_worker
-from lumen_tui.providers.claude_code import mcp_server
+from lumen_tui.providers.claude_code import json_lines
 from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed
 from lumen_tui.providers.claude_code.program import OWN, check_version
 from lumen_tui.providers.claude_code.usage import UsageCounter
+from lumen_tui.providers.conversation.calling import StreamThrottle
 from lumen_tui.providers.conversation.conversation import opening
 from lumen_tui.providers.conversation.history import TokenCounts
-from lumen_tui.providers.conversation.stream_throttle import StreamThrottle
 from lumen_tui.providers.errors import map_error
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target
-from lumen_tui.providers.vendors.wire import MAX_CHARACTERS, too_long
+from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, too_long
 
 Raw = dict[str, Any]
 Steps = Generator[Step, Reply | None, None]
@@ -233,12 +233,12 @@ class ClaudeConversation:
 
     def _tool(self, message: Raw) -> Generator[Step, Reply | None, Raw]:
         """Answer a message to the server of our tools."""
-        self.version = mcp_server.version(message) or self.version
-        if message.get("method") != mcp_server.CALL:
-            return {"mcp_response": mcp_server.answer(message, self._tools)}
-        reply = yield from ask_worker(ToolCall(*mcp_server.called(message)))
+        self.version = json_lines.version(message) or self.version
+        if message.get("method") != json_lines.CALL:
+            return {"mcp_response": json_lines.answer(message, self._tools)}
+        reply = yield from ask_worker(ToolCall(*json_lines.called(message)))
         yield from self._counter.reserve()
-        return {"mcp_response": mcp_server.result(message, reply)}
+        return {"mcp_response": json_lines.result(message, reply)}
 
     def _answer(self, message: Raw, answer: Raw) -> None:
         body = {"subtype": "success", "request_id": message.get("request_id"), "response": answer}
@@ -263,7 +263,7 @@ def _hello(system: str) -> Raw:
 
 def _decision(tool: str) -> Raw:
     """Decide about a call in advance: ours are judged when they come, its own are asked about, others are denied."""
-    decision = "allow" if mcp_server.tool_name(tool) else "ask" if tool in OWN else "deny"
+    decision = "allow" if json_lines.tool_name(tool) else "ask" if tool in OWN else "deny"
     output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
     return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
 

@@ -27,17 +27,19 @@ from lumen_tui.providers.conversation.calling import Answered, ModelCaller
 from lumen_tui.providers.conversation.compaction import Compaction, ContextWindow, without_native
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
+    CallVerdict,
     Entry,
     ModelCall,
     Prompt,
+    RepetitionGuard,
     ResultMessage,
     ResultMessages,
     UserMessage,
+    refusal_of,
 )
-from lumen_tui.providers.conversation.repetition import CallVerdict, RepetitionGuard, refusal_of
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.wire import ModelClient
+from lumen_tui.providers.vendors.sdk_client import ModelClient
 
 _CONTINUE = {
     "length": "Your answer reached its length limit. Go on from where it ended, in smaller parts.",

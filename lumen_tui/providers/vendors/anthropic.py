@@ -2,16 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.conversation.history import AssistantMessage, Entry, Prompt, UserMessage
-from lumen_tui.providers.vendors.anthropic_stream import MessageAssembler, events_of
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    Entry,
+    ModelCall,
+    Prompt,
+    TokenCounts,
+    UserMessage,
+    clean_json,
+    without_surrogates,
+)
+from lumen_tui.providers.errors import unusable_answer
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.sdk_client import SdkClient, connecting
-from lumen_tui.providers.vendors.wire import timeouts
+from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, SdkClient, connecting, timeouts, too_long
+
+_STOPS = {
+    "end_turn": "end", "stop_sequence": "end", "tool_use": "tool", "max_tokens": "length", "pause_turn": "pause",
+    "refusal": "refusal", "model_context_window_exceeded": "window",
+}  # fmt: skip
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+
+
+def as_table(value: Any) -> dict[str, Any]:
+    """`value` where it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+class _StreamError(Exception):
+    """An `error` event, in the form in which SDKs tell errors."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__("an error without words")
+        self.body = body
+
+
+def events_of(stream: Any) -> Iterator[dict[str, Any]]:
+    """Yield the events of an answer as plain JSON, pings too: of a model that thinks unseen they are all that comes.
+
+    The SDK leaves pings out where it takes the events apart itself; its older versions know no other way.
+    """
+    raw = getattr(type(stream), "raw_events", None)
+    if raw is None:
+        yield from (as_table(event.to_dict(warnings=False) if hasattr(event, "to_dict") else event) for event in stream)
+        return
+    for sent in raw(stream.response):
+        event = as_table(json.loads(sent.data)) if sent.data else {}
+        if sent.event == "error" or event.get("type") == "error":
+            raise _StreamError(event)
+        yield event
+
+
+def clean_id(text: str, place: int) -> str:
+    """Return the id of a call in the letters that every API takes back."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:60] or f"call_{place}"
+
+
+def clean_name(text: str) -> str:
+    """Return the name of a call in the same letters: with others it would be refused in every request from then on.
+
+    What some servers leave of a model's own notation is no part of it: `functions.read_file<|channel|>commentary`.
+    """
+    bare = text.partition("<|")[0].removeprefix("functions.")
+    return re.sub(r"[^A-Za-z0-9_-]", "_", bare)[:64] or "unnamed"
+
+
+class MessageAssembler:
+    """One answer on its way."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._parts: dict[int, list[str]] = {}
+        self._usage: dict[str, Any] = {}
+        self._stop = self._stop_detail = ""
+        self._ended = False
+        self._characters = 0
+        self._last_text_block = -1  # the block that spoke last
+
+    def take(self, event: dict[str, Any]) -> str:
+        """Take one event and return the text that it adds. Raises ModelCallError."""
+        kind = event.get("type")
+        if kind == "message_start":
+            self._usage |= _numbers(as_table(event.get("message")).get("usage"))
+        elif kind == "content_block_start":
+            self._start(event)
+        elif kind == "content_block_delta":
+            return self._delta(event)
+        elif kind == "message_delta":
+            self._usage |= _numbers(event.get("usage"))
+            self._stopped(as_table(event.get("delta")))
+        elif kind == "message_stop":
+            self._ended = True
+        return ""
+
+    def _stopped(self, delta: dict[str, Any]) -> None:
+        self._stop = str(delta.get("stop_reason") or self._stop)
+        details = as_table(delta.get("stop_details"))
+        self._stop_detail = (
+            one_line(str(details.get("explanation") or details.get("category") or ""), 300) or self._stop_detail
+        )
+
+    def _start(self, event: dict[str, Any]) -> None:
+        index, block = event.get("index"), as_table(event.get("content_block"))
+        if isinstance(index, int):
+            self._blocks[index] = dict(block)
+            self._parts[index] = [str(block.get(name) or "") for name in ("text", "thinking") if block.get(name)]
+
+    def _delta(self, event: dict[str, Any]) -> str:
+        index, delta = event.get("index"), as_table(event.get("delta"))
+        if not isinstance(index, int) or index not in self._blocks:
+            raise unusable_answer(self._target, "a part of a block that was not begun")
+        if delta.get("type") == "signature_delta":
+            self._blocks[index]["signature"] = delta.get("signature")
+        part = without_surrogates(str(delta.get(_TEXTS.get(str(delta.get("type")), ""), "")))
+        self._parts[index].append(part)
+        self._characters += len(part)
+        if self._characters > MAX_CHARACTERS:
+            raise too_long()
+        return self._separator(index) + part if part and delta.get("type") == "text_delta" else ""
+
+    def _separator(self, index: int) -> str:
+        """Return what separates two blocks of text, in the stream as in the whole."""
+        before, self._last_text_block = self._last_text_block, index
+        return "\n" if before not in (-1, index) else ""
+
+    @property
+    def counts(self) -> TokenCounts:
+        """What it has cost so far; what was written is estimated where the server did not say."""
+        usage = self._usage
+        output = max(usage.get("output_tokens", 0), 0 if self._ended else self._characters // 4)
+        written, read = usage.get("cache_creation_input_tokens", 0), usage.get("cache_read_input_tokens", 0)
+        return TokenCounts(usage.get("input_tokens", 0), written, read, output)
+
+    def turn(self) -> AssistantMessage:
+        """Return the whole answer. Raises ModelCallError where the stream ended before its end."""
+        if not self._stop:
+            raise unusable_answer(
+                self._target, "the answer ended before its end" if self._blocks else "no answer in it"
+            )
+        blocks = [self._finished(index) for index in sorted(self._blocks)]
+        calls = tuple(_call(block, place) for place, block in enumerate(blocks) if block.get("type") == "tool_use")
+        text = "\n".join(block["text"] for block in blocks if block.get("type") == "text" and block["text"])
+        stop = _STOPS.get(self._stop, self._stop)
+        native = [_sent_back(block, place) for place, block in enumerate(blocks) if _is_kept(block, blocks[place:])]
+        return AssistantMessage(
+            text, calls, stop, self.counts, native, self._target.label, stop_detail=self._stop_detail
+        )
+
+    def _finished(self, index: int) -> dict[str, Any]:
+        block, written = self._blocks[index], "".join(self._parts[index])
+        kind = block.get("type")
+        if kind in ("text", "thinking"):
+            return block | {kind: written}
+        return block | {"written": written} if kind == "tool_use" else block
+
+
+def _numbers(usage: Any) -> dict[str, int]:
+    return {name: count for name, count in as_table(usage).items() if isinstance(count, int) and count >= 0}
+
+
+def _call(block: dict[str, Any], place: int) -> ModelCall:
+    arguments, bad = arguments_of(block["written"]) if block["written"] else (as_table(block.get("input")), "")
+    return ModelCall(clean_id(str(block.get("id")), place), clean_name(str(block.get("name", ""))), arguments, bad)
+
+
+def arguments_of(text: str) -> tuple[dict[str, Any], str]:
+    """Return the arguments of a call, and the text itself where it is no JSON object."""
+    try:
+        value = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
+    except (ValueError, RecursionError):
+        return {}, text or "(nothing)"
+    return (clean_json(value), "") if isinstance(value, dict) else ({}, text)
+
+
+def _number(text: str) -> float:
+    """Return a number that can be sent back: JSON has neither NaN nor Infinity, though its readers take them."""
+    if math.isfinite(number := float(text)):
+        return number
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _is_kept(block: dict[str, Any], onwards: list[dict[str, Any]]) -> bool:
+    """Whether a block goes back. The API refuses texts of nothing but spaces, though models write them; an empty one
+    never goes back, another only where thinking comes after it, which is signed for all that stood before."""
+    if block.get("type") != "text" or block["text"].strip():
+        return True
+    return bool(block["text"]) and any("thinking" in str(later.get("type")) for later in onwards)
+
+
+def _sent_back(block: dict[str, Any], place: int) -> dict[str, Any]:
+    """Return a block as the API takes it back."""
+    if block.get("type") != "tool_use":
+        return {name: value for name, value in block.items() if value is not None}
+    call = _call(block, place)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
+
 
 _MAX_OUTPUT = 16_000  # tokens of one answer, thinking included
 _MARK = {"cache_control": {"type": "ephemeral"}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -16,9 +16,51 @@ from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
-from lumen_tui.providers.errors import map_error
+from lumen_tui.providers.errors import ModelCallError, map_error
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.wire import Stream
+
+MAX_CHARACTERS = 2_000_000  # of one answer, calls included; no honest model comes near
+
+Stream = Generator[str, None, AssistantMessage]  # texts as they come, empty for other signs of life; returns the whole
+
+
+def too_long() -> ModelCallError:
+    """Return the error for an answer that passed MAX_CHARACTERS."""
+    return ModelCallError(
+        f"the model's answer passed {MAX_CHARACTERS:,} characters and was ended: ask for less at a time"
+    )
+
+
+class ModelClient(Protocol):
+    """A model behind an API. All methods but `count` raise ModelCallError."""
+
+    target: Target
+    max_output: int  # tokens of one answer that are asked for
+
+    def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
+        """Make one call, for an answer of `most` tokens; 0: of `max_output`. `sent` is called before it leaves."""
+
+    def size(self, prompt: Prompt) -> int:
+        """Return about how many bytes the request has."""
+
+    def count(self, prompt: Prompt) -> int | None:
+        """Return the tokens of a request where the API can count them, else None."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
+def timeouts(config: ModelsConfig, target: Target) -> dict[str, float]:
+    """Return the limits of one request in seconds."""
+    first = patience(config, target)
+    return {"timeout": first, "connect": config.connect_seconds, "read": first}
+
+
+def patience(config: ModelsConfig, target: Target) -> float:
+    """Seconds until an answer must have begun. Anthropic begins at once; others say nothing while a model thinks, and
+    one on this machine may have to load first."""
+    return config.first_byte_seconds * (1 if target.endpoint.kind == "anthropic" else 5)
+
 
 _HEADERS = "send_request_headers.started"  # of every version of HTTP, as httpcore's trace extension names it
 
