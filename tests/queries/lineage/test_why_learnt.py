@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from lumen_tui.store.evolution import evolved
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tui.screens.evolution import EvolutionScreen
 from lumen_tui.tui.screens.lineage import WhyScreen
+from lumen_tui.tui.theme import NO_APPEARANCE
 
 NOW = 1_800_000_000.0
 AT = "2027-01-15T07:00:00Z"
@@ -92,7 +94,10 @@ async def test_w_on_the_evolution_screen_shows_it_and_a_session_is_the_end(layou
     port = RemotePort(layout.root, "ana")
     perform(Store(layout.root), named("evolution.accept", {"ids": "evo-1one"}), by="ana", now=NOW)
     app = Stage(EvolutionScreen(port, port.snapshot()))
-    app.port, app.clock = port, lambda: NOW  # type: ignore[attr-defined] - as the room has them
+    app.host = SimpleNamespace(  # type: ignore[attr-defined] - as the room has one
+        port=port, look=NO_APPEARANCE, clock=lambda: NOW,
+        open_lineage=lambda name: app.push_screen(WhyScreen(port, name, NOW)),
+    )  # fmt: skip
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "says evo-2two" in app.shown)
         app.screen.rows.select_key("evo-2two")
