@@ -1,4 +1,4 @@
-"""Which back end a task gets, and which model."""
+"""Which back end a task gets, which model, and what to load for it beforehand."""
 
 from __future__ import annotations
 

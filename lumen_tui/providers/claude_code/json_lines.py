@@ -1,4 +1,4 @@
-"""Lines of JSON to and from a program, through pipes that never make both sides wait for each other."""
+"""Lines of JSON to and from a program through pipes that never block both sides, and the MCP server over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of a model: its cost is reserved, it is made and retried; the next model of the chain takes over."""
+"""One call of a model: its cost is reserved, it is made and retried, and what it streams is passed on at intervals."""
 
 from __future__ import annotations
 

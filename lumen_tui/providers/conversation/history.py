@@ -1,4 +1,4 @@
-"""A conversation with a model in a form that is no vendor's, so that another model can take it over midway."""
+"""A conversation with a model in a form that is no vendor's, and the guard against calls that are repeated in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Anthropic Messages API through its SDK: streamed, with marks for the prompt cache."""
+"""The Anthropic Messages API through its SDK: requests with marks for the prompt cache, and streams put together."""
 
 from __future__ import annotations
 
