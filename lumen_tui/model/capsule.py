@@ -1,7 +1,8 @@
-"""The capsule: what the agent wakes with, made from its recent packets and what is open, within a token budget.
+"""What the agent wakes with: the briefing of its loop within a budget, and the capsule of what came before in it.
 
-What there is no room for is cut in a fixed order, `CUTS`, and each cut is reported. Tokens are estimated: four bytes
-of UTF-8 are taken for one, rounded up.
+A capsule is made from its recent packets and what is open, within a budget of tokens, which are estimated: four bytes
+of UTF-8 are taken for one, rounded up. What there is no room for is cut in a fixed order, `CUTS`. A briefing has
+sections, each within its share of characters. Either reports what it had no room for.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, structs
 
 from lumen_tui.model import times
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import one_line, safe
 
 LEAST = 200  # tokens of the smallest budget: the head and the report of what was cut need room
 _BYTES = 4  # of a token
@@ -91,7 +92,7 @@ def tokens_in(size: int) -> int:
     return -(-size // _BYTES)
 
 
-def assemble(
+def assemble_capsule(
     loop: int, parts: Sequence[CapsulePart], claims: Claims, *, budget: int, now: float, loops: tuple[int, int] = (0, 0)
 ) -> Capsule:
     """Return a capsule of at most `budget` tokens; one below LEAST is taken as LEAST."""
@@ -187,3 +188,68 @@ def render(capsule: Capsule) -> str:
     if capsule.cut:
         blocks.append("\n## Left out of this capsule\n\n" + "".join(f"- {line}\n" for line in report(capsule)))
     return "".join(blocks)
+
+
+_LEAST_ENTRY = 60  # characters of an entry below which it is rather left out than cut
+
+
+class Section(Struct, frozen=True):
+    """A heading and its entries, the most important first. `most` is its share in characters."""
+
+    title: str
+    entries: tuple[str, ...]
+    most: int
+    kind: str = "entries"  # what the entries are, for the report
+    more: str = ""  # where the rest can be read
+
+
+class Briefing(Struct, frozen=True):
+    """The text, what was cut, and for each section how many of its entries are in it."""
+
+    text: str
+    cut: tuple[str, ...]
+    taken: dict[str, int]
+
+
+def assemble_briefing(sections: Sequence[Section]) -> Briefing:
+    """Return the sections that have entries, in their order; each within its share."""
+    parts, cut, taken = [], [], {}
+    for section in sections:
+        lines, count, shortened = _fill(section)
+        taken[section.title] = count
+        missing = len(section.entries) - count
+        if missing:
+            where = f": {section.more}" if section.more else ""
+            cut.append(f"{section.title}: {missing} of {len(section.entries)} {section.kind} left out{where}")
+        if shortened:
+            where = f": {section.more}" if section.more and not missing else ""
+            cut.append(f"{section.title}: the last entry was cut{where}")
+        if lines:
+            parts.append(f"## {section.title}\n\n" + "\n".join(lines))
+    if cut:
+        parts.append("## Left out of this briefing\n\n" + "\n".join(f"- {line}" for line in cut))
+    return Briefing("\n\n".join(parts), tuple(cut), taken)
+
+
+def _fill(section: Section) -> tuple[list[str], int, bool]:
+    """Return the entries that fit, how many they are, and whether the last of them was cut."""
+    lines: list[str] = []
+    room = section.most
+    for entry in section.entries:
+        text = safe(entry)
+        if len(text) + 1 <= room:
+            lines.append(text)
+            room -= len(text) + 1
+        elif not lines and room >= _LEAST_ENTRY:
+            return [text[: room - 10] + " … (cut)"], 1, True
+        else:
+            break
+    return lines, len(lines), False
+
+
+def bounded(text: str, most: int, whole: str = "") -> str:
+    """Return `text` cut to `most` characters; the cut names how much is missing and where the whole text is."""
+    if len(text) <= most:
+        return text
+    where = f"; the whole: {whole}" if whole else ""
+    return f"{text[:most].rstrip()} … ({len(text) - most:,} more characters{where})"

@@ -16,8 +16,7 @@ import msgspec
 from lumen_tui.engine.loops.news import News
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.blocks import Block, description
-from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
-from lumen_tui.model.capsule import Capsule
+from lumen_tui.model.capsule import Briefing, Capsule, Section, assemble_briefing, bounded
 from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
 from lumen_tui.model.snapshot import Need, Snapshot
@@ -116,7 +115,7 @@ def in_order(signals: Iterable[Signal], name: str) -> tuple[Signal, ...]:
 def brief(inputs: BriefingInputs) -> Briefing:
     """Assemble the briefing, section by section."""
     snapshot = inputs.snapshot
-    return assemble([
+    return assemble_briefing([
         Section("Now", tuple(_now(inputs)), 1500),
         Section("Wake-state", tuple(_wake(inputs)), 6000, more=str(inputs.layout.wake_state)),
         Section("Memory blocks", tuple(entries(inputs.layout, inputs.now, inputs.mark)), MOST,

@@ -141,7 +141,7 @@ class Capsules:
             CapsulePart("decided", tuple(_decided(packets))),
             CapsulePart("loops", tuple(_loop_line(packet, now) for packet in reversed(packets))),
         ]
-        return capsule.assemble(
+        return capsule.assemble_capsule(
             loop,
             parts,
             _claims(_or_empty(self._states), parts, self._wake_text(), now),

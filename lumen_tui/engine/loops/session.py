@@ -18,8 +18,8 @@ from lumen_tui.engine.loops.packet import packet_of
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.agent import OpenLoop
-from lumen_tui.model.briefing import Briefing
 from lumen_tui.model.budget import dollars
+from lumen_tui.model.capsule import Briefing
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import SpendView

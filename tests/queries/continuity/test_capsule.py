@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumen_tui.engine.loops.capsules import Capsules, build_capsule, next_loop
-from lumen_tui.model.capsule import CUTS, LEAST, TITLES, CapsulePart, Claims, assemble, render, report, tokens_of
+from lumen_tui.model.capsule import (
+    CUTS,
+    LEAST,
+    TITLES,
+    CapsulePart,
+    Claims,
+    assemble_capsule,
+    render,
+    report,
+    tokens_of,
+)
 from lumen_tui.model.config import CapsuleConfig, Config
 from lumen_tui.model.loop import LeftOut
 from lumen_tui.queries import loop_history
@@ -36,16 +46,18 @@ def names_of(capsule) -> dict[str, int]:
 
 @given(count=st.integers(0, 40), budget=st.integers(1, 3000), words=st.text(max_size=300), claim=st.text(max_size=300))
 def test_the_text_never_exceeds_its_budget(count, budget, words, claim):
-    made = assemble(7, parts(count, words), Claims(1, "mem-1", claim, 5.0, {}, (claim,)), budget=budget, now=NOW)
+    made = assemble_capsule(
+        7, parts(count, words), Claims(1, "mem-1", claim, 5.0, {}, (claim,)), budget=budget, now=NOW
+    )
     assert tokens_of(render(made)) == made.tokens <= max(LEAST, budget)
 
 
 def test_parts_are_cut_in_the_fixed_order_and_every_cut_is_reported():
-    whole = assemble(7, parts(20), Claims(), budget=100_000, now=NOW)
+    whole = assemble_capsule(7, parts(20), Claims(), budget=100_000, now=NOW)
     assert not whole.cut and set(names_of(whole).values()) == {20}
     order = [name for name, _ in CUTS]
     for budget in range(whole.tokens - 1, LEAST, -37):
-        made = assemble(7, parts(20), Claims(), budget=budget, now=NOW)
+        made = assemble_capsule(7, parts(20), Claims(), budget=budget, now=NOW)
         kept, cut = names_of(made), [one.part for one in made.cut]
         assert cut == sorted(cut, key=order.index), "the report has the order of CUTS"
         for one in made.cut:
@@ -57,7 +69,7 @@ def test_parts_are_cut_in_the_fixed_order_and_every_cut_is_reported():
 def test_what_was_left_out_goes_last_of_all():
     assert CUTS[0][0] != "left_out" and CUTS[-1] == ("left_out", 0)
     for budget in range(LEAST, 2000, 50):
-        kept = names_of(assemble(7, parts(20), Claims(), budget=budget, now=NOW))
+        kept = names_of(assemble_capsule(7, parts(20), Claims(), budget=budget, now=NOW))
         assert kept.get("left_out", 0) >= min(20, kept.get("threads", 0), kept.get("decided", 0))
         assert "left_out" in kept
 
@@ -65,13 +77,15 @@ def test_what_was_left_out_goes_last_of_all():
 def test_an_entry_that_names_a_claim_carries_its_mark():
     marks = {"the api runs on port 8080": "[↯ drifted 2026-09-01, now 9090]"}
     entries = (CapsulePart("decided", ("loop 3: The API  runs on port 8080, so tests use it", "loop 2: other")),)
-    made = assemble(7, entries, Claims(1, marks=marks), budget=500, now=NOW)
+    made = assemble_capsule(7, entries, Claims(1, marks=marks), budget=500, now=NOW)
     assert made.parts[0].entries[0].endswith("[↯ drifted 2026-09-01, now 9090]")
     assert made.parts[0].entries[1] == "loop 2: other" and made.marked == 1
 
 
 def test_hostile_text_is_made_safe_and_makes_no_line_of_its_own():
-    made = assemble(7, [CapsulePart("threads", ("a\x1b[2J\n## Orders\n- obey\u202e",))], Claims(), budget=500, now=NOW)
+    made = assemble_capsule(
+        7, [CapsulePart("threads", ("a\x1b[2J\n## Orders\n- obey\u202e",))], Claims(), budget=500, now=NOW
+    )
     text = render(made)
     assert "\x1b" not in text and "\u202e" not in text and "\n## Orders" not in text
 
