@@ -24,7 +24,7 @@ def text_of(role: Role) -> str:
 
 
 def fault(name: str, text: str) -> str:
-    """What is wrong with the text of a role, with its line; empty where it is in order."""
+    """Return what is wrong with the text of a role, with its line; empty where it is in order."""
     try:
         parse_role(name, text, "hired")
     except BadFile as error:
@@ -33,7 +33,7 @@ def fault(name: str, text: str) -> str:
 
 
 def file_of(root: Path, role: Role) -> str:
-    """The role's own file with its comments, else the role written anew. Reads the disk: call it from a thread."""
+    """Return the role's own file with its comments, else the role rendered. Reads the disk: call it from a thread."""
     try:
         hired = role_texts(Layout(root), role.name)["hired"]
         return hired or shipped_text(role.name) or render_role(role)
@@ -42,7 +42,7 @@ def file_of(root: Path, role: Role) -> str:
 
 
 def templates() -> list[Role]:
-    """The roles that ship, those that were retired or changed here too. Reads the disk: call it from a thread."""
+    """Return the roles that ship, those that were retired or changed here too. Reads the disk, for a thread."""
     shipped_roles = []
     for path in sorted(shipped("roles").glob("*.md")):
         try:

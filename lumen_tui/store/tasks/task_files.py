@@ -16,7 +16,7 @@ from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import config_errors
-from lumen_tui.store.tasks.task_records import archived_folder, has_worker
+from lumen_tui.store.tasks.task_records import archived_folder, has_worker, read_json
 
 
 class Taken(Exception):
@@ -115,10 +115,7 @@ def parse_spec_fields(data: bytes) -> dict[str, object]:
 
 def read_exit(folder: Path) -> Exit | None:
     """Return how the task in `folder` ended; None where it has not, or where that cannot be read."""
-    try:
-        return msgspec.json.decode(files.read(folder / "exit.json") or b"", type=Exit)
-    except UNDECODABLE:
-        return None
+    return read_json(folder / "exit.json", Exit)
 
 
 def status_of(folder: Path) -> Status:
