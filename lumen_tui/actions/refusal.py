@@ -13,8 +13,11 @@ _SHOWN = 4  # names of what there is, where nothing is near
 class ActionError(Exception):
     """An action that was not carried out; the text says why and what to do next. Nothing was written."""
 
-    def __init__(self, text: str, *, candidates: tuple[str, ...] = (), missing: bool = False) -> None:
-        super().__init__(text)
+    def __init__(
+        self, text: str, *, candidates: tuple[str, ...] = (), missing: bool = False, alternative: str = ""
+    ) -> None:
+        super().__init__(f"{text}{alternative}")
+        self.reason = text  # without what could be done instead
         self.candidates = candidates  # nearest names, or what an ambiguous prefix could be
         self.missing = missing  # the thing is not there (exit code 3) rather than the call being wrong (2)
 

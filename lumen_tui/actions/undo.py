@@ -169,8 +169,12 @@ def undo(store: Store, request: Undo, *, by: str, now: float) -> Done:
         _must_be_possible(entry)
         return _apply(store, entry, _reversed(entry), outcome="undone", by=by, now=now, undoes=entry.first.id)
     except ActionError as error:
-        problem = f"{_named(entry.first)}: not undone, as {error}{_alternative(store, entry, by, now)}"
-        raise ActionError(problem, candidates=error.candidates, missing=error.missing) from error
+        raise ActionError(
+            f"{_named(entry.first)}: not undone, as {error}",
+            candidates=error.candidates,
+            missing=error.missing,
+            alternative=_alternative(store, entry, by, now),
+        ) from error
 
 
 def _reversed(entry: JournalEntry) -> list[Change]:

@@ -26,7 +26,7 @@ from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import integrity, last_frame
 from lumen_tui.tui import theme
-from lumen_tui.tui.bridge import Bridge
+from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.patches import fewer_bytes, fewer_lines, one_frame
@@ -200,11 +200,11 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self,
         request: Request,
         then: Callable[[Done], None] | None = None,
-        otherwise: Callable[[str], None] | None = None,
+        otherwise: Callable[[Refusal], None] | None = None,
     ) -> None:
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 
-        def answer(done: Done | None, why: str) -> None:
+        def answer(done: Done | None, why: Refusal) -> None:
             if done is None:
                 self.room.say(why, bad=True)
                 if otherwise is not None:

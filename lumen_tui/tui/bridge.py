@@ -18,7 +18,19 @@ from lumen_tui.tui.words import sentence
 
 _TRY_AGAIN = 2.0  # seconds
 
-Answer = Callable[[Done | None, str], None]  # what was done, or why not
+
+class Refusal(str):
+    """Why an action was not carried out, for people; `reason` leaves out what could be done instead."""
+
+    reason: str
+
+    def __new__(cls, text: str, reason: str = "") -> Refusal:
+        refusal = super().__new__(cls, text)
+        refusal.reason = reason or text
+        return refusal
+
+
+Answer = Callable[[Done | None, Refusal], None]  # what was done, or why not
 
 
 class Bridge:
@@ -102,15 +114,15 @@ class Bridge:
             self._stop.set()  # the event loop is gone, and so is the room
 
 
-def carry_out(port: Port, request: Request) -> tuple[Done | None, str]:
+def carry_out(port: Port, request: Request) -> tuple[Done | None, Refusal]:
     """What one action did, or why it could not be carried out. Touches the disk."""
     try:
-        return port.submit(request), ""
+        return port.submit(request), Refusal("")
     except ActionError as error:
         near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
-        return None, f"{error}{near}"
+        return None, Refusal(f"{error}{near}", error.reason)
     except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-        return None, integrity.program_replaced() or reason_first(request.verb, str(error))
+        return None, Refusal(integrity.program_replaced() or reason_first(request.verb, str(error)))
 
 
 def reason_first(verb: str, text: str) -> str:

@@ -176,13 +176,13 @@ _LOOP = (_like("why"), _s("loop_capsule", "c", "capsule", "Show what the loop wo
 
 # By the screen's scope, in the order of its help.
 SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
-    "dialogs": _on("dialogs", _like("back", "leave"), _like("kill")),
+    "dialogs": _on("dialogs", _like("back", "leave"), _like("kill", "room('kill')")),
     "sheets": _on(
         "sheets",
         _like("next_need", "need('next_need')"),
         _like("previous_need", "need('previous_need')"),
-        _like("help"),
-        _like("palette"),
+        _like("help", "room('help')"),
+        _like("palette", "room('palette')"),
     ),
     "lists": _on("lists", _like("filter"), _like("why")),
     "pages": _on(

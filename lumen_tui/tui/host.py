@@ -18,6 +18,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.digest import Digest
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.bridge import Refusal
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
@@ -137,7 +138,7 @@ class Host(ScreenOpener, TerminalLender, Protocol):
         self,
         request: Request,
         then: Callable[[Done], None] | None = None,
-        otherwise: Callable[[str], None] | None = None,
+        otherwise: Callable[[Refusal], None] | None = None,
     ) -> None:
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 

@@ -18,10 +18,11 @@ from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
-from lumen_tui.tui.bridge import reason_first
+from lumen_tui.tui.bridge import Refusal, reason_first
 from lumen_tui.tui.commands import COMMANDS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
+from lumen_tui.tui.kit.keys import command_of, commands_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import PanedRoom
 
@@ -80,12 +81,12 @@ class EngineHandler(Handler):
         self.room.say("An engine is starting.")
 
     def do_undo(self) -> None:
-        def refused(why: str) -> None:
-            self.room.run_worker(self._offer_older(why), group="undo")
+        def refused(refusal: Refusal) -> None:
+            self.room.run_worker(self._offer_older(refusal.reason), group="undo")
 
         self.host.submit(Undo(), None, refused)
 
-    async def _offer_older(self, why: str) -> None:
+    async def _offer_older(self, reason: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
         from lumen_tui.tui.screens.journal import JournalScreen
 
@@ -96,7 +97,7 @@ class EngineHandler(Handler):
             return  # why nothing was undone is said already
         if older and len(host.screen_stack) == 1:
             screen = JournalScreen(host.port, host.operator, host.clock(), self.refusal)
-            screen.begin(older, f"{why.partition('; `undo')[0]}; u here undoes this earlier one")
+            screen.begin(older, f"{reason}; u here undoes this earlier one")
             host.push_screen(screen)
 
     def do_redo(self) -> None:
@@ -159,7 +160,7 @@ class ScreensHandler(Handler):
 
         keys, screen = dict(self.snapshot.config.keys), self._screen()
         if screen is not None:
-            here = HelpScreen(screen.commands(), keys, screen.why_not, screen.SCOPE)
+            here = HelpScreen(commands_of(type(screen)), keys, screen.why_not, screen.SCOPE)
             self.host.push_screen(here, partial(_carry_out, screen))
             return
         front = self.room.current.scope
@@ -170,7 +171,7 @@ class ScreensHandler(Handler):
 
         keys, screen = self.snapshot.config.keys, self._screen()
         if screen is not None:
-            here = Palette(screen.commands(), screen.why_not, keys, screen.SCOPE)
+            here = Palette(commands_of(type(screen)), screen.why_not, keys, screen.SCOPE)
             self.host.push_screen(here, partial(_carry_out, screen))
             return
         front = self.room.current.scope
@@ -248,8 +249,13 @@ class ScreensHandler(Handler):
 
 
 def _carry_out(screen: DetailScreen[Any], action: str | None) -> None:
-    if action:
-        screen.carry_out(action)
+    if not action:
+        return
+    command = command_of(type(screen), action)
+    if why := screen.why_not(command):
+        screen.note(f"{command.label}: {why}")
+    else:
+        screen.call_later(screen.run_action, command.call)
 
 
 class QuitHandler(Handler):

@@ -6,13 +6,16 @@ The ids of bindings are the actions, so that [keys] can move them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
+from textual.screen import Screen
 from textual.widgets import Static
 
-from lumen_tui.tui.commands import SCREENS, in_scope
+from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, shown_key
+from lumen_tui.tui.host import host_of
 
 
 def bindings(scope: str, action: str) -> list[BindingType]:
@@ -92,3 +95,23 @@ def _broken(keys: Keys, width: int) -> list[list[tuple[str, str]]]:
         used += size + (len(_GAP) if lines[-1] else 0)
         lines[-1].append((key, word))
     return lines
+
+
+def commands_of(kind: type) -> list[RoomCommand]:
+    """Return the commands of a class of screens: those of its own `SCOPE` before those of its base classes."""
+    scopes = dict.fromkeys(vars(base)["SCOPE"] for base in kind.__mro__ if "SCOPE" in vars(base))
+    by_action: dict[str, RoomCommand] = {}
+    for command in (command for scope in scopes for command in SCREENS[scope]):
+        by_action.setdefault(command.action, command)
+    return list(by_action.values())
+
+
+def command_of(kind: type, action: str) -> RoomCommand:
+    """Return a command of a class of screens, or of the room where that has none of the name."""
+    return next((command for command in commands_of(kind) if command.action == action), BY_ACTION[action])
+
+
+def key_of(screen: Screen[Any], action: str) -> str:
+    """Return the key that carries a command out, as the operator has it."""
+    host = host_of(screen.app) if screen.is_running else None
+    return shown_key(BY_ACTION[action], host.room.snapshot.config.keys if host is not None else {})

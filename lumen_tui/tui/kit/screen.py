@@ -16,9 +16,9 @@ from textual.widgets import Button, Static
 
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, shown_key
+from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import host_of
-from lumen_tui.tui.kit.keys import TINY, KeysLine, screen_bindings
+from lumen_tui.tui.kit.keys import TINY, KeysLine, command_of, key_of, screen_bindings
 from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import Said, said
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
@@ -99,28 +99,10 @@ class Dialog(OneFrame, ModalScreen[Result]):
     def offer(self, *actions: str, **labels: str) -> Keys:
         """Return the keys of those commands that work now, as the operator has them; `labels` are other words."""
         return tuple(
-            (self.key(action), labels.get(action, command.label))
+            (key_of(self, action), labels.get(action, command.label))
             for action in actions
-            if not self.why_not(command := self.command(action))
+            if not self.why_not(command := command_of(type(self), action))
         )
-
-    def key(self, action: str) -> str:
-        """Return the key that carries a command out, as the operator has it."""
-        host = host_of(self.app) if self.is_running else None
-        return shown_key(BY_ACTION[action], host.room.snapshot.config.keys if host is not None else {})
-
-    def command(self, action: str) -> RoomCommand:
-        """Return a command of this screen, or of the room where this screen has none of that name."""
-        return next((command for command in self.commands() if command.action == action), BY_ACTION[action])
-
-    @classmethod
-    def commands(cls) -> list[RoomCommand]:
-        """Return its commands, its own before those of its base classes."""
-        scopes = dict.fromkeys(vars(kind)["SCOPE"] for kind in cls.__mro__ if "SCOPE" in vars(kind))
-        by_action: dict[str, RoomCommand] = {}
-        for command in (command for scope in scopes for command in SCREENS[scope]):
-            by_action.setdefault(command.action, command)
-        return list(by_action.values())
 
     def why_not(self, command: RoomCommand) -> str:
         """Return why a command cannot be carried out now; the empty string where it can."""
@@ -129,10 +111,10 @@ class Dialog(OneFrame, ModalScreen[Result]):
     def action_leave(self) -> None:
         self.dismiss(None)
 
-    def action_kill(self) -> None:
-        """The kill switch's question, above whatever is open."""
+    def action_room(self, action: str) -> None:
+        """Carry out a command of the room above whatever is open, such as the question of the kill switch."""
         if (host := host_of(self.app)) is not None:
-            host.room.action_do("kill")
+            host.room.action_do(action)
 
     def show(self, snapshot: Snapshot) -> None:
         """A newer picture of everything. Most dialogs have no use for one."""
@@ -164,24 +146,6 @@ class DetailScreen(Sheet, Dialog[Result]):
         """A word in the corner that goes by itself, in the place of the one before."""
         self.app.clear_notifications()
         self.notify(text, markup=False, timeout=3)
-
-    def carry_out(self, action: str) -> None:
-        """Carry a command of this screen out, or say why it cannot be."""
-        command = self.command(action)
-        if why := self.why_not(command):
-            self.note(f"{command.label}: {why}")
-        else:
-            self.call_later(self.run_action, command.call)
-
-    def action_help(self) -> None:
-        """All keys, those of this screen first."""
-        if (host := host_of(self.app)) is not None:
-            host.room.action_do("help")
-
-    def action_palette(self) -> None:
-        """Find a command by name, of this screen first."""
-        if (host := host_of(self.app)) is not None:
-            host.room.action_do("palette")
 
     def action_need(self, action: str) -> None:
         if (host := host_of(self.app)) is None:

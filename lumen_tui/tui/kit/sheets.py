@@ -19,7 +19,7 @@ from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import Loader
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
@@ -227,7 +227,7 @@ class ReadingScreen(DetailScreen[Result]):
             yield Facts(self._facts)
 
     def keys(self) -> Keys:
-        return ((f"{self.key('line_down')} {self.key('line_up')}", "move"), *self.offer("copy", "back"))
+        return ((f"{key_of(self, 'line_down')} {key_of(self, 'line_up')}", "move"), *self.offer("copy", "back"))
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)

@@ -22,7 +22,7 @@ from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.cells import Cell, line, wrap
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
+from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
@@ -277,7 +277,7 @@ class ApprovalScreen(ApprovalPaper):
 
     def keys(self) -> Keys:
         self._refusal = self._desk.refusal()
-        others = (*self.offer("undo"), (f"{self.key('next_need')} {self.key('previous_need')}", "others"))
+        others = (*self.offer("undo"), (f"{key_of(self, 'next_need')} {key_of(self, 'previous_need')}", "others"))
         if self._request is None:
             return (*others, *self.offer("back"))
         answers = () if self._answered else self.offer("answer_allow", "answer_deny", "answer_always", "answer_hour")

@@ -18,7 +18,7 @@ from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import RoomCommand
+from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
@@ -233,7 +233,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self._desk.send(Undo(), self.say)
 
     def _refused(self, label: str) -> bool:
-        refusal = self.why_not(self.command("undo"))
+        refusal = self.why_not(BY_ACTION["undo"])
         if refusal:
             self.say(f"{label}: {refusal}", bad=True)
         return bool(refusal)

@@ -28,7 +28,7 @@ from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
@@ -324,7 +324,7 @@ class BudgetScreen(DetailScreen[None]):
         yield Said()
 
     def keys(self) -> Keys:
-        move = (f"{self.key('down')} {self.key('up')}", "move")
+        move = (f"{key_of(self, 'down')} {key_of(self, 'up')}", "move")
         return (*self.offer("budget_raise", "undo", "budget_spent"), move, *self.offer("back"))
 
     def on_mount(self) -> None:

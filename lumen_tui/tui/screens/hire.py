@@ -27,7 +27,7 @@ from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.parts import coloured
 from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
@@ -202,7 +202,7 @@ class DiffScreen(DetailScreen[bool]):
             yield Static(coloured("\n".join(self._diff)))
 
     def keys(self) -> Keys:
-        move = (f"{self.key('difference_down')} {self.key('difference_up')}", "move")
+        move = (f"{key_of(self, 'difference_down')} {key_of(self, 'difference_up')}", "move")
         return (*self.offer("difference_save"), move, *self.offer("back", back="not yet"))
 
     def action_save(self) -> None:

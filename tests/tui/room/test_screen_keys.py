@@ -14,6 +14,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import screens
 from lumen_tui.tui.commands import COMMANDS, SCREEN_COMMANDS, SCREENS, slip_in
+from lumen_tui.tui.kit.keys import commands_of
 from lumen_tui.tui.kit.screen import Dialog
 
 # Keys that mean another thing on another screen, with what they mean. It may only shrink.
@@ -67,7 +68,7 @@ def test_every_command_of_a_screen_has_a_method_that_carries_it_out(dialogs: lis
         f"{kind.__name__}: {command.call}"
         for kind in dialogs
         if not kind.__subclasses__()
-        for command in kind.commands()
+        for command in commands_of(kind)
         if not hasattr(kind, f"action_{command.call.partition('(')[0]}")
     ]
     assert missing == []
