@@ -17,6 +17,8 @@ from msgspec import Struct
 
 from lumen_tui.model.tasks import Usage
 
+JsonObject = dict[str, Any]  # as JSON is decoded: the keys that are used are checked where they are used
+
 
 class ProviderError(Exception):
     """The back end could not go on; the text says why and what to do next."""
@@ -26,7 +28,7 @@ class ToolCall(Struct, frozen=True):
     """A tool the back end wants to use."""
 
     name: str
-    arguments: dict[str, Any]
+    arguments: JsonObject
 
 
 class TextUpdate(Struct, frozen=True):
@@ -38,7 +40,7 @@ class TextUpdate(Struct, frozen=True):
 
     text: str
     kind: str = "text"
-    data: dict[str, Any] = {}
+    data: JsonObject = {}
 
 
 LEAST_OUTPUT = 1024  # tokens: a shorter answer is hardly worth its prompt
@@ -100,7 +102,7 @@ class Reply(Protocol):
     @property
     def ok(self) -> bool: ...
     @property
-    def data(self) -> dict[str, Any]: ...
+    def data(self) -> JsonObject: ...
 
 
 class ToolDeclaration(Protocol):
@@ -111,7 +113,7 @@ class ToolDeclaration(Protocol):
     @property
     def description(self) -> str: ...
     @property
-    def schema(self) -> dict[str, Any]: ...
+    def schema(self) -> JsonObject: ...
 
 
 class Launched(Protocol):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator
-from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
@@ -18,6 +17,7 @@ from lumen_tui.providers.base import (
     Conversation,
     ConversationOutcome,
     Job,
+    JsonObject,
     PermissionRequest,
     ProviderError,
     Reply,
@@ -37,7 +37,6 @@ from lumen_tui.providers.errors import map_error
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, too_long
 
-Raw = dict[str, Any]
 Steps = Generator[Step, Reply | None, None]
 _BEFORE, _AFTER, _STOP = "before", "after", "stop"  # our names of the moments at which it calls back
 _NEVER = 86_400  # seconds that it waits for an answer to a callback; a person may be asked meanwhile
@@ -57,7 +56,7 @@ class ClaudeConversation:
         self._throttle = StreamThrottle(job.now)
         self._length = 0  # characters of the answer that is being written
         self._wait = 0.0  # seconds for which it said that it will be silent
-        self._held: list[Raw] = []
+        self._held: list[JsonObject] = []
         self._permitted: dict[str, PermissionRequest] = {}
         self._greeted = False
         self._session = ""  # its own session file
@@ -89,7 +88,7 @@ class ClaudeConversation:
         request = {"subtype": "interrupt"}
         self._pipe.offer({"type": "control_request", "request_id": "lumen-2", "request": request})
 
-    def _take(self, message: Raw) -> Steps:
+    def _take(self, message: JsonObject) -> Steps:
         kind = message.get("type")
         if kind == "control_response":
             yield from self._begin(message)
@@ -104,7 +103,7 @@ class ClaudeConversation:
         elif kind == "user":
             yield from self._results(_inner(message, "message"))
 
-    def _begin(self, message: Raw) -> Steps:
+    def _begin(self, message: JsonObject) -> Steps:
         """Send the first message, once, as soon as the program is ready."""
         response = _inner(message, "response")
         if response.get("request_id") != _HELLO or self._greeted:
@@ -127,7 +126,7 @@ class ClaudeConversation:
 
     # ---- what it streams
 
-    def _stream(self, event: Raw) -> Steps:
+    def _stream(self, event: JsonObject) -> Steps:
         kind, message = event.get("type"), _inner(event, "message")
         if kind == "message_start":
             self._throttle, self._length = StreamThrottle(self._job.now), 0
@@ -141,13 +140,13 @@ class ClaudeConversation:
             yield from self._counter.settle()
             yield from self._serve_held()
 
-    def _delta(self, delta: Raw) -> Iterator[TextUpdate]:
+    def _delta(self, delta: JsonObject) -> Iterator[TextUpdate]:
         self._length += sum(len(part) for part in delta.values() if isinstance(part, str))
         if self._length > MAX_CHARACTERS:
             raise too_long()
         yield from self._throttle.take(str(delta.get("text") or ""))
 
-    def _system(self, message: Raw) -> Steps:
+    def _system(self, message: JsonObject) -> Steps:
         kind = message.get("subtype")
         if kind == "status" and message.get("status") == "requesting":
             yield from self._counter.reserve(already_sent=True)
@@ -161,7 +160,7 @@ class ClaudeConversation:
         elif kind == "init" and (broken := _broken(message)):
             raise ProviderError(f"Claude Code did not find our tools ({broken}): a newer one may, or another provider")
 
-    def _waits(self, message: Raw) -> TextUpdate:
+    def _waits(self, message: JsonObject) -> TextUpdate:
         delay, status = message.get("retry_delay_ms"), message.get("error_status")
         seconds = self._wait = min(max(0.0, delay / 1000), _NEVER) if isinstance(delay, int | float) else 0.0
         reason = one_line(f"{message.get('error')} {status or ''}".strip(), 100)
@@ -169,7 +168,7 @@ class ClaudeConversation:
         text = f"Claude Code tries again in {seconds:.0f} s ({number} of {most_tries}): {reason}"
         return TextUpdate(text, kind="wait", data={"until": self._job.now() + seconds})
 
-    def _results(self, message: Raw) -> Iterator[Step]:
+    def _results(self, message: JsonObject) -> Iterator[Step]:
         """Yield the results of the program's own tools."""
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
@@ -181,7 +180,7 @@ class ClaudeConversation:
 
     # ---- what it asks
 
-    def _request(self, message: Raw) -> Steps:
+    def _request(self, message: JsonObject) -> Steps:
         before = _inner(message, "request").get("callback_id") == _BEFORE
         if self._counter.answering and not before:
             self._held.append(message)
@@ -193,7 +192,7 @@ class ClaudeConversation:
         for message in held:
             yield from self._serve(message)
 
-    def _serve(self, message: Raw) -> Steps:
+    def _serve(self, message: JsonObject) -> Steps:
         request = _inner(message, "request")
         kind = request.get("subtype")
         if kind == "hook_callback":
@@ -207,7 +206,7 @@ class ClaudeConversation:
         self._answer(message, answer)
         return None
 
-    def _callback(self, moment: str, about: Raw) -> Generator[Step, Reply | None, Raw]:
+    def _callback(self, moment: str, about: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         if not self._session:
             self._session = one_line(str(about.get("transcript_path") or "?"), 500)
             yield TextUpdate(f"Claude Code {self.version}; its own session file is {self._session}", kind="note")
@@ -217,7 +216,7 @@ class ClaudeConversation:
             return _decision(str(about.get("tool_name")))
         return {}
 
-    def _permit(self, request: Raw) -> Generator[Step, Reply | None, Raw]:
+    def _permit(self, request: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         """Return whether one of its own tools may run."""
         name, arguments = str(request.get("tool_name")), _inner(request, "input")
         if name not in OWN:
@@ -231,7 +230,7 @@ class ClaudeConversation:
         yield from self._counter.reserve()
         return {"behavior": "deny", "message": reply.text if reply else "it was not allowed"}
 
-    def _tool(self, message: Raw) -> Generator[Step, Reply | None, Raw]:
+    def _tool(self, message: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         """Answer a message to the server of our tools."""
         self.version = json_lines.version(message) or self.version
         if message.get("method") != json_lines.CALL:
@@ -240,16 +239,16 @@ class ClaudeConversation:
         yield from self._counter.reserve()
         return {"mcp_response": json_lines.result(message, reply)}
 
-    def _answer(self, message: Raw, answer: Raw) -> None:
+    def _answer(self, message: JsonObject, answer: JsonObject) -> None:
         body = {"subtype": "success", "request_id": message.get("request_id"), "response": answer}
         self._pipe.send({"type": "control_response", "response": body})
 
-    def _refuse(self, message: Raw, reason: str) -> None:
+    def _refuse(self, message: JsonObject, reason: str) -> None:
         body = {"subtype": "error", "request_id": message.get("request_id"), "error": reason}
         self._pipe.send({"type": "control_response", "response": body})
 
 
-def _hello(system: str) -> Raw:
+def _hello(system: str) -> JsonObject:
     """The first message: what it is told beside its own prompt, and when it is to call back. A callback that fails
     keeps the tool from running."""
     moments = {"PreToolUse": _BEFORE, "PostToolUse": _AFTER, "PostToolUseFailure": _AFTER, "Stop": _STOP}
@@ -261,16 +260,16 @@ def _hello(system: str) -> Raw:
     return {"type": "control_request", "request_id": _HELLO, "request": request}
 
 
-def _decision(tool: str) -> Raw:
+def _decision(tool: str) -> JsonObject:
     """Decide about a call in advance: ours are judged when they come, its own are asked about, others are denied."""
     decision = "allow" if json_lines.tool_name(tool) else "ask" if tool in OWN else "deny"
     output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
     return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
 
 
-def _in_our_words(arguments: Raw) -> Raw:
+def _in_our_words(arguments: JsonObject) -> JsonObject:
     """Return the arguments of its Read as those of read_file."""
-    translated: Raw = {"path": str(arguments.get("file_path") or "")}
+    translated: JsonObject = {"path": str(arguments.get("file_path") or "")}
     offset, limit = arguments.get("offset"), arguments.get("limit")
     if isinstance(offset, int) and offset >= 1:
         translated["first_line"] = offset
@@ -279,7 +278,7 @@ def _in_our_words(arguments: Raw) -> Raw:
     return translated
 
 
-def _broken(init: Raw) -> str:
+def _broken(init: JsonObject) -> str:
     """Return why our tools are not there; empty where they are."""
     servers = init.get("mcp_servers")
     states = (
@@ -288,12 +287,12 @@ def _broken(init: Raw) -> str:
     return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
 
 
-def _inner(message: Raw, key: str) -> Raw:
+def _inner(message: JsonObject, key: str) -> JsonObject:
     value = message.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _text(block: Any) -> str:
+def _text(block: object) -> str:
     """Return the words in a block of content."""
     if not isinstance(block, dict):
         return ""
@@ -311,7 +310,7 @@ class _ApiError(Exception):
         self.status_code, self.message = status, words
 
 
-def outcome(message: dict[str, Any], model: str, now: float) -> ConversationOutcome:
+def outcome(message: JsonObject, model: str, now: float) -> ConversationOutcome:
     """Return how the conversation ended. Raises ProviderError where the model could not be asked."""
     text = message.get("result")
     words = text if isinstance(text, str) else ""
@@ -328,12 +327,12 @@ def outcome(message: dict[str, Any], model: str, now: float) -> ConversationOutc
     raise _error(message, words or _errors(message), model, now)
 
 
-def _errors(message: dict[str, Any]) -> str:
+def _errors(message: JsonObject) -> str:
     errors = message.get("errors")
     return "; ".join(map(str, errors)) if isinstance(errors, list) else ""
 
 
-def _error(message: dict[str, Any], words: str, model: str, now: float) -> ProviderError:
+def _error(message: JsonObject, words: str, model: str, now: float) -> ProviderError:
     detail = one_line(words, 300) or one_line(str(message.get("subtype")), 60)
     status = message.get("api_error_status")
     if status == 401 or "/login" in words:

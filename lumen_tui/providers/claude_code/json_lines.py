@@ -12,10 +12,9 @@ from typing import Any
 
 from lumen_tui import __version__
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import ProviderError, Reply
+from lumen_tui.providers.base import JsonObject, ProviderError, Reply
 from lumen_tui.providers.claude_code.program import SERVER
 
-Message = dict[str, Any]
 _PART = 1 << 16
 _LONGEST = 64 * 1024 * 1024  # bytes of one line; the longest honest one is a large file that is written
 _ERRORS = 4_000  # last bytes of what it says on standard error
@@ -44,7 +43,7 @@ class JsonLinesPipe:
         """The end of what it said on standard error, on one line."""
         return one_line(self._said.decode("utf-8", "replace"), 300)
 
-    def send(self, message: Message) -> None:
+    def send(self, message: JsonObject) -> None:
         """Write one message; what comes meanwhile is kept. A program that does not read any more is no error here."""
         unsent = memoryview(json.dumps(message).encode() + b"\n")
         while unsent:
@@ -59,14 +58,14 @@ class JsonLinesPipe:
             except OSError:
                 return  # the next `receive` says how it ended
 
-    def offer(self, message: Message) -> None:
+    def offer(self, message: JsonObject) -> None:
         """Write one message as far as that goes without waiting."""
         try:
             os.write(self._in, json.dumps(message).encode() + b"\n")
         except (OSError, ValueError):
             pass  # it does not read, or has ended
 
-    def receive(self, seconds: float) -> Message:
+    def receive(self, seconds: float) -> JsonObject:
         """Return the next message. PipeClosed at the end; ProviderError after so many seconds without a byte."""
         while True:
             while self._lines:
@@ -102,7 +101,7 @@ class JsonLinesPipe:
             raise ProviderError(f"Claude Code wrote a line of more than {_LONGEST:,} bytes and was ended")
 
 
-def _message(line: bytes) -> Message | None:
+def _message(line: bytes) -> JsonObject | None:
     """Return the message in a line; None for anything else: programs print other things as well."""
     try:
         value = json.loads(line)
@@ -111,7 +110,6 @@ def _message(line: bytes) -> Message | None:
     return value if isinstance(value, dict) else None
 
 
-Raw = dict[str, Any]
 CALL = "tools/call"
 
 
@@ -121,13 +119,13 @@ def tool_name(claude_name: str) -> str:
     return claude_name.removeprefix(start) if claude_name.startswith(start) else ""
 
 
-def answer(message: Raw, tools: Iterable[Any]) -> Raw:
+def answer(message: JsonObject, tools: Iterable[Any]) -> JsonObject:
     """Return the answer to everything but a call."""
     method, params = message.get("method"), message.get("params")
     if method == "initialize":
         protocol = params.get("protocolVersion") if isinstance(params, dict) else None
         server_info = {"name": SERVER, "version": __version__}
-        result: Raw = {"protocolVersion": protocol, "capabilities": {"tools": {}}, "serverInfo": server_info}
+        result: JsonObject = {"protocolVersion": protocol, "capabilities": {"tools": {}}, "serverInfo": server_info}
         return _wrapped(message, result=result)
     if method == "tools/list":
         return _wrapped(message, result={"tools": [_declared(tool) for tool in tools]})
@@ -136,7 +134,7 @@ def answer(message: Raw, tools: Iterable[Any]) -> Raw:
     return _wrapped(message, error={"code": -32601, "message": f"there is no method {method}"})
 
 
-def called(message: Raw) -> tuple[str, Raw]:
+def called(message: JsonObject) -> tuple[str, JsonObject]:
     """Return the tool that a call names, and its arguments."""
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
@@ -144,19 +142,19 @@ def called(message: Raw) -> tuple[str, Raw]:
     return str(params.get("name")), arguments if isinstance(arguments, dict) else {}
 
 
-def result(message: Raw, reply: Reply) -> Raw:
+def result(message: JsonObject, reply: Reply) -> JsonObject:
     """Return the answer to a call."""
     return _wrapped(message, result={"content": [{"type": "text", "text": reply.text}], "isError": not reply.ok})
 
 
-def version(message: Raw) -> str:
+def version(message: JsonObject) -> str:
     """Return the version of the program, which it tells when it says hello; empty in every other message."""
     params = message.get("params") if message.get("method") == "initialize" else None
     client = params.get("clientInfo") if isinstance(params, dict) else None
     return str(client.get("version") or "") if isinstance(client, dict) else ""
 
 
-def _declared(tool: Any) -> Raw:
+def _declared(tool: Any) -> JsonObject:
     # Without the mark it may show tools by name only and let the model look for them first.
     return {
         "name": tool.name,
@@ -166,5 +164,5 @@ def _declared(tool: Any) -> Raw:
     }
 
 
-def _wrapped(message: Raw, **body: Raw) -> Raw:
+def _wrapped(message: JsonObject, **body: JsonObject) -> JsonObject:
     return {"jsonrpc": "2.0", "id": message.get("id"), **body}

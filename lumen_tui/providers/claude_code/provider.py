@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.providers.base import Conversation, Job, TextUpdate
@@ -51,5 +50,5 @@ class ClaudeCodeProvider:
             launched.end()
 
 
-def _names(job: Job) -> set[Any]:
+def _names(job: Job) -> set[object]:
     return {tool.name for tool in job.tools}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import add
-from typing import Any
 
 from msgspec.structs import astuple
 
@@ -56,7 +55,7 @@ class UsageCounter:
         if not already_sent:
             self._sent()
 
-    def begin(self, model: str, usage: Any) -> Iterator[Step]:
+    def begin(self, model: str, usage: object) -> Iterator[Step]:
         """Note that an answer begins, and settle one that had begun before: it was cut off."""
         if self._counts is not None:
             yield from self.settle(ok=False)
@@ -64,7 +63,7 @@ class UsageCounter:
         yield from self.reserve(already_sent=True)
         self._counts = _counts(usage, _USAGE)
 
-    def update(self, usage: Any) -> None:
+    def update(self, usage: object) -> None:
         """Note newer counts of the answer that is being written."""
         if self._counts is not None:
             self._counts = _combined(max, self._counts, _counts(usage, _USAGE))
@@ -85,7 +84,7 @@ class UsageCounter:
             self._counts = self._counts or TokenCounts(fresh=self._estimator.expected(self._size))
             yield from self.settle(ok=False)
 
-    def settle_rest(self, by_model: Any) -> Iterator[Step]:
+    def settle_rest(self, by_model: object) -> Iterator[Step]:
         """Settle what else was called (a summary of the conversation, a title), by the program's own totals."""
         yield from self.settle(ok=False)
         for model, totals in by_model.items() if isinstance(by_model, dict) else ():
@@ -105,7 +104,7 @@ class UsageCounter:
         return cost(model, counts.fresh, counts.written, counts.read, counts.output, price)
 
 
-def _counts(report: Any, names: tuple[str, ...]) -> TokenCounts:
+def _counts(report: object, names: tuple[str, ...]) -> TokenCounts:
     """Return the counts that are in a report under these names: new, written to the cache, read from it, output."""
     numbers = [report.get(name) if isinstance(report, dict) else None for name in names]
     return TokenCounts(*(max(0, number) if isinstance(number, int) else 0 for number in numbers))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -106,7 +105,7 @@ def _cut_arguments(entry: Entry) -> Entry:
     return replace(entry, calls=calls, reasoning=_short(entry.reasoning))
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> object:
     if isinstance(value, str) and len(value) > _KEPT_CHARACTERS:
         return f"{value[:_KEPT_CHARACTERS]} [cut to make room: {len(value) - _KEPT_CHARACTERS:,} characters]"
     if isinstance(value, dict):

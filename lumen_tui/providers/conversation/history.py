@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from lumen_tui.providers.base import JsonObject
+
 
 class TokenCounts(Struct, frozen=True):
     """Tokens of one call, as it is billed: the prompt is `fresh + written + read`."""
@@ -27,9 +29,9 @@ class ModelCall(Struct, frozen=True):
 
     id: str
     name: str
-    arguments: dict[str, Any] = {}
+    arguments: JsonObject = {}
     bad: str = ""
-    extra: dict[str, Any] = {}  # what the server wants back with it (Google signs calls), for the turn's `label` only
+    extra: JsonObject = {}  # what the server wants back with it (Google signs calls), for the turn's `label` only
 
 
 class UserMessage(Struct, frozen=True):
@@ -82,7 +84,7 @@ def without_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def clean_json(value: Any) -> Any:
+def clean_json(value: object) -> Any:
     """Return a JSON value without lone surrogates in any of its texts."""
     if isinstance(value, str):
         return without_surrogates(value)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct
 
+from lumen_tui.providers.base import JsonObject
 from lumen_tui.providers.offline.playbook_router import PlaybookPlan
 from lumen_tui.providers.offline.report import (
     Play,
@@ -80,14 +80,14 @@ def _render(commits: list[_Commit], changes: Counter[str], plan: PlaybookPlan) -
     return "\n\n".join(body)
 
 
-def _total(data: dict[str, Any]) -> str:
+def _total(data: JsonObject) -> str:
     return (
         f"In all {many(data['files'], 'file')} with {size(data['allocated'])} on disk (allocated blocks), "
         f"{size(data['bytes'])} ({data['bytes']:,} bytes) by apparent size, in {many(data['folders'] + 1, 'folder')}."
     )
 
 
-def _files(data: dict[str, Any], number: int) -> str:
+def _files(data: JsonObject, number: int) -> str:
     rows = [
         [str(rank), size(item["allocated"]), f"{item['bytes']:,}", code(item["path"])]
         for rank, item in enumerate(data["largest"][:number], start=1)
@@ -147,7 +147,7 @@ _VARIABLE = (
 )
 
 
-def _skipped(data: dict[str, Any]) -> list[str]:
+def _skipped(data: JsonObject) -> list[str]:
     notes = walk_notes(data)
     if data["binary"]:
         notes.append(f"{many(data['binary'], 'binary file')} left out.")
@@ -221,9 +221,9 @@ def log_errors(plan: PlaybookPlan) -> Play:
     return PlaybookReport(f"{plan.subject.capitalize()} in {line(plan.path)}", body, tuple(notes))
 
 
-def _groups(hits: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _groups(hits: list[JsonObject]) -> dict[str, list[JsonObject]]:
     """Group lines that differ only in dates, numbers and ids."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[JsonObject]] = {}
     for hit in hits:
         kind = hit["text"].strip()
         for pattern, instead in _VARIABLE:
@@ -232,7 +232,7 @@ def _groups(hits: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return groups
 
 
-def _place(hit: dict[str, Any]) -> str:
+def _place(hit: JsonObject) -> str:
     return code(f"{hit['path'].rsplit('/', 1)[-1]}:{hit['line']}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.providers.base import Reply, Step, ToolCall, ask
+from lumen_tui.providers.base import JsonObject, Reply, Step, ToolCall, ask
 
 _MAX_NAME = 300
 
@@ -74,7 +74,7 @@ def many(count: int, word: str, plural: str = "") -> str:
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
 
 
-def walk_notes(data: dict[str, Any]) -> list[str]:
+def walk_notes(data: JsonObject) -> list[str]:
     """Return what limits an answer that came from a walk through a tree."""
     notes = []
     if data.get("cut"):

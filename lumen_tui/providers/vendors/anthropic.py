@@ -10,7 +10,7 @@ from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.base import JsonObject, ProviderError
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
@@ -32,7 +32,7 @@ _STOPS = {
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
 
-def as_table(value: Any) -> dict[str, Any]:
+def as_table(value: object) -> JsonObject:
     """`value` where it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
@@ -40,12 +40,12 @@ def as_table(value: Any) -> dict[str, Any]:
 class _StreamError(Exception):
     """An `error` event, in the form in which SDKs tell errors."""
 
-    def __init__(self, body: dict[str, Any]) -> None:
+    def __init__(self, body: JsonObject) -> None:
         super().__init__("an error without words")
         self.body = body
 
 
-def events_of(stream: Any) -> Iterator[dict[str, Any]]:
+def events_of(stream: Any) -> Iterator[JsonObject]:
     """Yield the events of an answer as plain JSON, pings too: of a model that thinks unseen they are all that comes.
 
     The SDK leaves pings out where it takes the events apart itself; its older versions know no other way.
@@ -80,15 +80,15 @@ class MessageAssembler:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._blocks: dict[int, JsonObject] = {}
         self._parts: dict[int, list[str]] = {}
-        self._usage: dict[str, Any] = {}
+        self._usage: JsonObject = {}
         self._stop = self._stop_detail = ""
         self._ended = False
         self._characters = 0
         self._last_text_block = -1  # the block that spoke last
 
-    def take(self, event: dict[str, Any]) -> str:
+    def take(self, event: JsonObject) -> str:
         """Take one event and return the text that it adds. Raises ModelCallError."""
         kind = event.get("type")
         if kind == "message_start":
@@ -104,20 +104,20 @@ class MessageAssembler:
             self._ended = True
         return ""
 
-    def _stopped(self, delta: dict[str, Any]) -> None:
+    def _stopped(self, delta: JsonObject) -> None:
         self._stop = str(delta.get("stop_reason") or self._stop)
         details = as_table(delta.get("stop_details"))
         self._stop_detail = (
             one_line(str(details.get("explanation") or details.get("category") or ""), 300) or self._stop_detail
         )
 
-    def _start(self, event: dict[str, Any]) -> None:
+    def _start(self, event: JsonObject) -> None:
         index, block = event.get("index"), as_table(event.get("content_block"))
         if isinstance(index, int):
             self._blocks[index] = dict(block)
             self._parts[index] = [str(block.get(name) or "") for name in ("text", "thinking") if block.get(name)]
 
-    def _delta(self, event: dict[str, Any]) -> str:
+    def _delta(self, event: JsonObject) -> str:
         index, delta = event.get("index"), as_table(event.get("delta"))
         if not isinstance(index, int) or index not in self._blocks:
             raise unusable_answer(self._target, "a part of a block that was not begun")
@@ -158,7 +158,7 @@ class MessageAssembler:
             text, calls, stop, self.counts, native, self._target.label, stop_detail=self._stop_detail
         )
 
-    def _finished(self, index: int) -> dict[str, Any]:
+    def _finished(self, index: int) -> JsonObject:
         block, written = self._blocks[index], "".join(self._parts[index])
         kind = block.get("type")
         if kind in ("text", "thinking"):
@@ -166,16 +166,16 @@ class MessageAssembler:
         return block | {"written": written} if kind == "tool_use" else block
 
 
-def _numbers(usage: Any) -> dict[str, int]:
+def _numbers(usage: object) -> dict[str, int]:
     return {name: count for name, count in as_table(usage).items() if isinstance(count, int) and count >= 0}
 
 
-def _call(block: dict[str, Any], place: int) -> ModelCall:
+def _call(block: JsonObject, place: int) -> ModelCall:
     arguments, bad = arguments_of(block["written"]) if block["written"] else (as_table(block.get("input")), "")
     return ModelCall(clean_id(str(block.get("id")), place), clean_name(str(block.get("name", ""))), arguments, bad)
 
 
-def arguments_of(text: str) -> tuple[dict[str, Any], str]:
+def arguments_of(text: str) -> tuple[JsonObject, str]:
     """Return the arguments of a call, and the text itself where it is no JSON object."""
     try:
         value = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
@@ -191,7 +191,7 @@ def _number(text: str) -> float:
     raise ValueError(f"{text} is no number in JSON")
 
 
-def _is_kept(block: dict[str, Any], onwards: list[dict[str, Any]]) -> bool:
+def _is_kept(block: JsonObject, onwards: list[JsonObject]) -> bool:
     """Whether a block goes back. The API refuses texts of nothing but spaces, though models write them; an empty one
     never goes back, another only where thinking comes after it, which is signed for all that stood before."""
     if block.get("type") != "text" or block["text"].strip():
@@ -199,7 +199,7 @@ def _is_kept(block: dict[str, Any], onwards: list[dict[str, Any]]) -> bool:
     return bool(block["text"]) and any("thinking" in str(later.get("type")) for later in onwards)
 
 
-def _sent_back(block: dict[str, Any], place: int) -> dict[str, Any]:
+def _sent_back(block: JsonObject, place: int) -> JsonObject:
     """Return a block as the API takes it back."""
     if block.get("type") != "tool_use":
         return {name: value for name, value in block.items() if value is not None}
@@ -250,12 +250,12 @@ class AnthropicClient(SdkClient):
     def _open(self, sdk: Any, prompt: Prompt, most: int) -> Any:
         return sdk.messages.create(**self._request(prompt), max_tokens=most or self.max_output, stream=True)
 
-    def _events(self, stream: Any) -> Iterable[dict[str, Any]]:
+    def _events(self, stream: Any) -> Iterable[JsonObject]:
         return events_of(stream)
 
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
+    def _request(self, prompt: Prompt) -> JsonObject:
         messages = [self._message(entry) for entry in prompt.entries]
-        request: dict[str, Any] = {"model": self.target.model, "messages": marked(messages)}
+        request: JsonObject = {"model": self.target.model, "messages": marked(messages)}
         if prompt.system:
             request["system"] = [{"type": "text", "text": prompt.system, **_MARK}]
         tools = [
@@ -265,7 +265,7 @@ class AnthropicClient(SdkClient):
             request["tools"] = [*tools[:-1], {**tools[-1], **_MARK}]
         return request
 
-    def _message(self, entry: Entry) -> dict[str, Any]:
+    def _message(self, entry: Entry) -> JsonObject:
         if isinstance(entry, UserMessage):
             return {"role": "user", "content": [{"type": "text", "text": entry.text}]}
         if isinstance(entry, AssistantMessage):
@@ -281,18 +281,18 @@ class AnthropicClient(SdkClient):
         ]
         return {"role": "user", "content": blocks}
 
-    def _blocks(self, turn: AssistantMessage) -> list[dict[str, Any]]:
+    def _blocks(self, turn: AssistantMessage) -> list[JsonObject]:
         """Return the model's own blocks where it wrote them; built again where another model did, or they were cut."""
         if turn.native and turn.label == self.target.label:
-            native: list[dict[str, Any]] = turn.native
+            native: list[JsonObject] = turn.native
             return native
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+        blocks: list[JsonObject] = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
         for call in turn.calls:
             blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
         return blocks
 
 
-def marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def marked(messages: list[JsonObject]) -> list[JsonObject]:
     """Mark the last two user messages for the cache: one to write at, one to read from the call before."""
     remaining = 2
     for place in range(len(messages) - 1, -1, -1):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
-from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.base import JsonObject, ProviderError
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
@@ -40,12 +40,12 @@ class CompletionAssembler:
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._reasoning: list[str] | None = None
-        self._calls: list[dict[str, Any]] = []
-        self._usage: dict[str, Any] = {}
+        self._calls: list[JsonObject] = []
+        self._usage: JsonObject = {}
         self._stop = ""
         self._characters = 0
 
-    def take(self, chunk: dict[str, Any]) -> str:
+    def take(self, chunk: JsonObject) -> str:
         """Take one chunk and return the text that it adds. Raises ModelCallError."""
         self._usage = as_table(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
@@ -61,7 +61,7 @@ class CompletionAssembler:
         self._text.append(text)
         return text
 
-    def _take_reasoning(self, delta: dict[str, Any]) -> None:
+    def _take_reasoning(self, delta: JsonObject) -> None:
         """Take thinking from either of its fields. Text from the first has to go back, even empty (DeepSeek, Kimi)."""
         if isinstance(thought := delta.get("reasoning_content"), str):
             self._reasoning = [] if self._reasoning is None else self._reasoning
@@ -69,7 +69,7 @@ class CompletionAssembler:
         else:
             self._counted(delta.get("reasoning"))
 
-    def _take_call(self, part: dict[str, Any]) -> None:
+    def _take_call(self, part: JsonObject) -> None:
         function = as_table(part.get("function"))
         written = self._counted(function.get("arguments"))
         call = self._call_of(part, self._counted(function.get("name")), written)
@@ -77,7 +77,7 @@ class CompletionAssembler:
         call["arguments"].append(written)
         call["extra"] = as_table(part.get("extra_content")) or call["extra"]
 
-    def _call_of(self, part: dict[str, Any], name: str, written: str) -> dict[str, Any]:
+    def _call_of(self, part: JsonObject, name: str, written: str) -> JsonObject:
         """Return the call that a part belongs to: the last one of its index, unless the part begins another.
 
         Some servers give all calls of an answer the same index (Ollama), or none, or each part an id of its own (vLLM).
@@ -90,7 +90,7 @@ class CompletionAssembler:
         same[-1]["name"] = same[-1]["name"] or name
         return same[-1]
 
-    def _counted(self, value: Any) -> str:
+    def _counted(self, value: object) -> str:
         text = without_surrogates(value) if isinstance(value, str) else ""
         self._characters += len(text)
         if self._characters > MAX_CHARACTERS:
@@ -122,7 +122,7 @@ class CompletionAssembler:
         return AssistantMessage(text, calls, stop, self.counts, None, self._target.label, reasoning)
 
 
-def _is_another(call: dict[str, Any], call_id: str, written: str) -> bool:
+def _is_another(call: JsonObject, call_id: str, written: str) -> bool:
     """Return whether a part with a name, of the same index, begins another call than this one."""
     if not call["name"]:
         return False
@@ -132,11 +132,11 @@ def _is_another(call: dict[str, Any], call_id: str, written: str) -> bool:
     return call["index"] is None or bool(before and written and not arguments_of(before)[1])
 
 
-def _number(value: Any) -> int:
+def _number(value: object) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-def _call(call: dict[str, Any], place: int) -> ModelCall:
+def _call(call: JsonObject, place: int) -> ModelCall:
     arguments, bad = arguments_of("".join(call["arguments"]))
     return ModelCall(clean_id(call["id"], place), clean_name(call["name"]), arguments, bad, clean_json(call["extra"]))
 
@@ -155,7 +155,7 @@ class OpenAIClient(SdkClient):
         self._key = target.endpoint.key(environ)
         # OpenAI's own models refuse the older name, other servers may not know the newer one
         self._limit_name = "max_completion_tokens" if target.endpoint.name == "openai" else "max_tokens"
-        self._usage_option: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        self._usage_option: JsonObject = {"stream_options": {"include_usage": True}}
         self._adapted: set[str] = set()
 
     def count(self, prompt: Prompt) -> int | None:
@@ -208,14 +208,14 @@ class OpenAIClient(SdkClient):
             self._adapted.add(other)
         return True
 
-    def _events(self, stream: Any) -> Iterable[dict[str, Any]]:
+    def _events(self, stream: Any) -> Iterable[JsonObject]:
         for chunk in stream:
             yield chunk.to_dict(warnings=False) if hasattr(chunk, "to_dict") else {}
 
-    def _request(self, prompt: Prompt, most: int = 0) -> dict[str, Any]:
+    def _request(self, prompt: Prompt, most: int = 0) -> JsonObject:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [message for entry in prompt.entries for message in _messages(entry, self.target.label)]
-        request: dict[str, Any] = {"model": self.target.model, "messages": [*system, *messages]}
+        request: JsonObject = {"model": self.target.model, "messages": [*system, *messages]}
         if most := most or self.max_output:
             request[self._limit_name] = most
         if prompt.tools:
@@ -223,12 +223,12 @@ class OpenAIClient(SdkClient):
         return request
 
 
-def _tool(tool: Any) -> dict[str, Any]:
+def _tool(tool: Any) -> JsonObject:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
     return {"type": "function", "function": function}
 
 
-def _messages(entry: Entry, label: str) -> list[dict[str, Any]]:
+def _messages(entry: Entry, label: str) -> list[JsonObject]:
     if isinstance(entry, UserMessage):
         return [{"role": "user", "content": entry.text}]
     if isinstance(entry, AssistantMessage):
@@ -236,21 +236,21 @@ def _messages(entry: Entry, label: str) -> list[dict[str, Any]]:
     return [_tool_message(result) for result in entry.results]
 
 
-def _tool_message(result: ResultMessage) -> dict[str, Any]:
+def _tool_message(result: ResultMessage) -> JsonObject:
     text = result.text if result.ok else f"Error: {result.text}"  # this API has no mark for it
     return {"role": "tool", "tool_call_id": result.call_id, "content": text or "(nothing)"}
 
 
-def _assistant_message(turn: AssistantMessage, label: str) -> dict[str, Any]:
+def _assistant_message(turn: AssistantMessage, label: str) -> JsonObject:
     """An answer as it goes back, with its thinking where the same server sent some: DeepSeek and others want it."""
-    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+    message: JsonObject = {"role": "assistant", "content": turn.text or None}
     calls = [_tool_call(call, own=turn.label == label) for call in turn.calls]
     if calls and turn.reasoning is not None and turn.label == label:
         message["reasoning_content"] = turn.reasoning
     return message | ({"tool_calls": calls} if calls else {})
 
 
-def _tool_call(call: ModelCall, *, own: bool) -> dict[str, Any]:
+def _tool_call(call: ModelCall, *, own: bool) -> JsonObject:
     """Return a call as it goes back; `own` says that the same server made it."""
     function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
     message = {"id": call.id, "type": "function", "function": function}

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.base import JsonObject, ProviderError
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
 from lumen_tui.providers.errors import ModelCallError, map_error
 from lumen_tui.providers.vendors.endpoints import Target
@@ -101,7 +101,7 @@ class RequestDeparture:
     def _follow(self, request: Any) -> None:
         request.extensions = {**request.extensions, "trace": self._trace}
 
-    def _trace(self, event: str, _details: dict[str, Any]) -> None:
+    def _trace(self, event: str, _details: JsonObject) -> None:
         if event.endswith(_HEADERS):
             self.now()
 
@@ -113,7 +113,7 @@ class Assembler(Protocol):
     def counts(self) -> TokenCounts:
         """The tokens so far."""
 
-    def take(self, event: dict[str, Any]) -> str:
+    def take(self, event: JsonObject) -> str:
         """Take one event and return the text that it adds. Raises ModelCallError."""
 
     def turn(self) -> AssistantMessage:
@@ -183,11 +183,11 @@ class SdkClient(ABC):
         """Send the request and return the SDK's stream of the answer."""
 
     @abstractmethod
-    def _events(self, stream: Any) -> Iterable[dict[str, Any]]:
+    def _events(self, stream: Any) -> Iterable[JsonObject]:
         """Return the events of a stream as plain JSON."""
 
     @abstractmethod
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
+    def _request(self, prompt: Prompt) -> JsonObject:
         """Return the request, but for the length of the answer."""
 
 
