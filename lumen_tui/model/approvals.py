@@ -72,7 +72,7 @@ class Decision(Struct, frozen=True, omit_defaults=True):
 
 
 class Acted(Struct, frozen=True, omit_defaults=True):
-    """approvals/<id>.acted.json: a worker took the answer, so that it cannot be taken back any more."""
+    """approvals/<id>.acted.json: a worker took the answer, so that it can no longer be undone."""
 
     at: str
     attempt: int = 1

@@ -37,7 +37,7 @@ def declare(commands: CommandGroup) -> None:
     group = commands.group("approvals", "Calls of workers that wait for an answer.", alone="list")
     listing = group.add("list", run_list, "What waits, the oldest first.", "approvals list --json")
     listing.add_argument("--all", action="store_true", help="with those that have their answer")
-    rules = group.add("rules", run_rules, "The calls that need nobody's answer any more, numbered.", "approvals rules")
+    rules = group.add("rules", run_rules, "The calls that are always allowed, numbered.", "approvals rules")
     group.verb("forget", ForgetRule, "Remove such a rule: the call asks again.", "approvals forget 2")
     show = group.add("show", run_show, "One question with all that is known of it.", "approvals show 7f2k")
     show.fields(AllowAlways, "approval_id")
@@ -51,7 +51,7 @@ def run_approve(session: Session, args: Namespace) -> int:
             raise ActionError("--pattern belongs to --always")
         return print_outcome(session.perform(request_of(AllowCalls, args)), as_json=args.json)
     if len(args.approval_ids) != 1:
-        raise ActionError("--always takes one id: each rule is looked at by itself")
+        raise ActionError("--always takes one id: each rule is reviewed on its own")
     asked = _find(session, args.approval_ids[0])
     talk(preview_rule(asked, args.pattern))
     request = request_of(AllowAlways, args, approval_id=asked.id, hash=asked.hash)

@@ -42,8 +42,8 @@ def declare(commands: CommandGroup) -> None:
 
 def _declare_attention(commands: CommandGroup) -> None:
     group = commands.group("attention", "What needs a person: the same list as `!` in the room.", alone="list")
-    listing = group.add("list", run_attention, "What needs a person, and what is put off.", "attention list")
-    snooze = group.add("snooze", run_snooze, "Put off; it comes back by itself.", "attention snooze tsk-7f2 --for 2h")
+    listing = group.add("list", run_attention, "What needs a person, and what is snoozed.", "attention list")
+    snooze = group.add("snooze", run_snooze, "Snooze; it comes back on its own.", "attention snooze tsk-7f2 --for 2h")
     snooze.fields(SnoozeItems)
     group.verb(
         "aside",
@@ -55,7 +55,7 @@ def _declare_attention(commands: CommandGroup) -> None:
     group.verb(
         "back",
         RestoreItems,
-        "Bring back what was put off.",
+        "Bring back what was snoozed.",
         "attention back tsk-7f2",
         request=lambda session, args: request_of(
             RestoreItems, args, targets=_targets(session.snapshot().snoozed, args.targets)
@@ -157,7 +157,7 @@ def _declare_approvals(commands: CommandGroup) -> None:
     group = commands.group("approvals", "Calls of workers that wait for an answer.", alone="list")
     listing = group.add("list", run_approvals, "What waits, the oldest first.", "approvals list --json")
     listing.add_argument("--all", action="store_true", help="with those that have their answer")
-    rules = group.add("rules", run_rules, "The calls that need nobody's answer any more, numbered.", "approvals rules")
+    rules = group.add("rules", run_rules, "The calls that are always allowed, numbered.", "approvals rules")
     group.verb("forget", ForgetRule, "Remove such a rule: the call asks again.", "approvals forget 2")
     show = group.add("show", run_approval, "One question with all that is known of it.", "approvals show 7f2k")
     show.fields(AllowAlways, "approval_id")
@@ -171,7 +171,7 @@ def run_approve(session: Session, args: Namespace) -> int:
             raise ActionError("--pattern belongs to --always")
         return print_outcome(session.perform(request_of(AllowCalls, args)), as_json=args.json)
     if len(args.approval_ids) != 1:
-        raise ActionError("--always takes one id: each rule is looked at by itself")
+        raise ActionError("--always takes one id: each rule is reviewed on its own")
     asked = _find(session, args.approval_ids[0])
     talk(preview_rule(asked, args.pattern))
     request = request_of(AllowAlways, args, approval_id=asked.id, hash=asked.hash)
@@ -242,7 +242,7 @@ def run_rules(session: Session, args: Namespace) -> int:
         return 0
     table([(f"{number}", rule_words(rule), _saved_by(rule)) for number, rule in enumerate(rules, 1)])
     if not rules:
-        talk("no rule is in force: `approve ID --always`, or A in the room, saves one")
+        talk("there are no rules: `approve ID --always`, or A in the room, saves one")
     return 0
 
 
@@ -263,7 +263,7 @@ def run_approval(session: Session, args: Namespace) -> int:
         "asked": request.asked_at,
         "until": request.expires_at,
         "why": request.why,
-        "it says": request.said,
+        "rationale": request.said,
         "risk": request.risk,
         "call": request.summary,
         "folder": request.folder,

@@ -55,7 +55,7 @@ def declare(commands: CommandGroup) -> None:
         command.add_argument(
             "-f", "--file", default="", metavar="FILE", help="the text from this file; - is standard input"
         )
-    lock = group.add("lock", run_lock, "Let nobody write it, agent or person.", "blocks lock persona")
+    lock = group.add("lock", run_lock, "Lock it for agents and people.", "blocks lock persona")
     lock.fields(LockBlock)
     unlock = group.add("unlock", run_unlock, "Let it be written again.", "blocks unlock persona")
     unlock.fields(UnlockBlock)

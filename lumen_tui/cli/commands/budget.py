@@ -40,7 +40,7 @@ def declare(commands: CommandGroup) -> None:
         "End every worker at once; nothing starts until `unkill`. Needs no engine.",
         'kill --reason "it ran wild"',
     )
-    commands.verb("unkill", UnkillAgent, "Let the engine go on after a kill.", "unkill")
+    commands.verb("unkill", UnkillAgent, "Resume the engine after a kill.", "unkill")
 
 
 def run_budget(session: Session, args: Namespace) -> int:

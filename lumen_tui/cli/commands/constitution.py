@@ -18,7 +18,7 @@ _SHIPPED = "this one comes with the program: write your own to {}, then `constit
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("constitution", "The principles that evolution cannot change.", alone="show")
-    group.add("show", run_show, "The constitution in force.", "constitution show").json()
+    group.add("show", run_show, "The current constitution.", "constitution show").json()
     text = "What was changed since it was approved; exit code 1 where something was."
     group.add("diff", run_diff, text, "constitution diff").json()
     text = "Approve evolved/constitution.md as it is now."

@@ -86,7 +86,7 @@ def _declare_budget(commands: CommandGroup) -> None:
     page = commands.add(
         "budget",
         run_budget,
-        "What today costs, against its caps; `budget raise` makes room for today.",
+        "Today's cost against its caps; `budget raise` raises today's cap.",
         "budget raise --usd 5",
     )
     page.add_argument("raise_", nargs="?", default="", choices=("", "raise"), metavar="raise", help="raise today's cap")
@@ -98,14 +98,14 @@ def _declare_budget(commands: CommandGroup) -> None:
         "End every worker at once; nothing starts until `unkill`. Needs no engine.",
         'kill --reason "it ran wild"',
     )
-    commands.verb("unkill", UnkillAgent, "Let the engine go on after a kill.", "unkill")
+    commands.verb("unkill", UnkillAgent, "Resume the engine after a kill.", "unkill")
 
 
 def run_budget(session: Session, args: Namespace) -> int:
     if args.raise_:
         return print_outcome(session.perform(request_of(RaiseBudget, args)), as_json=args.json)
     if args.tokens or args.usd or args.minutes or args.role:
-        raise ActionError("to make room for today write `budget raise`")
+        raise ActionError("to raise today's cap, use `budget raise`")
     from lumen_tui.queries.queue_conditions import spend_report
 
     report = spend_report(session.layout, session.now)

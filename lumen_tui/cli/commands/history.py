@@ -33,7 +33,7 @@ def declare(commands: CommandGroup) -> None:
 
 
 def _declare_since(commands: CommandGroup) -> None:
-    text = "What happened since you last looked; `--operator NAME` for somebody else."
+    text = "What happened since you last looked; `--operator NAME` for another person."
     command = commands.add("since", run_since, text, "since --at 12h")
     command.add_argument("--at", default="", metavar="TIME", help="since then instead: 12h, 3d or an ISO date")
     command.add_argument("--seen", action="store_true", help="note that you have looked now")
@@ -93,7 +93,7 @@ def digest_facts(digest: Digest, *, left: bool) -> dict[str, object]:
 
 def _print_digest(digest: Digest, *, left: bool) -> None:
     if digest.first:
-        talk(f"{digest.operator} has not looked before; this is the last day")
+        talk(f"{digest.operator} has not looked before; this is the last 24 hours")
     cost = f", ${digest.usd:.2f} spent on tasks" if digest.usd else ""
     say((digests.line(digest, left=left) or f"nothing happened since {times.ago(digest.until - digest.since)}") + cost)
     for group in digest.groups:
@@ -174,7 +174,7 @@ def _show_packet(session: Session, args: Namespace) -> int:
 
 
 def _declare_capsule(commands: CommandGroup) -> None:
-    text = "What the next loop would wake with, within its budget of tokens; what was cut is told."
+    text = "What the next loop would wake with, within its token budget; what was cut is reported."
     command = commands.add("capsule", run_capsule, text, "capsule --budget 800")
     command.add_argument("--budget", type=int, default=0, metavar="N", help="tokens at most, at four bytes each")
     command.add_argument("--loop", default="", metavar="LOOP", help="the one that this loop woke with")

@@ -61,7 +61,7 @@ def _declare_inbox(commands: CommandGroup) -> None:
     box.add_argument("-l", "--lane", default="", help="about this lane")
     box.add_argument("-c", "--count", action="store_true", help="only how many; marks nothing")
     box.add_argument("--no-mark", action="store_true", help="show without marking as read")
-    box.add_argument("-w", "--watch", action="store_true", help="go on until interrupted")
+    box.add_argument("-w", "--watch", action="store_true", help="follow until interrupted")
     box.json()
 
 

@@ -113,7 +113,7 @@ _FEW_STEPS = 20  # per cent of the first step; smaller ones are worth showing
 
 def _declare_decay(commands: CommandGroup) -> None:
     fade = commands.add(
-        "decay", run_decay, "Archive what nobody has touched for long.", "decay --dry-run --at 2027-01-31"
+        "decay", run_decay, "Archive what nobody has touched for a long time.", "decay --dry-run --at 2027-01-31"
     )
     fade.add_argument("set", nargs="?", default="", choices=("", "set"), metavar="set", help="change the rule instead")
     fade.fields(ApplyDecay, "half_life_days", type=str, default="")  # days, or a duration such as 45d

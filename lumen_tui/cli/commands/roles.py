@@ -52,7 +52,7 @@ _LIMITS: dict[str, tuple[type, str]] = {
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     group = commands.group("role", "Who can be given a task.", alone="list")
-    listing = group.add("list", run_list, "Roles in force.", "role list")
+    listing = group.add("list", run_list, "Active roles.", "role list")
     show = group.add("show", run_show, "The file of a role.", "role show researcher > mine.md")
     hire = group.add("hire", run_hire, "Hire a new role.", "role hire archivist --like researcher --tier sonnet")
     hire.fields(HireRole)
@@ -61,7 +61,7 @@ def declare(commands: CommandGroup) -> None:
     source.add_argument("--like", default="", metavar="ROLE", help="a copy of this role")
     source.add_argument("--blank", action="store_true", help="with --edit: from a blank one")
     hire.add_argument("--for", default="", dest="stays", metavar="TIME", help="fire it again after so long, such as 7d")
-    adjust = group.add("adjust", run_adjust, "Change a role in force.", "role adjust researcher --tier opus")
+    adjust = group.add("adjust", run_adjust, "Change an active role.", "role adjust researcher --tier opus")
     adjust.fields(AdjustRole)
     adjust.add_argument("--file", default="", help="the whole role file (- for standard input)")
     fire = group.add(

@@ -160,7 +160,7 @@ def _declare_resume(commands: CommandGroup) -> None:
     point.add_argument("text", nargs="?", default="", metavar="NOTE", help="what was reached")
     point.fields(SaveCheckpoint)
     point.add_argument("-q", "--quiet", action="store_true", help="only the id")
-    page = commands.add("ready", run_ready, "What a fresh agent needs to go on with a work unit.", "ready --wu WU-042")
+    page = commands.add("ready", run_ready, "What a fresh agent needs to continue a work unit.", "ready --wu WU-042")
     page.fields(TakeHandoff, "wu_id")
     page.add_argument(
         "-t", "--type", default="", choices=ready.TYPES, metavar="TYPE", help="only open nodes of this kind, in order"
@@ -210,7 +210,7 @@ def _take(session: Session, by: str, wu_id: str, quiet: bool) -> None:
 
 def _declare_context(commands: CommandGroup) -> None:
     block = commands.add(
-        "context", run_context, "What an agent should know of a work unit before it begins.", "context --wu WU-042"
+        "context", run_context, "What an agent should know of a work unit before it starts.", "context --wu WU-042"
     )
     _declare_block(block, context.CONTEXT_SIZE)
     block.add_argument("-l", "--lane", default="", help="project-wide nodes of this lane or of none")

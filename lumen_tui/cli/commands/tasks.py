@@ -40,7 +40,7 @@ def declare(commands: CommandGroup) -> None:
     group = commands.group("task", "Jobs for workers.", alone="list")
     new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')
     new.fields(NewTask, "objective", nargs="?", default="")
-    new.add_argument("--spec", default="", metavar="FILE", help="take a spec as it stands (JSON; - for standard input)")
+    new.add_argument("--spec", default="", metavar="FILE", help="use this spec (JSON; - for standard input)")
     new.fields(NewTask, *_LATER, "depends_on", "id", "key", default=None)
     _declare_caps(new, "it may use; there it ends [no limit of its own]")
     new.set_defaults(without_state=True)  # as for `run`, the folder is made
@@ -65,7 +65,7 @@ def declare(commands: CommandGroup) -> None:
     _declare_caps(retry, "it may use this time [as before]; 0 for no cap of its own")
     log = group.add("log", run_log, "What the worker did.", "task log 7f2 --follow")
     log.fields(CancelTask, "task_id")
-    log.add_argument("-f", "--follow", action="store_true", help="go on until the task ends")
+    log.add_argument("-f", "--follow", action="store_true", help="follow until the task ends")
     log.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
     for command in (new, listing, show, edit):
         command.json()

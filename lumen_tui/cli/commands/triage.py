@@ -58,9 +58,9 @@ def declare(commands: CommandGroup) -> None:
         (MergeDiscoveries, "merge"),
     ):
         triage.fields(kind, "node_ids", into=choice, dest=name, required=False)
-    choice.add_argument("--list", action="store_true", help="list them, as without a word")
+    choice.add_argument("--list", action="store_true", help="list them (the default)")
     choice.add_argument("--judged", action="store_true", help="how often each author's were promoted, by week")
-    choice.add_argument("--undo", action="store_true", help="take back your last action")
+    choice.add_argument("--undo", action="store_true", help="undo your last action")
     triage.fields(PromoteDiscoveries, "lane", required=False, default="")
     triage.fields(PromoteDiscoveries, "title", "wu_id")
     triage.fields(ArchiveDiscoveries, "reason", required=False, default="")

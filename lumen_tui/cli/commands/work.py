@@ -53,12 +53,12 @@ def declare(commands: CommandGroup) -> None:
         ("claim", ClaimWorkUnit, "Take a work unit on, within the limit of its lane.", ""),
         ("block", BlockWorkUnit, "Stop work on it; its lane becomes free.", ' --reason "no key"'),
         ("unblock", UnblockWorkUnit, "Make it ready again.", ""),
-        ("release", ReleaseWorkUnit, "Give it back, or free what somebody else left.", ""),
+        ("release", ReleaseWorkUnit, "Release it, or free what another left.", ""),
         ("done", FinishWorkUnit, "Finish it: stamp, broadcast, lane free.", ""),
     ):
         request = _claim if kind is ClaimWorkUnit else None
         group.verb(name, kind, text, f"wu {name} WU-042{more}", request=request).author()
-    lanes = group.add("lanes", run_lanes, "Lanes with their limits and who holds a place.", "wu lanes")
+    lanes = group.add("lanes", run_lanes, "Lanes with their limits and who holds a slot.", "wu lanes")
     for command in (listing, show, lanes):
         command.json()
     link = commands.verb(

@@ -16,7 +16,7 @@ class AddFact(Request, tag="fact.add", frozen=True, kw_only=True):
     span_class: Annotated[
         str,
         Arg(
-            "how long a confirmation holds: quick 3, steady 30, lasting 180 days",
+            "how long a confirmation is valid: quick 3, steady 30, lasting 180 days",
             "-c",
             "--class",
             choices=tuple(SPANS),
