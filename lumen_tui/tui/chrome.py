@@ -44,16 +44,16 @@ class Notice(NamedTuple):
 def footer_commands(scope: str, has_rows: bool) -> list[RoomCommand]:
     """What the footer offers while a pane has the focus, in its order."""
     scopes = {scope, EVERYWHERE, ROWS} if has_rows else {scope, EVERYWHERE}
-    return [one for one in COMMANDS if one.footer and (one.scope in scopes or one.action == "open")]
+    return [command for command in COMMANDS if command.footer and (command.scope in scopes or command.action == "open")]
 
 
 def footer(
     commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Appearance
 ) -> list[Segment]:
     """The footer on `width` cells: keys from the left, the notice against the right edge."""
-    said = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
-    right = [(said, look.ink.bad if notice and notice.bad else look.ink.text)] if said else []
-    room = width - cell_len(said)
+    notice_text = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
+    right = [(notice_text, look.ink.bad if notice and notice.bad else look.ink.text)] if notice_text else []
+    room = width - cell_len(notice_text)
     return spread(width, _keys(_fitting(commands, keys, room), keys, look), right)
 
 
@@ -71,14 +71,14 @@ def squeezed(text: str, width: int) -> str:
 
 
 def _fitting(commands: list[RoomCommand], keys: Mapping[str, str], room: int) -> list[RoomCommand]:
-    kept = list(commands)
+    fitting = list(commands)
     for action in _DROPPED:
-        if sum(_size(command, keys) for command in kept) <= room:
-            return kept
-        kept = [command for command in kept if command.action != action]
-    while kept and sum(_size(command, keys) for command in kept) > room:
-        kept.pop(-2 if len(kept) > 1 else -1)
-    return kept
+        if sum(_size(command, keys) for command in fitting) <= room:
+            return fitting
+        fitting = [command for command in fitting if command.action != action]
+    while fitting and sum(_size(command, keys) for command in fitting) > room:
+        fitting.pop(-2 if len(fitting) > 1 else -1)
+    return fitting
 
 
 def _size(command: RoomCommand, keys: Mapping[str, str]) -> int:

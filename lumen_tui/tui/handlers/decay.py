@@ -206,11 +206,11 @@ class RuleHandler(Handler):
 
         async def run() -> None:
             try:
-                found = await looked(self.room, ask)
+                answer = await looked(self.room, ask)
             except (ActionError, StoreError) as error:
                 self.room.say(str(error), bad=True)
                 return
-            then(found)
+            then(answer)
 
         self.room.run_worker(run(), group="look", exclusive=True)
 

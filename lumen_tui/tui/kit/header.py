@@ -138,8 +138,8 @@ def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
     tier = beat.sandbox if beat else ""
     if tier in ("ask", "refused"):
         return Part(4, f" {sep} no sandbox: commands {'ask' if tier == 'ask' else 'refused'}", ink.accent)
-    said = {"bubblewrap": "bwrap"}.get(tier, one_line(tier, 20))
-    return Part(8, f" {sep} {said}" if said else "", ink.muted)
+    tier_words = {"bubblewrap": "bwrap"}.get(tier, one_line(tier, 20))
+    return Part(8, f" {sep} {tier_words}" if tier_words else "", ink.muted)
 
 
 def _troubles(snapshot: Snapshot, status: AgentStatus, ink: Ink) -> list[Part]:

@@ -112,10 +112,10 @@ class LineList(Pointed, Generic[R], can_focus=True):
 
     def select_key(self, key: str) -> bool:
         """Put the cursor on a row; False where it is not in the list."""
-        found = self.model.find(key, near=(self.model.cursor,))
-        if found is None:
+        place = self.model.find(key, near=(self.model.cursor,))
+        if place is None:
             return False
-        self.model.move(found)
+        self.model.move(place)
         self._moved()
         return True
 

@@ -115,12 +115,12 @@ class LoopRows:
     def ordered(self, loop: LoopState) -> Parts:
         """The tasks that this loop gave out, and how many of them go on."""
         packet = packet_of(self.snapshot, loop)
-        found = ordered_tasks(self.snapshot, loop.loop)
-        count = max(len(found), len(packet.ordered) if packet else 0)
+        tasks = ordered_tasks(self.snapshot, loop.loop)
+        count = max(len(tasks), len(packet.ordered) if packet else 0)
         count = max(count, packet.changed.get("tasks_created", 0) if packet else 0)
         if not count:
             return []
-        said = under_way(found)
+        said = under_way(tasks)
         ended = "  it has ended" if count == 1 else "  all have ended"
         ink = self.look.ink
         return [(words.plural(count, "task"), ink.text), (f"  {said}", ink.accent) if said else (ended, ink.muted)]

@@ -67,10 +67,10 @@ class WakePane(Pane):
 
     def _since(self) -> str:
         """What is not in the text, because it goes on: the tasks that the agent gave out."""
-        found = [view for view in ordered_tasks(self.snapshot) if not over(view)]
-        if not found:
+        open_tasks = [view for view in ordered_tasks(self.snapshot) if not over(view)]
+        if not open_tasks:
             return ""
-        return f"Tasks of the agent still running: {words.plural(len(found), 'task')} ({under_way(found)})."
+        return f"Tasks of the agent still running: {words.plural(len(open_tasks), 'task')} ({under_way(open_tasks)})."
 
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
