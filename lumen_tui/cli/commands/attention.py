@@ -206,7 +206,7 @@ def run_approvals(session: Session, args: Namespace) -> int:
     for name in approvals.unreadable(session.layout):
         talk(f"approvals/{name} cannot be read: look at the file, or cancel its task")
     if not rows:
-        talk("nothing waits for a word")
+        talk("nothing waits for an answer")
     return 0
 
 

@@ -180,7 +180,7 @@ def test_what_waits_is_listed(run, waiting):
 
 def test_it_is_answered_from_the_shell(run, waiting, store):
     assert run("approve", *[one.id for one in waiting]) == (0, "2 calls allowed\n", "")
-    assert run("approvals", "list")[::2] == (0, "nothing waits for a word\n")
+    assert run("approvals", "list")[::2] == (0, "nothing waits for an answer\n")
     assert run("undo")[0] == 0
     code, out, _ = run("deny", waiting[1].id, "--reason", "no")
     assert (code, out) == (0, "refused: builder: make b\n")
@@ -221,7 +221,7 @@ def test_status_counts_them(run, waiting, store):
     files.replace(store.layout.task("tsk-one") / "exit.json",
                   b'{"task_id":"tsk-one","status":"cancelled","finished_at":"2027-01-15T08:00:30Z"}')  # fmt: skip
     assert run("status", "-q")[:2] == (0, "0\n")
-    assert run("approvals", "list")[2] == "nothing waits for a word\n"
+    assert run("approvals", "list")[2] == "nothing waits for an answer\n"
 
 
 def test_an_answer_that_cannot_be_recorded_does_not_stand(store, do, ask):

@@ -48,9 +48,9 @@ async def test_an_undo_that_is_refused_opens_the_journal_at_the_action_before(de
 
 def test_a_verb_without_its_second_word_names_those_there_are(desk, capsys, monkeypatch):
     monkeypatch.setenv("LUMEN_STATE", str(desk.store.root))
-    assert main(["approvals"]) == main(["attention"]) == 2
+    assert main(["import"]) == main(["af"]) == 2
     said = capsys.readouterr().err
-    assert "approvals needs one of list," in said and "attention needs one of list, snooze" in said
+    assert "import needs one of lumenflow," in said and "af needs one of export, import" in said
 
 
 def capped(desk, tokens: int = 2000) -> str:
