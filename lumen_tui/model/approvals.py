@@ -178,7 +178,7 @@ def no_rule(request: Approval, pattern: str = "") -> str:
     command = request.arguments.get("command") if request.tool in COMMANDS else ""
     chosen = pattern or request.rule or (command if isinstance(command, str) else "")
     if request.unwalled and (warning := moving(request.tool, chosen)):
-        return f"no rule is made of this call: no sandbox stands around it. {warning}. Allow it once"
+        return f"no rule is made of this call: there is no sandbox around it. {warning}. Allow it once"
     return (
         "" if pattern or request.rule else "no narrow rule can be made of this call: allow it once, or give a pattern"
     )
@@ -199,4 +199,4 @@ def moving(tool: str, command: str) -> str:
         return "What stands for * is the worker's to choose"
     if not (program := runs_files(command)):
         return ""
-    return f"It runs or goes by what stands in files ({program}), and the worker may write those"
+    return f"It runs or goes by what is in files ({program}), and the worker may write those"

@@ -152,7 +152,7 @@ def _form(observation: Observation, evidence: str) -> tuple[str, ...]:
     if not observation.quote.strip():
         problems.append("no quote")
     elif observation.quote not in evidence:
-        problems.append("the quote does not stand in the line it names")
+        problems.append("the quote is not in the line it names")
     if len(observation.quote) > MOST_QUOTE:
         problems.append(f"the quote has more than {MOST_QUOTE} characters")
     if len(observation.text.split()) < 2 or len(observation.text) > MOST_TEXT or "\n" in observation.text:

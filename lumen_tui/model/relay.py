@@ -191,7 +191,7 @@ def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
 def _said_before(submission: Submission) -> str:
     if submission.status is SubmissionStatus.SENT:
         when = times.stamp_of(submission.at)
-        return f"the same text stands at position {submission.position}, by {submission.by} ({when})"
+        return f"the same text is at position {submission.position}, by {submission.by} ({when})"
     note = f": {submission.note}" if submission.note else ""
     return f"the same text was dropped by {submission.updated_by} ({times.stamp_of(submission.updated_at)}){note}"
 

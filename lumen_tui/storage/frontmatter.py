@@ -27,7 +27,7 @@ def parse_toml(text: str, first_line: int = 1) -> dict[str, object]:
 
 
 _ADVICE = {
-    "Invalid value": "what stands behind the = is no value: text goes in quotes, true and false are written small",
+    "Invalid value": "what follows the = is no value: text goes in quotes, true and false are written small",
     "Invalid statement": "this is neither a [section] nor a name = value",
 }
 
@@ -38,7 +38,7 @@ def _plain(message: str) -> str:
         return _ADVICE[message]
     twice = re.fullmatch(r"Cannot declare \((.*)\) twice", message)
     name = ".".join(re.findall(r"'([^']*)'", twice[1])) if twice else ""
-    return f"[{name}] stands here a second time: put its lines under the first one" if twice else message
+    return f"[{name}] is here a second time: put its lines under the first one" if twice else message
 
 
 def split(text: str) -> tuple[dict[str, object], str]:

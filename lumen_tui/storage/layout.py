@@ -224,7 +224,7 @@ def distrust(root: Path) -> str:
     if status.st_mode & 0o022:
         return f"{root} can be written by other users: chmod go-w {root}"
     if above := directories.shared_above(root):
-        return f"{above}, in which {root} stands, can be written by other users: chmod o-w {above}"
+        return f"{above}, which holds {root}, can be written by other users: chmod o-w {above}"
     return _unsafe_folder(root, within_reach=bool(status.st_mode & 0o011))
 
 

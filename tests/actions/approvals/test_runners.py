@@ -1,4 +1,4 @@
-"""What "allow always" means for a command that runs what stands in files, and where no sandbox stands around it."""
+"""What "allow always" means for a command that runs what stands in files, and where there is no sandbox around it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_command_that_does_what_it_says_is_known_too(command):
 
 
 def test_the_preview_of_a_rule_says_that_it_runs_files(ask):
-    assert "It runs or goes by what stands in files (make), and the worker may write those" in preview_rule(
+    assert "It runs or goes by what is in files (make), and the worker may write those" in preview_rule(
         ask("make test", rule="make test")
     )
     assert "files" not in preview_rule(ask("git push", rule="git push"))
@@ -47,10 +47,10 @@ def test_the_preview_of_a_rule_says_that_it_runs_files(ask):
 def test_without_a_sandbox_no_rule_is_made_of_it_by_hand_either(store, ask, do, capsys):
     request = ask("make test", rule="", unwalled=True)
     for pattern in ("", "make test", "make *", "git *"):
-        with pytest.raises(ActionError, match="no sandbox stands around it"):
+        with pytest.raises(ActionError, match="there is no sandbox around it"):
             do("approval.allow_always", approval_id=request.id, pattern=pattern)
     assert main(["--state", str(store.root), "approvals", "show", request.id]) == 0
-    assert "no sandbox stands around it" in capsys.readouterr().out
+    assert "there is no sandbox around it" in capsys.readouterr().out
     assert load_config(store.layout)[0].allow == ()
 
 

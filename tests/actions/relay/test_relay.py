@@ -44,9 +44,9 @@ def test_the_resubmission_is_held_and_its_contributor_is_told(desk) -> None:
     desk.submit("Thanks, closing the ticket.", 1, "agent-b")
     again = desk.submit("2026-09-21 08:15  Deployment is done. All   checks pass.\n", 2)
     assert (first.status, again.status) == (SubmissionStatus.SENT, SubmissionStatus.HELD)
-    assert again.reasons == ("the same text stands at position 1, by agent-a (2026-09-21 14:14 UTC)",)
+    assert again.reasons == ("the same text is at position 1, by agent-a (2026-09-21 14:14 UTC)",)
     said = "\n".join(relay.words(again))
-    for words in ("is held", "it is not in outbox", "the same text stands at position 1", "on base 2"):
+    for words in ("is held", "it is not in outbox", "the same text is at position 1", "on base 2"):
         assert words in said
     assert len(desk.texts) == 2
     third = desk.submit("Deployment is done. All checks pass.", 1)

@@ -228,7 +228,7 @@ def test_one_wrong_key_spoils_only_itself(layout, line, what):
     [
         (
             "[room]\ntheme = dark\n",
-            "what stands behind the = is no value: text goes in quotes, true and false are written small",
+            "what follows the = is no value: text goes in quotes, true and false are written small",
         ),
         ("[room]\n= 3\n", "this is neither a [section] nor a name = value"),
     ],

@@ -184,7 +184,7 @@ def test_an_example_that_was_pasted_below_the_seed_says_where_its_lines_belong(d
     desk.store.layout.config.write_text('[models]\nhaiku = "a"\n\n[models]\nhaiku = "b"\n', encoding="utf-8")
     assert main(["status"]) == 0
     said = capsys.readouterr().out
-    assert "lumen.toml:4: [models] stands here a second time: put its lines under the first one" in said
+    assert "lumen.toml:4: [models] is here a second time: put its lines under the first one" in said
     assert " · 1 discovery · " in said
 
 
