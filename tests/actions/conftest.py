@@ -6,26 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 
 NOW = 1_800_000_000.0
 
 
-class Desk:
+class Desk(StateFolder):
     """One state folder; `do` performs a verb as `ana`, and time goes on by a second with each."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        self.store = Store(root)
-        self.now = NOW
-
-    def do(self, verb: str, *, by: str = "ana", **arguments: Any) -> Done:
-        self.now += 1
-        return perform(self.store, named(verb, arguments), by=by, now=self.now)
+        super().__init__(root, NOW)
 
     def restart(self) -> None:
         """What a new process has: only the files."""

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
+from lumen_folder import StateFolder
+
 from lumen_tui.model.blocks import Block, Step
-from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import blocks
 
 NOON = 1_800_000_000.0
 
 
-class Memory:
+class Memory(StateFolder):
     """The blocks of one state folder; each call is a second later."""
 
     def __init__(self, root: Path) -> None:
-        self.store = Store(root)
-        self.layout = self.store.layout
+        super().__init__(root, NOON)
         self.layout.create()
-        self.now = NOON
-
-    def do(self, verb: str, by: str = "ana", **arguments: Any) -> Done:
-        self.now += 1
-        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     def block(self, name: str = "human") -> Block:
         return blocks.read(self.layout, name)

@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 
 from lumen_tui.actions import fields
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.model import times
-from lumen_tui.storage.rewriting import Watch, unwatched
-from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals import inbox
@@ -30,17 +27,13 @@ DAY = 86400.0
 HAMMER = Path(__file__).with_name("workers.py")
 
 
-class Desk:
+class Desk(StateFolder):
     """One state folder. `now` stands still until a test moves it."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.store = Store(root)
-        self.layout = self.store.layout
-        self.now = NOW
+    STEP = 0.0
 
-    def do(self, verb: str, *, by: str = "ana", watch: Watch = unwatched, **arguments: Any) -> Done:
-        return perform(self.store, named(verb, arguments), by=by, now=self.now, watch=watch)
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, NOW)
 
     def add(self, kind: str = "note", *, age: float = 0.0, **more: Any) -> str:
         """A node of that age in days; `more` are fields of the record."""

@@ -5,30 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.actions.relay import Submitted
 from lumen_tui.model.relay import Box, SubmissionAnswer
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import relays
 
 START = 1_790_000_000.0
 
 
-class Desk:
+class Desk(StateFolder):
     """One state folder, seen by many."""
 
-    def __init__(self, root: Path) -> None:
-        self.store = Store(root)
-        self.layout = self.store.layout
-        self.layout.create()
-        self.now = START
+    BY = "ann"
+    STEP = 60.0
 
-    def do(self, verb: str, by: str = "ann", **arguments: object) -> Done:
-        self.now += 60
-        return perform(self.store, named(verb, arguments), by=by, now=self.now)
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, START)
+        self.layout.create()
 
     def submit(
         self, text: str, base: int, by: str = "agent-a", name: str = "outbox", **more: object

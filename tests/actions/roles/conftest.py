@@ -8,27 +8,23 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage.store import Store
 
 NOW = 1_800_000_000.0
 
 
-class House:
+class House(StateFolder):
     """Tasks are written as the worker and the engine leave them."""
 
-    def __init__(self, root: Path) -> None:
-        self.root, self.store, self.now = root, Store(root), NOW
-        self.layout = self.store.layout
-        self.layout.create()
+    STEP = 0.0
 
-    def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, named(verb, arguments), by="ana", now=self.now)
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, NOW)
+        self.layout.create()
 
     def ended(
         self, name: str, role: str = "builder", status: str = "done", *, live: bool = False, **fields: Any

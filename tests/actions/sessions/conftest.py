@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 from lumen_program import lumen
 
 from lumen_tui.actions import ready
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.views import Page
-from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.work import work_units
 
@@ -24,18 +22,11 @@ REPO = Path(__file__).resolve().parents[3]
 NOW = 1_800_000_000.0
 
 
-class Desk:
+class Desk(StateFolder):
     """One state folder; `do` performs a verb as `ana`, and time goes on by a second with each."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        self.store = Store(root)
-        self.layout = self.store.layout
-        self.now = NOW
-
-    def do(self, verb: str, *, by: str = "ana", **arguments: Any) -> Done:
-        self.now += 1
-        return perform(self.store, named(verb, arguments), by=by, now=self.now)
+        super().__init__(root, NOW)
 
     def unit(self, number: int = 42, lane: str = "Framework: Core") -> str:
         return self.do("wu.new", title=f"unit {number}", lane=lane, id=f"WU-{number:03d}").target
