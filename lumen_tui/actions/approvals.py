@@ -168,7 +168,7 @@ def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: floa
 
 def _expired(request: Approval) -> ActionError:
     when = times.stamp_of(request.expires_at)
-    return ActionError(f"{ids.short(request.id)} ran out ({when}), which counts as no; the worker may ask again")
+    return ActionError(f"{ids.short(request.id)} expired ({when}) and was auto-denied; the worker may ask again")
 
 
 def _read(layout: Layout, approval_id: str) -> Approval:
@@ -228,7 +228,7 @@ def may_answer(store: Store, change: Change) -> None:
 
 def _acted_on(acted: Acted) -> ActionError:
     when = f" at {times.stamp(times.epoch(acted.at))}" if acted.at else ""
-    return ActionError(f"a worker has acted on this answer already{when}: it cannot be taken back")
+    return ActionError(f"a worker has acted on this answer already{when}: it cannot be undone")
 
 
 def put_approval(store: Store, change: Change) -> None:

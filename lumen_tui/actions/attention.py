@@ -20,14 +20,14 @@ _LONGEST = 366 * times.DAY
 
 def dismiss(store: Store, request: DismissItems, *, by: str, now: float) -> Done:
     """Dismiss these items; `targets` are the targets of queue entries."""
-    entries = [(target, f"{one_line(target, 80)} put aside") for target in _named(request.targets)]
-    return _record(store, "attention.dismiss", entries, "put aside", by=by, now=now, reason=request.reason)
+    entries = [(target, f"{one_line(target, 80)} dismissed") for target in _named(request.targets)]
+    return _record(store, "attention.dismiss", entries, "dismissed", by=by, now=now, reason=request.reason)
 
 
 def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
     """Dismiss an item as part of another action, with which it comes back."""
     change = Change(kind="attention", key=target, before=None, after={"dismissed": True})
-    summary = f"{one_line(target, 80)} put aside"
+    summary = f"{one_line(target, 80)} dismissed"
     action = edits.new_action("attention.dismiss", [change], summary=summary, by=by, now=now, reason=reason)
     journal.record(store.layout, action)
 
@@ -35,8 +35,8 @@ def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) 
 def snooze(store: Store, request: SnoozeItems, *, by: str, now: float) -> Done:
     """Hide these items for some seconds; they come back by themselves."""
     if not 1 <= request.seconds <= _LONGEST:
-        raise ActionError("an item is put off by 1 second at least and a year at most")
-    state = f"put off until {times.time_of_day(now + request.seconds)}"
+        raise ActionError("an item is snoozed for 1 second at least and a year at most")
+    state = f"snoozed until {times.time_of_day(now + request.seconds)}"
     entries = [
         (until_then(target, now + request.seconds), f"{one_line(target, 80)} {state}")
         for target in _named(request.targets)
@@ -62,7 +62,7 @@ def put(store: Store, change: Change) -> None:
 def _named(targets: str | Iterable[str]) -> list[str]:
     names = checks.as_ids(targets)
     if not all(target.strip() for target in names):
-        raise ActionError("an item without a target cannot be put aside")
+        raise ActionError("an item without a target cannot be dismissed")
     return list(names)
 
 

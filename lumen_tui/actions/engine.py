@@ -86,7 +86,7 @@ def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
     if not 0 <= request.seconds <= 366 * times.DAY:
         raise ActionError("a pause lasts up to a year; without --for it lasts until `resume`")
     if after == "task" and scope and scope != "loop" and not scope.startswith("role:"):
-        raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
+        raise ActionError("one worker pauses after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + request.seconds) if request.seconds else ""
     summary = f"asked to pause {scope_text}" + (f" until {times.stamp_of(until)}" if until else "")
     command = Command(

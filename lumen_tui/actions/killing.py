@@ -52,7 +52,7 @@ def kill(store: Store, request: KillAgent, *, by: str, now: float) -> Done:
         raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
     state = f"already {earlier.words}" if earlier else "killed"
     summary = f"{state}{';' if earlier else ':'} {took}; nothing starts until `lumen-tui unkill`"
-    final = "`lumen-tui unkill` lets everything go on; workers that were ended start again with `task retry`"
+    final = "`lumen-tui unkill` resumes everything; workers that were ended start again with `task retry`"
     return _record(store, "kill", summary, by, now, one_line(request.reason, 400), final)
 
 

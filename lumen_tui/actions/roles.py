@@ -31,7 +31,7 @@ def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
     summary = f"{request.name} hired{_tool_remarks(store, _checked(request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         if request.name in _in_force(store):
-            raise ActionError(f"role {request.name!r} is in force already: adjust it, or hire under another name")
+            raise ActionError(f"role {request.name!r} is active already: adjust it, or hire under another name")
         after: RoleTexts = {"hired": request.text, "retired": None}
         own = fields.label(request.key, "key")
         return _change(store, request.name, after, verb="role.hire", summary=summary, by=by, now=now, key=own)

@@ -211,7 +211,7 @@ def _alternative(store: Store, entry: JournalEntry, by: str, now: float) -> str:
     looked_at = list(itertools.islice(before, _LOOKED_AT))
     other = next((earlier.first for earlier in looked_at if _is_possible(store, earlier, now)), None)
     if other is not None:
-        return f"; `undo {other.id}`, or u in the journal, takes back one before it: {_named(other)}"
+        return f"; `undo {other.id}`, or u in the journal, undoes an earlier one: {_named(other)}"
     none = "nothing" if len(looked_at) < _LOOKED_AT else f"none of the {_LOOKED_AT}"
     return f"; {none} before it can be undone either" if looked_at else ""
 

@@ -20,7 +20,7 @@ from lumen_tui.storage.lease import LeaseInfo
 from lumen_tui.store.tasks.task_records import read_json
 
 NO_ENGINE = "no engine ran"
-STOOD_STILL = "the engine stood still"
+STOOD_STILL = "the engine was stopped"
 SLEPT = "the machine slept"
 IDLE = "nothing new"  # a beat that finds nothing to do has done its work
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event

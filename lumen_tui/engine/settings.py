@@ -20,7 +20,7 @@ from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import TierChoice, TierTest
 
 EVENT = "settings"  # the kind of the engine's event
-_REPAIRED = "all settings, roles and tools are in force again"
+_REPAIRED = "all settings, roles and tools apply again"
 
 
 class Settings:

@@ -156,7 +156,7 @@ def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> t
     ends = next((question.expires for question in questions if question.id == need.target), 0.0)
     seconds = ends - now - _BEFORE_NO if ends else times.HOUR
     if seconds < _BEFORE_NO:
-        return 0.0, "it counts as no too soon to be put off"
+        return 0.0, "it expires too soon to be snoozed"
     return min(times.HOUR, seconds), ""
 
 
@@ -213,7 +213,7 @@ def _loop(state: LoopState | None) -> list[Attention]:
         text = f"the main agent's {many}: {state.health.note}"
         return [Attention(Need.LOOP, f"failed-{agent.task_id(state.loop - count + 1)}", text, since)]
     if (count := state.empty_loops) >= agent.EMPTY_LOOPS and state.rests_until:
-        text = f"the main agent's last {count} loops changed nothing; it rests longer each time"
+        text = f"the main agent's last {count} loops changed nothing; it backs off longer each time"
         return [Attention(Need.LOOP, f"empty-{agent.task_id(state.loop - count + 1)}", text, since)]
     return []
 

@@ -49,7 +49,7 @@ def derive_engine(
     if heartbeat is None:
         return EngineView(life=EngineLife.ALIVE, why="starting")
     if process_state in ("T", "t"):
-        reason = f"its process {heartbeat.pid} is stopped (SIGSTOP); `kill -CONT {heartbeat.pid}` lets it go on"
+        reason = f"its process {heartbeat.pid} is stopped (SIGSTOP); `kill -CONT {heartbeat.pid}` resumes it"
         return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why=reason)
     life, reason = _by_age(heartbeat, _ages(heartbeat, now, clocks))
     if life is not EngineLife.ALIVE:
@@ -74,7 +74,7 @@ def _why_none(heartbeat: Heartbeat | None, now: float) -> str:
     age = times.ago(now - times.epoch(heartbeat.at, now))
     if heartbeat.phase == "stopped":
         return f"stopped {age}"
-    return f"ended without a word; last heard of {age}"
+    return f"crashed; last heartbeat {age}"
 
 
 WAIT = "wait"  # the kind of a worker's event that says for what it waits; data {"until": seconds since 1970}
@@ -118,9 +118,9 @@ def derive_worker(evidence: WorkerEvidence) -> tuple[Status, str]:
     if evidence.gone:
         return Status.STALLED, f"its process {evidence.pid} is gone, yet something it started still holds its lock"
     if evidence.state in ("T", "t"):
-        return Status.STALLED, f"its process {evidence.pid} is stopped; `kill -CONT {evidence.pid}` lets it go on"
+        return Status.STALLED, f"its process {evidence.pid} is stopped; `kill -CONT {evidence.pid}` resumes it"
     if evidence.held:
-        return Status.RUNNING, f"rests between two steps: {evidence.held}"
+        return Status.RUNNING, f"held between two steps: {evidence.held}"
     if evidence.asks:
         return Status.WAITING, evidence.waits
     if 0 < evidence.wait_until - evidence.now <= LONGEST_WAIT:

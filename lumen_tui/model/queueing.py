@@ -73,13 +73,13 @@ def why(view: TaskView, conditions: QueueConditions) -> str:
 def lifts(conditions: QueueConditions) -> str:
     """Return what makes room in a budget that is used up."""
     day = f" or at {times.time_of_day(conditions.next_day)}, when its next day begins" if conditions.next_day else ""
-    return f"it goes on once somebody makes room (`lumen-tui budget raise`, $ in the room){day}"
+    return f"it resumes once today's cap is raised (`lumen-tui budget raise`, $ in the room){day}"
 
 
 def _waits(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
     role = view.spec.role
     if conditions.killed:
-        yield Wait("killed", f"the agent is {conditions.killed}; `unkill` lets it go on")
+        yield Wait("killed", f"the agent is {conditions.killed}; `unkill` resumes it")
     for name, short in (("everything", "all paused"), (f"role {role}", "role paused")):
         if name in conditions.paused:
             yield Wait(short, f"{name} is {conditions.paused[name]}")

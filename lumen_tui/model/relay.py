@@ -180,9 +180,8 @@ def judge(box: Box, text: str, *, by: str, base: int, key: str) -> SubmissionVer
 
 def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
     """Yield why a submission does not go in by itself."""
-    if missed := [submission for submission in box.entries if submission.position > base]:
-        count = len(missed)
-        yield f"it was written on position {base}; since then {count} {'entry' if count == 1 else 'entries'} came"
+    if any(submission.position > base for submission in box.entries):
+        yield f"conflict: based on position {base}, head is {box.position}"
     for submission in box.with_status(SubmissionStatus.SENT, SubmissionStatus.DROPPED):
         if submission.hash == mark:
             yield _said_before(submission)

@@ -78,7 +78,7 @@ def rule_sentence(rule: ToolRule) -> str:
         "constrain_child": f"after {call} comes only {' or '.join(rule.then)}",
         "max_count": f"{call} at most {rule.count} time{'' if rule.count == 1 else 's'}",
         "required_before_exit": f"{call} is needed before the end",
-        "requires_approval": f"{call} needs a person's word each time",
+        "requires_approval": f"{call} requires approval each time",
         "deny": f"{call} is refused",
     }.get(rule.kind, rule.kind)
     return f"{sentence} ({rule.why})" if rule.why else sentence

@@ -66,7 +66,7 @@ def _refusal(path: Path) -> str:
 
 
 _LEAST = 64 * 1024  # bytes below which hardly any record has room
-_HINT = "free some space there: nothing that was kept is lost, and the engine goes on by itself"
+_HINT = "free some space there: nothing that was kept is lost, and the engine continues by itself"
 
 
 def disk_problems(root: Path) -> list[Problem]:
@@ -113,5 +113,5 @@ def program_replaced() -> str:
 def program_problems() -> list[Problem]:
     """Return the replaced program as a problem."""
     reason = program_replaced()
-    hint = "leave the room (q) and open it again: an engine of the new program comes with it, workers go on meanwhile"
+    hint = "leave the room (q) and open it again: it brings an engine of the new program, workers keep running"
     return [Problem("lumen-tui", reason, hint)] if reason else []

@@ -137,7 +137,7 @@ def decide(layout: Layout, request: Approval, answer: Decision, now: float) -> N
 def expiry(request: Approval, now: float) -> Decision:
     """Return the refusal for a request that nobody answered in time."""
     waited = times.span(max(0.0, request.expires - request.asked))
-    reason = f"nobody answered within {waited}, which counts as no"
+    reason = f"auto-denied: nobody answered within {waited}"
     return Decision(allowed=False, hash=request.hash, at=times.iso(now), by=BY_TIME, reason=reason, ended=EXPIRED)
 
 

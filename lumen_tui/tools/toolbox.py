@@ -247,7 +247,7 @@ class Toolbox:
     def _refuse(self, error: Exception) -> ToolResult:
         self._refused += 1
         if self._past.steps - self.rules.max_steps > GRACE_STEPS:
-            raise StepLimit(f"the limit of {self.rules.max_steps} steps is used up")
+            raise StepLimit(f"step limit reached ({self.rules.max_steps}/{self.rules.max_steps})")
         if self._refused >= _MOST_REFUSED:
             raise Stuck(f"{self._refused} calls in a row were refused, the last because {one_line(str(error), 200)}")
         return msgspec.structs.replace(self._failed(error), refused=True)

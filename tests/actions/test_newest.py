@@ -30,7 +30,7 @@ def test_a_new_task_is_taken_back_and_not_what_was_done_before_it(desk):
     desk.do("redo")
     assert task_files.status_of(desk.store.layout.task(task)) is Status.QUEUED
     desk.do("undo")
-    assert "put off" in desk.do("undo").summary
+    assert "snoozed" in desk.do("undo").summary
 
 
 def test_a_task_that_has_begun_is_cancelled(desk):

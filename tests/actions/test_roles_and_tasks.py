@@ -65,7 +65,7 @@ def test_adjusting_a_shipped_role_puts_a_hired_one_over_it(desk):
         ("role.hire", {"name": "x", "text": ROLE.replace("Keep them.", "")}, "no prompt"),
         ("role.hire", {"name": "x", "text": ROLE + "y" * 30_000}, "longer"),
         ("role.hire", {"name": "../x", "text": ROLE}, "not usable"),
-        ("role.hire", {"name": "builder", "text": ROLE}, "in force already"),
+        ("role.hire", {"name": "builder", "text": ROLE}, "is active already"),
         ("role.adjust", {"name": "bilder", "text": ROLE}, "no role 'bilder'"),
         ("role.fire", {"name": "bilder", "reason": "r"}, "no role 'bilder'"),
         ("role.fire", {"name": "builder", "reason": ""}, "reason"),

@@ -196,7 +196,7 @@ def test_undo_of_role_verbs(desk):
 def test_a_dismissed_item_comes_back_with_undo(desk):
     desk.do("attention.dismiss", targets="tsk-lost")
     undone = desk.do("undo")
-    assert "put aside" in undone.summary
+    assert "dismissed" in undone.summary
     assert [action.verb for action in journal.actions(desk.store.layout)] == ["attention.dismiss", "undo"]
 
 

@@ -28,7 +28,7 @@ def test_off_aside_and_back(run):
     signal = run("signal", "the disk is full", "-p", "P0")[1].strip()
     assert signal in run("attention", "list")[1]
     code, out, err = run("attention", "snooze", signal[:8], "--for", "2h")
-    assert code == 0 and "put off until" in out, err
+    assert code == 0 and "snoozed until" in out, err
     found = json.loads(run("attention", "list", "--json")[1])
     assert found["attention"] == [] and found["snoozed"][0]["until"].endswith("Z")
     assert run("status", "-q")[0] == 0

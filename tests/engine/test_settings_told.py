@@ -93,7 +93,7 @@ async def test_a_running_engine_says_what_changes_and_that_it_was_mended(world):
     assert len(told(world.root)) == 2, "the other is known"
     world.layout.config.write_text("[heartbeat]\nevery_minutes = 5\n")
     await world.beat()
-    assert told(world.root)[2:] == ["all settings, roles and tools are in force again"]
+    assert told(world.root)[2:] == ["all settings, roles and tools apply again"]
 
 
 def test_a_key_in_a_setting_stays_out_of_the_log(tmp_path):

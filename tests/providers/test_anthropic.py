@@ -278,7 +278,7 @@ def test_calls_of_tools_that_there_are_not_are_ended(desk, api, reply):
     numbers = iter(range(100))
     api.otherwise(lambda request: tool("rm_rf", n=next(numbers)))
     talk = desk.talk(reply("the tool 'rm_rf' is not among those of this task", ok=False))
-    assert "tools that there are not" in talk.outcome.reason
+    assert "unknown tools" in talk.outcome.reason
     assert len(api.asked) == 6
 
 

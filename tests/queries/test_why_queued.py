@@ -36,11 +36,11 @@ def queued(role: str = "builder", **more: Any) -> TaskView:
 @each_row(
     ("standing", "short", "words"),
     [
-        (QueueConditions(killed="killed by ann: wild"), "killed", "`unkill` lets it go on"),
+        (QueueConditions(killed="killed by ann: wild"), "killed", "`unkill` resumes it"),
         (QueueConditions(paused={"everything": "paused by ann"}), "all paused", "everything is paused by ann"),
         (QueueConditions(paused={"role builder": "paused by ann"}), "role paused", "role builder is paused by ann"),
         (QueueConditions(retired=("builder",)), "role fired", "hire it again"),
-        (QueueConditions(full="today's budget is used up"), "budget full", "goes on once somebody makes room"),
+        (QueueConditions(full="today's budget is used up"), "budget full", "resumes once today's cap is raised"),
         (QueueConditions(full_roles={"builder": "its budget is used up"}), "budget full", "its budget is used up"),
         (QueueConditions(alive={"builder": 1}, at_once={"builder": 1}), "role busy", "its limit is 1"),
         (QueueConditions(alive={"builder": 2, "analyst": 1}, limit=3), "workers busy", "3 workers are at work"),
@@ -92,7 +92,7 @@ def test_a_worker_that_waits_for_budget_asks_nobody() -> None:
     assert outcome(view, NOW, NO_APPEARANCE.ink)[0] == "waits for budget  0:41"
     assert shape_of(view, SHAPES) == SHAPES.paused
     words = why(view, QueueConditions(next_day=NOW - NOW % 86400 + 86400))
-    assert words.startswith("today's budget has no room; it goes on once somebody makes room")
+    assert words.startswith("today's budget has no room; it resumes once today's cap is raised")
     assert words.endswith("or at 00:00 UTC, when its next day begins")
     facts = dict(task_facts(view, NOW, SHAPES))
     assert "waits for budget" in str(facts["status"])
@@ -184,4 +184,4 @@ def test_a_live_worker_without_room_is_seen_as_such(here: Folder) -> None:
     view = picture.tasks[0]
     assert (view.status, view.awaits_budget) == (Status.WAITING, True)
     assert picture.attention == ()
-    assert "has no room for a call; it goes on once somebody makes room" in why(view, picture.standing)
+    assert "has no room for a call; it resumes once today's cap is raised" in why(view, picture.standing)

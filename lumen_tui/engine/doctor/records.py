@@ -134,7 +134,7 @@ def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     for view in index.live():
         if view.status is Status.LOST:
             hint = "the engine takes it up" if driven else "the next engine takes it up"
-            yield Finding("tasks", f"tasks/{view.spec.id}", "its worker is gone without a word", hint, NOTE)
+            yield Finding("tasks", f"tasks/{view.spec.id}", "its worker is gone and left no result", hint, NOTE)
 
 
 def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ def role_or_reason(layout: Layout, name: str) -> Role | str:
     try:
         return load_role(layout, name)
     except FileNotFoundError:
-        return f"role {name!r} is not in force: hire it, or retry the task with another role"
+        return f"role {name!r} is not active: hire it, or retry the task with another role"
     except BadFile as error:
         return f"role {name!r} cannot be read: roles/{name}.md line {error.line}: {error}"
     except (files.StoreError, BadId) as error:

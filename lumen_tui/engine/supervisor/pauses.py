@@ -57,7 +57,7 @@ class PauseControl:
     def _pause_all(self, pause: Pause) -> Answer:
         pauses.pause_all(self._layout, pause)
         if pause.after == "task":
-            return True, "paused: running workers go on, nothing new starts"
+            return True, "paused: running workers continue, nothing new starts"
         running = self._at_work()
         for task_id in running:
             pauses.hold(self._layout.task(task_id), pause)

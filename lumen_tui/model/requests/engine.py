@@ -44,7 +44,7 @@ class PauseAgent(Request, tag="engine.pause", frozen=True, kw_only=True):
     reason: Annotated[str, Arg("why, for everybody to see")] = ""
     target: str = ""
     seconds: Annotated[float, Arg("such as 2h [until resume]", "--for", duration=True)] = 0.0
-    after: Annotated[str, Arg("workers rest after their: task [all], step [one worker], or now")] = ""
+    after: Annotated[str, Arg("workers pause after their: task [all], step [one worker], or now")] = ""
 
 
 class ResumeAgent(Request, tag="engine.resume", frozen=True, kw_only=True):

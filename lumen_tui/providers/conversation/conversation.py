@@ -239,9 +239,7 @@ class _ModelConversation:
         known = {tool.name for tool in self._job.tools}
         if self._repeats.count_bad_answer(all(call.bad or call.name not in known for call in turn.calls)):
             name = one_line(turn.calls[-1].name, 60)
-            raise _GoesInCircles(
-                f"the model goes on calling tools that there are not, or without arguments (last: {name})"
-            )
+            raise _GoesInCircles(f"the model keeps calling unknown tools, or without arguments (last: {name})")
         return results
 
     def _call(self, call: ModelCall) -> Generator[Step, Reply | None, ResultMessage]:

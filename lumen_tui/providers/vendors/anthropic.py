@@ -233,7 +233,7 @@ class AnthropicClient(SdkClient):
         try:
             import anthropic
         except ImportError as error:
-            raise ProviderError(f"the anthropic package cannot be used ({error}): install lumen-tui anew") from error
+            raise ProviderError(f"the anthropic package cannot be used ({error}): reinstall lumen-tui") from error
         with connecting():
             return anthropic.Anthropic(
                 api_key=self._key or (None if self._token else "none"),

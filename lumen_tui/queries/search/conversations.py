@@ -94,7 +94,7 @@ class ConversationIndex(SearchIndex):
 
 
 def _behind_note(size: int) -> str:
-    return f"{max(1, size >> 20):,} MB of conversations are still to be read: search again to go on"
+    return f"{max(1, size >> 20):,} MB of conversations are not indexed yet: search again to continue"
 
 
 def _remove_session(transaction: IndexTransaction, name: str) -> None:

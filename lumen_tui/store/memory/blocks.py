@@ -236,7 +236,7 @@ def _current(layout: Layout, name: str, history: History) -> Block:
     steps_of_block = history.get(name, [])
     block = _seen(layout, name, steps_of_block)
     if block.problem:
-        raise BadEdit(f"{block.problem}: fix the file, or remove it to go on from the last step")
+        raise BadEdit(f"{block.problem}: fix the file, or remove it to continue from the last step")
     return block
 
 

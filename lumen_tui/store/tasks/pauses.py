@@ -21,7 +21,7 @@ from lumen_tui.storage.layout import Layout
 ENGINE = "engine"  # who paused a role whose workers kept dying
 EVERYTHING, LOOP = "everything", "the loop"
 HOLD_FILE = "hold.json"
-_UNREADABLE = "the file cannot be read; remove it to go on"
+_UNREADABLE = "the file cannot be read; remove it to continue"
 
 
 def paused(layout: Layout) -> Pause | None:

@@ -185,7 +185,7 @@ def _why_ask(rules: TaskRules, call: PolicyCall) -> str:
         if rule.kind == "requires_approval" and rule.covers(call.tool, call.target):
             return f"a rule of the {rules.role} asks for {rule.pattern or rule.tool}{_because(rule)}"
     group = next((candidate for candidate in (call.tool, *call.groups) if candidate in rules.asks), "")
-    return f"calls of the kind {group} need a person's word" if group else ""
+    return f"policy: {group} requires approval" if group else ""
 
 
 def repeats(seen: tuple[tuple[str, str], ...], coming: str) -> bool:

@@ -102,7 +102,7 @@ def test_a_yes_that_was_taken_is_asked_for_anew_after_a_crash(waiting, store):
 
 def test_time_runs_out_once_for_each_attempt(waiting, store):
     answer = waiting.asks(lambda: waiting.go_on(3601))
-    assert answer == ApprovalReply(allowed=False, reason="nobody answered within 1 h 0 m, which counts as no")
+    assert answer == ApprovalReply(allowed=False, reason="auto-denied: nobody answered within 1 h 0 m")
     assert waiting.asks() == answer
     assert waiting.asks(lambda: waiting.say("allow"), attempt=2).allowed
 

@@ -60,7 +60,7 @@ def test_too_late_and_not_what_was_shown(store, ask, do):
     request = ask()
     with pytest.raises(ActionError, match="is not the one that was shown"):
         do("approval.allow", approval_ids=request.id, hash="0" * 64)
-    with pytest.raises(ActionError, match="ran out"):
+    with pytest.raises(ActionError, match="expired"):
         do("approval.allow", approval_ids=request.id, now=NOW + 3601)
     found = approvals.decision(store.layout, request.id)
     assert found

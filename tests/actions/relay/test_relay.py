@@ -30,7 +30,7 @@ def test_an_old_base_is_held_with_what_moved_since_and_by_whom(desk) -> None:
     desk.submit("third", 2, "agent-c")
     answer = desk.submit("on what I saw", 1)
     assert answer.status is SubmissionStatus.HELD
-    assert answer.reasons == ("it was written on position 1; since then 2 entries came",)
+    assert answer.reasons == ("conflict: based on position 1, head is 3",)
     assert [(one.position, one.by, one.title) for one in answer.moved] == [
         (2, "agent-b", "second"), (3, "agent-c", "third"),
     ]  # fmt: skip

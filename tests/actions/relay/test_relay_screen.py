@@ -26,7 +26,7 @@ async def test_what_is_held_is_released_dropped_and_taken_back(desk) -> None:
     held = desk.submit("a late answer", 0, "agent-b")
     app = on_stage(desk)
     async with app.run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: "since then 1 entry came" in app.shown and "1 held" in app.shown)
+        await until(pilot, lambda: "conflict: based on position" in app.shown and "1 held" in app.shown)
         await pilot.press("r")
         await until(pilot, lambda: "released at position 2 of outbox" in app.shown and "0 held" in app.shown)
         await pilot.press("d")

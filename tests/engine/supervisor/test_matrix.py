@@ -240,7 +240,7 @@ async def test_a_killed_engine_is_gone_at_the_next_look(world):
     assert world.room.look().engine.life is EngineLife.ALIVE
     world.crash()
     engine = world.room.look().engine
-    assert engine.life is EngineLife.NONE and "without a word" in engine.why
+    assert engine.life is EngineLife.NONE and "crashed" in engine.why
 
 
 async def test_a_hung_engine_is_named_with_its_phase(world):

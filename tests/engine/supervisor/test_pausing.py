@@ -76,7 +76,7 @@ async def test_one_worker_rests_now_and_goes_on_where_it_was(world, tmp_path):
     assert receipts(world)[-1] == "its worker rests at once"
     seen = world.room.task(task_id)
     assert seen.status is Status.RUNNING
-    assert "rests" in seen.reason and "look at this" in seen.reason
+    assert "held" in seen.reason and "look at this" in seen.reason
     world.clock.pass_time(3600)
     await world.beat()
     assert world.room.task(task_id).status is Status.RUNNING  # rest is no silence, and costs no time limit

@@ -144,7 +144,7 @@ async def test_a_signal_that_was_not_sent_is_not_typed_again(desk, open_room):
 def test_an_engine_that_died_and_one_that_is_stopped_say_how_it_goes_on():
     beat = Heartbeat(beat=3, phase="asleep", at=times.iso(1.8e9), next_at=times.iso(1.8e9 + 60), pid=4711)
     stopped = derive_engine(lock_held=True, heartbeat=beat, process_state="T", now=1.8e9)
-    assert stopped.why == "its process 4711 is stopped (SIGSTOP); `kill -CONT 4711` lets it go on"
+    assert stopped.why == "its process 4711 is stopped (SIGSTOP); `kill -CONT 4711` resumes it"
     died = derive_engine(lock_held=False, heartbeat=beat, process_state="", now=1.8e9 + 9)
     nothing = {"tasks": (), "p0_signals": (), "p0_discoveries": (), "spend": SpendView(), "problems": ()}
     (need,) = attention.collect(engine=died, **nothing)

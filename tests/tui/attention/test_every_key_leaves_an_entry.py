@@ -109,7 +109,7 @@ async def test_what_is_put_off_from_the_list_of_needs_stands_in_the_journal(furn
         await room.press("exclamation_mark", "z")
         await room.until(lambda: furnished.port.audit_entries(1)[0].verb == "attention.snooze")
         await room.press("escape", "J")
-        await room.sees("Journal", "put off until")
+        await room.sees("Journal", "snoozed until")
         await room.press("u")
         await room.sees("undone: ")
         assert not furnished.port.snapshot().snoozed

@@ -57,7 +57,7 @@ def test_a_question_comes_back_before_it_counts_as_no(desk: Any) -> None:
     need, now = picture.attention[0], desk.clock.wall
     assert for_an_hour(need, picture.approvals, now) == (50 * 60.0, "")
     seconds, why = for_an_hour(need, picture.approvals, now + 50 * 60)
-    assert (seconds, why) == (0.0, "it counts as no too soon to be put off")
+    assert (seconds, why) == (0.0, "it expires too soon to be snoozed")
 
 
 async def test_z_in_the_list_and_on_the_page_of_a_question(desk: Any, open_room: Any) -> None:
