@@ -28,7 +28,7 @@ LONG = "a statement that goes on and on " * 20
 FORMS = [
     ("no source", {"sources": ()}), ("no source", {"sources": (Source("", 3),)}),
     ("no source", {"sources": (Source("s1", 0),)}), ("no quote", {"quote": ""}), ("no quote", {"quote": "  "}),
-    ("is not in the line", {"quote": "Nobody said this."}), ("does not stand", {"quote": "keep things SHORT"}),
+    ("is not in the line", {"quote": "Nobody said this."}), ("is not in the line", {"quote": "keep things SHORT"}),
     ("2 words", {"text": "short"}), ("2 words", {"text": ""}), ("2 words", {"text": LONG}),
     ("2 words", {"text": "two lines\nof text"}), ("not one that", {"target": "constitution.md"}),
     ("not one that", {"target": "../CLAUDE.md"}), ("not one that", {"target": ""}),
