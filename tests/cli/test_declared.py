@@ -70,3 +70,27 @@ def test_every_command_prints_json_where_it_is_asked_to() -> None:
 def test_every_option_and_every_word_says_what_it_is_for() -> None:
     silent = [(*words, action.dest) for words, parser in ALL.items() for action in parser._actions if not action.help]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("signal", "tests pass"),
+        ("create", "a race", "--tags", "lock,io"),
+        ("task", "new", "count the lines"),
+        ("wu", "new", "a title"),
+        ("start", "--wu", "WU-001"),
+        ("decide", "which port?", "--wu", "WU-001"),
+        ("checkpoint", "half of it", "--wu", "WU-001"),
+        ("blocks", "new", "site", "launch in May"),
+        ("role", "fire", "builder", "-r", "too dear"),
+    ],
+)
+def test_what_changes_something_names_it_in_one_document(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Layout(tmp_path / "state").create()
+    assert main(["--state", str(tmp_path / "state"), *words, "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done.get("action_id") or done["session"]["session_id"]
