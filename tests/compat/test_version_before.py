@@ -61,7 +61,7 @@ def run(before: Before, capsys: pytest.CaptureFixture[str], words: str) -> tuple
 
 
 def comparable(value: Any) -> Any:
-    """Rows in the order of their ids, as records of one moment have none of their own; problems without their words."""
+    """Rows in the order of their ids, as records of one moment have none of their own; without changed wording."""
     if isinstance(value, list):
         rows = [comparable(row) for row in value]
         return (
@@ -72,6 +72,15 @@ def comparable(value: Any) -> Any:
     if isinstance(value, dict):
         words = {"what", "hint"} if "hint" in value else set()
         return {key: comparable(inner) for key, inner in value.items() if key not in words}
+    return value.replace("mend it", "fix it") if isinstance(value, str) else value
+
+
+def of_then(value: Any, then: Any) -> Any:
+    """Leave out the keys that the earlier version did not write: more may be said, nothing else."""
+    if isinstance(value, dict) and isinstance(then, dict):
+        return {key: of_then(inner, then[key]) for key, inner in value.items() if key in then}
+    if isinstance(value, list) and isinstance(then, list) and len(value) == len(then):
+        return [of_then(one, other) for one, other in zip(value, then, strict=True)]
     return value
 
 
@@ -81,7 +90,8 @@ def test_every_listing_is_as_it_was(before: Before, capsys: Any, monkeypatch: py
     for words, listing in before.listings.items():
         code, out = run(before, capsys, words)
         value = json.loads(out) if listing["json"] is not None else None
-        if (code, comparable(value)) != (listing["code"], comparable(listing["json"])):
+        then = comparable(listing["json"])
+        if (code, of_then(comparable(value), then)) != (listing["code"], then):
             different.append((words, code, out))
     assert different == []
 

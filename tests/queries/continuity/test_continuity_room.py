@@ -54,7 +54,7 @@ async def test_after_five_hours_one_line_says_what_happened_and_a_key_shows_it(h
         assert said.startswith("since you left, 5 h: 12 tasks ended, 1 failed, 1 loop") and said.endswith("o to read")
         await until(pilot, lambda: digest.read_visit(home.layout, "ann").at >= now - 1)
         await pilot.press("o")
-        await until(pilot, lambda: "14 things" in titles(app))
+        await until(pilot, lambda: "14 events" in titles(app))
         rows = app.screen.rows
         assert [(row.group.name, row.entry.target) for row in rows.model.rows][:2] == [
             ("failed", "tsk-bad"), ("ended", "tsk-a11"),

@@ -95,7 +95,7 @@ async def test_w_on_the_evolution_screen_shows_it_and_a_session_is_the_end(layou
     perform(Store(layout.root), named("evolution.accept", {"ids": "evo-1one"}), by="ana", now=NOW)
     app = Stage(EvolutionScreen(port, port.snapshot()))
     app.host = SimpleNamespace(  # type: ignore[attr-defined] - as the room has one
-        port=port, look=NO_APPEARANCE, clock=lambda: NOW,
+        port=port, look=NO_APPEARANCE, clock=lambda: NOW, room=SimpleNamespace(snapshot=port.snapshot()),
         open_lineage=lambda name: app.push_screen(WhyScreen(port, name, NOW)),
     )  # fmt: skip
     async with app.run_test(size=(120, 36)) as pilot:
