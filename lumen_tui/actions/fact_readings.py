@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import facts
+from lumen_tui.actions import edits, facts
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import facts as fact_model
 from lumen_tui.model import freshness, times
 from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading, probe_words
 from lumen_tui.model.freshness import claim_of, plain
+from lumen_tui.model.requests.facts import CheckFacts
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
@@ -97,7 +104,7 @@ class FactReadings:
         unsettled = bool(fact.supersedes) and at - fact.written < fact.span / _SETTLING
         if not line.value or not probe.expect or probe.kind not in _VALUED or unsettled:
             return ""
-        after = facts.supersede(self._store, fact, probe, line.value, now=at)
+        after = supersede(self._store, fact, probe, line.value, now=at)
         if after:
             reading = Confirmation(after, times.iso(at), Outcome.HOLDS, probe.id, evidence=line.evidence, by="probe")
             kept.record(self._store.layout, [reading])
@@ -147,3 +154,66 @@ def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: Fres
         results = batch.run(store.root, jobs, seconds=seconds, each=config.each_seconds)
         FactReadings(store, index).take(results, now)
     return results
+
+
+def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:
+    """Replace a fact with what a probe saw; the old one is kept, with a link. Return the new id.
+
+    Empty if somebody dealt with the fact meanwhile.
+    """
+    probes = tuple(
+        msgspec.structs.replace(old_probe, expect=value) if old_probe.id == probe.id else old_probe
+        for old_probe in fact.probes
+    )
+    source = f"probe {probe.id}: {probe_words(probe)}"
+    meta = fact_model.metadata(
+        fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
+    )
+    record = facts.node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
+    new_ids: list[str] = []
+
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        old = records.get(fact.id)
+        if old is None or edits.status_of(old) != "open":
+            return [], b""
+        link = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
+        edits.patch(old, link, by="probe", now=now)
+        new_ids.append(record["id"])
+        return [old, record], b""
+
+    nodes.change(store.layout, [fact.id], edit)
+    if not new_ids:
+        return ""
+    store.relationships.append(facts.edge(new_ids[0], fact.id, "related", by="probe", now=now))
+    return new_ids[0]
+
+
+def _claim(fact: Fact, probe: Probe, value: str) -> str:
+    """Return the claim with the new value in place of the old one, or beside it where the claim does not name that."""
+    if probe.expect and probe.expect in fact.claim:
+        return fact.claim.replace(probe.expect, value)
+    return f"{fact.claim}\n(seen now: {value}; was: {probe.expect or 'not said'})"
+
+
+def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
+    """Run the probes of a new fact and record it; return those that do not hold, each with its reading."""
+    results = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
+    return [(job.probe, reading) for job, reading in results if reading.outcome is not Outcome.HOLDS]
+
+
+def check(store: Store, request: CheckFacts, *, by: str, now: float) -> Done:
+    """Run the probes of these facts now and wait for the readings."""
+    index, known_ids = facts.known(store, request.fact_ids)
+    for fact_id in known_ids:
+        facts.must_be_current(index, fact_id)
+    results = check_now(store, known_ids, now=now, config=load_config(store.layout)[0].freshness)
+    if not results:
+        raise ActionError("there is no probe to make: add one with `fact probe ID PROBE`", missing=True)
+    outcomes = [reading.outcome for _, reading in results]
+    counts_text = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in Outcome if outcome in outcomes)
+    last = results[-1][1].evidence if len(results) == 1 else ""
+    summary = f"{facts.named(index, known_ids)}: {counts_text}" + (f" ({last})" if last else "")
+    final = "what probes saw stays on record: `fact retire` puts a fact away that nobody needs"
+    action = edits.new_action("fact.check", (), summary=summary, by=by, now=now, target=known_ids[0], final=final)
+    journal.record(store.layout, action)
+    return Done(summary=summary, target=known_ids[0], action_id=action.id)

@@ -13,9 +13,9 @@ from lumen_tui.actions import acting, checks, edits, fields, places
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import facts, ids, times
-from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
+from lumen_tui.model.facts import Confirmation, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
-from lumen_tui.model.requests.facts import AddFact, AddProbe, CheckFacts, ConfirmFacts, RetireFacts
+from lumen_tui.model.requests.facts import AddFact, AddProbe, ConfirmFacts, RetireFacts
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -55,45 +55,6 @@ def edge(start: str, finish: str, type: str, *, by: str, now: float) -> Raw:
 
 def _mentions(path: Path, name: str) -> bool:
     return any(name.encode() in line for line in Journal(path).lines())
-
-
-def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:
-    """Replace a fact with what a probe saw; the old one is kept, with a link. Return the new id.
-
-    Empty if somebody dealt with the fact meanwhile.
-    """
-    probes = tuple(
-        msgspec.structs.replace(old_probe, expect=value) if old_probe.id == probe.id else old_probe
-        for old_probe in fact.probes
-    )
-    source = f"probe {probe.id}: {facts.probe_words(probe)}"
-    meta = facts.metadata(
-        fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
-    )
-    record = node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
-    new_ids: list[str] = []
-
-    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        old = records.get(fact.id)
-        if old is None or edits.status_of(old) != "open":
-            return [], b""
-        link = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
-        edits.patch(old, link, by="probe", now=now)
-        new_ids.append(record["id"])
-        return [old, record], b""
-
-    nodes.change(store.layout, [fact.id], edit)
-    if not new_ids:
-        return ""
-    store.relationships.append(edge(new_ids[0], fact.id, "related", by="probe", now=now))
-    return new_ids[0]
-
-
-def _claim(fact: Fact, probe: Probe, value: str) -> str:
-    """Return the claim with the new value in place of the old one, or beside it where the claim does not name that."""
-    if probe.expect and probe.expect in fact.claim:
-        return fact.claim.replace(probe.expect, value)
-    return f"{fact.claim}\n(seen now: {value}; was: {probe.expect or 'not said'})"
 
 
 KIND = "confirmation"  # of a change
@@ -187,7 +148,7 @@ def confirm(store: Store, request: ConfirmFacts, *, by: str, now: float) -> Done
         _must_be_open(index, confirmed_id)
     lines = [_confirmation_by(confirmed_id, by, now, one_line(request.note, 300)) for confirmed_id in known_ids]
     changes = [Change(KIND, line.fact_id, before=None, after={"at": line.at, "by": by}) for line in lines]
-    return _recorded(store, lines, changes, f"{_named(index, known_ids)} confirmed", "fact.confirm", by=by, now=now)
+    return _recorded(store, lines, changes, f"{named(index, known_ids)} confirmed", "fact.confirm", by=by, now=now)
 
 
 def _recorded(
@@ -213,7 +174,7 @@ def _must_be_open(index: FactIndex, fact_id: str) -> None:
         raise ActionError(f"that is not so: {state.evidence}. Probe it again, or retire it and note what is so")
 
 
-def _named(index: FactIndex, known_ids: list[str]) -> str:
+def named(index: FactIndex, known_ids: list[str]) -> str:
     state = index.get(known_ids[0])
     return f"“{one_line(state.fact.title, 60)}”" if state and len(known_ids) == 1 else f"{len(known_ids)} facts"
 
@@ -235,7 +196,7 @@ def retire(store: Store, request: RetireFacts, *, by: str, now: float) -> Done:
 def add_probe(store: Store, request: AddProbe, *, by: str, now: float) -> Done:
     """Give a fact another probe."""
     index, known_ids = known(store, request.fact_id)
-    _must_be_current(index, known_ids[0])
+    must_be_current(index, known_ids[0])
     new_probe = learned(store, [facts.parse_probe(request.probe, "p1")])[0]
 
     def decide(record: Raw) -> Fields:
@@ -278,14 +239,6 @@ def suggested(store: Store, text: str) -> list[Probe]:
     return [job.probe for job, reading in _run_probes(store, probes) if reading.outcome is Outcome.HOLDS]
 
 
-def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
-    """Run the probes of a new fact and record it; return those that do not hold, each with its reading."""
-    from lumen_tui.actions.fact_readings import check_now
-
-    results = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
-    return [(job.probe, reading) for job, reading in results if reading.outcome is not Outcome.HOLDS]
-
-
 def _run_probes(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[ProbeJob, Reading]]:
     from lumen_tui.tools.probes import batch  # starts a process: not for every verb
 
@@ -293,27 +246,7 @@ def _run_probes(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) 
     return batch.run(store.root, jobs, seconds=_PATIENCE, each=min(each, _PATIENCE / max(1, len(jobs))))
 
 
-def check(store: Store, request: CheckFacts, *, by: str, now: float) -> Done:
-    """Run the probes of these facts now and wait for the readings."""
-    from lumen_tui.actions.fact_readings import check_now
-
-    index, known_ids = known(store, request.fact_ids)
-    for fact_id in known_ids:
-        _must_be_current(index, fact_id)
-    results = check_now(store, known_ids, now=now, config=load_config(store.layout)[0].freshness)
-    if not results:
-        raise ActionError("there is no probe to make: add one with `fact probe ID PROBE`", missing=True)
-    outcomes = [reading.outcome for _, reading in results]
-    counts_text = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in Outcome if outcome in outcomes)
-    last = results[-1][1].evidence if len(results) == 1 else ""
-    summary = f"{_named(index, known_ids)}: {counts_text}" + (f" ({last})" if last else "")
-    final = "what probes saw stays on record: `fact retire` puts a fact away that nobody needs"
-    action = edits.new_action("fact.check", (), summary=summary, by=by, now=now, target=known_ids[0], final=final)
-    journal.record(store.layout, action)
-    return Done(summary=summary, target=known_ids[0], action_id=action.id)
-
-
-def _must_be_current(index: FactIndex, fact_id: str) -> None:
+def must_be_current(index: FactIndex, fact_id: str) -> None:
     state = index.get(fact_id)
     if state is None or not state.current:
         raise ActionError(f"that is {state.fact.status if state else 'gone'}: it is not probed any more")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, work
+from lumen_tui.actions import checks, edits
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import kinds, times
@@ -19,7 +19,7 @@ from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.work import BlockWorkUnit, ClaimWorkUnit, ReleaseWorkUnit, UnblockWorkUnit
 from lumen_tui.model.work import Holder, Tracked
-from lumen_tui.queries.trail import EDGES, NODES, Trail
+from lumen_tui.queries.trail import EDGES, NODES, Trail, blockers
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -131,7 +131,7 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
     if unit.status == BLOCKED:
         raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
     with Trail(store.layout, (NODES, EDGES)) as trail:
-        open_ones = work.blockers(store, trail, unit.id, now=now)
+        open_ones = blockers(store, trail, unit.id, now=now)
     if open_ones:
         names = ", ".join(f"{blocker.id} ({blocker.title})" for blocker in open_ones)
         raise ActionError(f"{unit.id} is blocked by {names}: close that first")

@@ -6,8 +6,8 @@ from lumen_tui.actions import places
 from lumen_tui.model import times
 from lumen_tui.model.kinds import NODE_TYPES
 from lumen_tui.model.text import one_line, safe, safe_all
-from lumen_tui.model.views import Blocker, Page, PageEntry
-from lumen_tui.queries.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
+from lumen_tui.model.views import Page, PageEntry
+from lumen_tui.queries.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail, blockers
 from lumen_tui.storage import files
 from lumen_tui.store.work import open_sessions, views
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     Record = TypeVar("Record", bound=Plain)
 
-BLOCKS = "blocks"
 TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
 _SIGNALS = 5
 _DECISIONS = 5
@@ -271,32 +270,3 @@ def _checkpoint_lines(page: Page) -> list[str]:
     if "gitDiffStat" in last.extra:
         parts += ["  changes:", *[f"    {line}" for line in safe(last.extra["gitDiffStat"]).splitlines()[-12:]]]
     return parts
-
-
-def blockers(store: Folder, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
-    """Return what is still open among the things that block a work unit or a node."""
-    known = [_blocker(store, trail, source, now) for source in trail.sources_of(identifier, BLOCKS)]
-    return [blocker for blocker in known if blocker is not None]
-
-
-def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocker | None:
-    """Return one blocking thing, None where it is closed or gone."""
-    if not identifier.startswith("WU-"):
-        node = trail.node(identifier) if trail.is_open(identifier) else None
-        return _blocker_of(node.id, node.title, node.status, node.created_by, node.created_at, now) if node else None
-    try:
-        unit = views.read_unit(store.root, identifier)
-    except ValueError:  # no id of a work unit, or a broken file
-        return Blocker(id=identifier, title="(its file cannot be read)", status="unknown")
-    if unit is None or unit.status == "done":
-        return None
-    at = unit.claimed_at or unit.created_at
-    who = unit.claimed_by or unit.created_by
-    return _blocker_of(unit.id, unit.title, unit.status, who, at, now)
-
-
-def _blocker_of(identifier: str, title: str, status: str, by: str, at: str, now: float) -> Blocker:
-    age = max(0.0, now - times.epoch(at, now))
-    return Blocker(
-        id=identifier, title=one_line(title, 200), status=one_line(status, 40), by=by, at=at, age_seconds=age
-    )

@@ -48,7 +48,7 @@ HANDLERS: dict[str, str] = {
     "archive.insert": "archive.insert",
     "archive.withdraw": "archive.withdraw",
     "fact.add": "facts.add",
-    "fact.check": "facts.check",
+    "fact.check": "fact_readings.check",
     "fact.confirm": "facts.confirm",
     "fact.probe": "facts.add_probe",
     "fact.retire": "facts.retire",

@@ -9,14 +9,12 @@ from pathlib import Path
 from lumen_tui.actions import acting, checks, edits, fields, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.actions.ready import BLOCKS
-from lumen_tui.actions.ready import blockers as blockers
 from lumen_tui.model import ids, times
 from lumen_tui.model.kinds import WORK_UNIT_TYPES
 from lumen_tui.model.records import RELATION_TYPES, Action, Change
 from lumen_tui.model.requests.work import AddRelation, NewWorkUnit, RemoveRelation
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries.trail import EDGES, NODES, Trail
+from lumen_tui.queries.trail import BLOCKS, EDGES, NODES, Trail
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store

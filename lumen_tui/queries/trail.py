@@ -8,18 +8,20 @@ the index is made in memory. Lines are always read from the journals themselves,
 
 from __future__ import annotations
 
-from lumen_tui.model import jsontext
-from lumen_tui.model.text import safe_all
-from lumen_tui.model.views import NodeView, SignalView
+from lumen_tui.model import jsontext, times
+from lumen_tui.model.text import one_line, safe_all
+from lumen_tui.model.views import Blocker, NodeView, SignalView
 from lumen_tui.queries.trail_file import ALL, EDGES, NODES, SIGNALS, TrailFile, path
 from lumen_tui.storage import backwards
+from lumen_tui.store.work import views
 
+BLOCKS = "blocks"  # a relation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lumen_tui.model.views import Plain
-    from lumen_tui.storage.layout import Layout
+    from lumen_tui.storage.layout import Folder, Layout
 
 __all__ = [
     "ALL",
@@ -144,3 +146,32 @@ class Trail:
         """Return whether any record is about this work unit."""
         node = self._file.db.execute("SELECT 1 FROM nodes WHERE wu = ? LIMIT 1", (wu_id,)).fetchone()
         return bool(node or self._file.db.execute("SELECT 1 FROM signals WHERE wu = ? LIMIT 1", (wu_id,)).fetchone())
+
+
+def blockers(store: Folder, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
+    """Return what is still open among the things that block a work unit or a node."""
+    known = [_blocker(store, trail, source, now) for source in trail.sources_of(identifier, BLOCKS)]
+    return [blocker for blocker in known if blocker is not None]
+
+
+def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocker | None:
+    """Return one blocking thing, None where it is closed or gone."""
+    if not identifier.startswith("WU-"):
+        node = trail.node(identifier) if trail.is_open(identifier) else None
+        return _blocker_of(node.id, node.title, node.status, node.created_by, node.created_at, now) if node else None
+    try:
+        unit = views.read_unit(store.root, identifier)
+    except ValueError:  # no id of a work unit, or a broken file
+        return Blocker(id=identifier, title="(its file cannot be read)", status="unknown")
+    if unit is None or unit.status == "done":
+        return None
+    at = unit.claimed_at or unit.created_at
+    who = unit.claimed_by or unit.created_by
+    return _blocker_of(unit.id, unit.title, unit.status, who, at, now)
+
+
+def _blocker_of(identifier: str, title: str, status: str, by: str, at: str, now: float) -> Blocker:
+    age = max(0.0, now - times.epoch(at, now))
+    return Blocker(
+        id=identifier, title=one_line(title, 200), status=one_line(status, 40), by=by, at=at, age_seconds=age
+    )

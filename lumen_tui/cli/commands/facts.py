@@ -6,6 +6,7 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions import fact_readings
 from lumen_tui.actions import facts as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.parser import request_of
@@ -58,7 +59,7 @@ def run_add(session: Session, args: Namespace) -> int:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(request_of(AddFact, args, probes=probes), by=session.judge)
     new = bool(args.probes and done.action_id)  # a probe that was suggested held a moment ago
-    doubts = verbs.doubtful(session.store, done.target, now=session.now) if new else ()
+    doubts = fact_readings.doubtful(session.store, done.target, now=session.now) if new else ()
     if args.json:
         document({"id": done.target, "action_id": done.action_id, "probes": probes})
         return 0

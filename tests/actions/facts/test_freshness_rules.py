@@ -220,7 +220,7 @@ def test_a_work_unit_says_which_of_its_facts_is_not_so_any_more(world, tmp_path)
 
 
 def test_the_shell_tells_that_a_new_probe_does_not_hold(world, tmp_path) -> None:
-    from lumen_tui.actions.facts import doubtful
+    from lumen_tui.actions.fact_readings import doubtful
 
     fact = world.fact("It is there", f"file {tmp_path}", f"file {tmp_path}/gone")
     seen = doubtful(world.store, fact, now=world.clock.wall)
