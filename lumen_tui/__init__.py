@@ -1,3 +1,3 @@
 """Lumen: a terminal control room for a persistent autonomous AI agent."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
