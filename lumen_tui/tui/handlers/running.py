@@ -251,9 +251,11 @@ class ScreensHandler(Handler):
 def _carry_out(screen: DetailScreen[Any], action: str | None) -> None:
     if not action:
         return
+    from lumen_tui.tui.kit.screen import note
+
     command = command_of(type(screen), action)
     if why := screen.why_not(command):
-        screen.note(f"{command.label}: {why}")
+        note(screen, f"{command.label}: {why}")
     else:
         screen.call_later(screen.run_action, command.call)
 

@@ -49,44 +49,21 @@ class Dialog(OneFrame, ModalScreen[Result]):
         self.heading = heading
 
     def compose(self) -> ComposeResult:
-        self._know_size()
+        _know_size(self)
         with Vertical(classes="box") as box:
             box.border_title = Content(one_line(self.heading, 100) or " ")
             yield from self.body()
             yield from self.foot()
-        self.call_later(self._by_the_clock)
-
-    def _by_the_clock(self) -> None:
-        """Ages as the room says them: the picture that it was opened with may be a minute old."""
-        host = host_of(self.app)
-        if host is not None and self.there:
-            self.tick(host.clock())
-
-    def _know_size(self) -> None:
-        """The classes that Textual gives with the first layout, before it: else everything is styled twice."""
-        width, height = self.app.size
-        self.add_class("-wide" if width >= _WIDE else "-narrow", "-high" if height >= _HIGH else "-low", update=False)
-        self.set_class(width < _ROOMY[0] or height < _ROOMY[1], "-few", update=False)
-        self.set_class(width < _SLIM, "-slim", update=False)
-        self.set_class(height < _ROOMY[1], TINY, update=False)
+        self.call_later(_tick_by_the_room, self)
 
     def foot(self) -> ComposeResult:
         """The last line of the box."""
         yield KeysLine(self.keys())
 
     def on_resize(self) -> None:
-        self._know_size()
+        _know_size(self)
         self.remove_class("-full")
-        self.fit()
-
-    def fit(self) -> None:
-        """Once all is laid out: where a box has no room for it, what stands in `.rows` scrolls and the keys stay."""
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        box = self.query_one(".box")
-        if box.max_scroll_y > 0:
-            self.add_class("-full")
+        self.call_after_refresh(_scroll_rows, self)
 
     def body(self) -> ComposeResult:
         """The widgets between the title and the line of keys."""
@@ -122,12 +99,35 @@ class Dialog(OneFrame, ModalScreen[Result]):
     def tick(self, now: float) -> None:
         """Bring ages up to date, with those of the room. Most dialogs show none."""
 
-    def retitle(self, heading: str, aside: str = "") -> None:
-        """A new title, and what stands at the bottom right of the frame."""
-        self.heading = heading
-        box = self.query_one(".box")
-        box.border_title = Content(one_line(heading, 100) or " ")
-        box.border_subtitle = Content(one_line(aside, 60)) if aside else None
+
+def retitle(dialog: Dialog[Result], heading: str, aside: str = "") -> None:
+    """Give a dialog a new title; `aside` is at the bottom right of its frame."""
+    dialog.heading = heading
+    box = dialog.query_one(".box")
+    box.border_title = Content(one_line(heading, 100) or " ")
+    box.border_subtitle = Content(one_line(aside, 60)) if aside else None
+
+
+def _tick_by_the_room(dialog: Dialog[Result]) -> None:
+    """Show ages as the room counts them: the snapshot that a dialog was opened with may be a minute old."""
+    host = host_of(dialog.app)
+    if host is not None and dialog.there:
+        dialog.tick(host.clock())
+
+
+def _know_size(dialog: Dialog[Result]) -> None:
+    """Set the classes that Textual gives with the first layout before it: else everything is styled twice."""
+    width, height = dialog.app.size
+    dialog.add_class("-wide" if width >= _WIDE else "-narrow", "-high" if height >= _HIGH else "-low", update=False)
+    dialog.set_class(width < _ROOMY[0] or height < _ROOMY[1], "-few", update=False)
+    dialog.set_class(width < _SLIM, "-slim", update=False)
+    dialog.set_class(height < _ROOMY[1], TINY, update=False)
+
+
+def _scroll_rows(dialog: Dialog[Result]) -> None:
+    """Let `.rows` scroll and the keys stay where the box, once laid out, has no room for both."""
+    if dialog.query_one(".box").max_scroll_y > 0:
+        dialog.add_class("-full")
 
 
 class DetailScreen(Sheet, Dialog[Result]):
@@ -142,11 +142,6 @@ class DetailScreen(Sheet, Dialog[Result]):
         if self.there:
             self.query_one(Said).say(text, bad)
 
-    def note(self, text: str) -> None:
-        """A word in the corner that goes by itself, in the place of the one before."""
-        self.app.clear_notifications()
-        self.notify(text, markup=False, timeout=3)
-
     def action_need(self, action: str) -> None:
         if (host := host_of(self.app)) is None:
             return
@@ -155,11 +150,17 @@ class DetailScreen(Sheet, Dialog[Result]):
         if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
             why = "decide here first; esc goes back"
         if why:
-            self.note(f"{BY_ACTION[action].label}: {why}")
+            note(self, f"{BY_ACTION[action].label}: {why}")
             return
         while host.screen is not room:
             host.screen.dismiss(None)
         host.room.action_do(action)
+
+
+def note(screen: DetailScreen[Result], text: str) -> None:
+    """Show a word in the corner that goes by itself, in place of the one before."""
+    screen.app.clear_notifications()
+    screen.notify(text, markup=False, timeout=3)
 
 
 class Asked(VerticalScroll, can_focus=False):
@@ -170,7 +171,8 @@ class Asked(VerticalScroll, can_focus=False):
 
     def on_resize(self) -> None:
         if isinstance(self.screen, Dialog):
-            self.screen.fit()  # the screen's own size was told before anything was laid out in it
+            # The screen's own size came before anything was laid out in it.
+            self.screen.call_after_refresh(_scroll_rows, self.screen)
         self.call_after_refresh(self._into_sight)
 
     def _into_sight(self) -> None:
@@ -257,7 +259,7 @@ class FormScreen(Dialog[Result]):
     def complain(self, what: str, field: str) -> None:
         """Show what is wrong and mark the row that it is about; an empty text takes both away."""
         self.set_class(bool(what), "-wrong")
-        self.fit()
+        self.call_after_refresh(_scroll_rows, self)
         self.query_one(".complaint", Static).update(said(what, bad=True))
         for line in self.query(".row"):
             line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")

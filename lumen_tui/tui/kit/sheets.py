@@ -22,10 +22,12 @@ from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
-from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
+from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 R = TypeVar("R")
+
+FILTERING = "-filtering"  # the class of a screen whose list is narrowed, or about to be
 
 
 def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
@@ -85,9 +87,9 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         """Enter was pressed on a row."""
 
     def body(self) -> ComposeResult:
-        yield (line := Line(placeholder="words, !word leaves out, field:value", id="filter"))
-        line.add_class("filter")
-        yield LineList(self.rows_view(), empty=self.EMPTY, two_lines=self.TWO_LINES, id="list")
+        rows = LineList(self.rows_view(), empty=self.EMPTY, two_lines=self.TWO_LINES, id="list")
+        yield ListFilter(rows)
+        yield rows
         yield Said()
 
     def keys(self) -> Keys:
@@ -108,26 +110,10 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         found: LineList[R] = self.query_one("#list", LineList)
         return found
 
-    def fill(self, rows: Sequence[R], heading: str, aside: str = "") -> None:
-        """Show other rows under a new title."""
-        self.rows.set_rows(rows)
-        self.retitle(heading, aside)
-
-    def count_to(self, now: float) -> None:
-        """Ages in the rows are counted up to another moment."""
-        if isinstance(self.rows.view, Rows):
-            self.rows.view.now = now
-
     def tick(self, now: float) -> None:
         """Only what looks different now is painted."""
-        self.count_to(now)
+        count_to(self.rows, now)
         self.rows.refresh_changed()
-
-    def chosen(self) -> R | None:
-        """The row under the cursor, for a key that needs one; where there is none, that is said."""
-        if self.rows.selected is None:
-            self.say("Nothing is selected.", bad=True)
-        return self.rows.selected
 
     def on_line_list_selected(self, event: LineList.Selected) -> None:
         if event.line_list is self.rows and self.rows.selected is not None:
@@ -135,60 +121,107 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
 
     def action_why(self) -> None:
         """What caused the row, and what came of it."""
-        if self.WHY and (row := self.chosen()):
+        if self.WHY and (row := chosen_row(self)):
             show_why(self.app, self.rows.view.key(row))
 
     def action_filter(self) -> None:
-        self.add_class("-filtering")
-        self.query_one("#filter").focus()
-
-    def on_input_changed(self, event: Line.Changed) -> None:
-        if event.input.id == "filter":
-            self.rows.set_filter(event.value)
-
-    def on_input_submitted(self) -> None:
-        self.set_class(bool(self.rows.filter_text), "-filtering")
-        self.rows.focus()
+        self.add_class(FILTERING)
+        self.query_one(ListFilter).focus()
 
     def action_leave(self) -> None:
-        if not self.has_class("-filtering"):
+        if self.has_class(FILTERING):
+            self.query_one(ListFilter).drop()
+        else:
             self.dismiss(None)
-            return
-        self.query_one("#filter", Line).value = ""
-        self.remove_class("-filtering")
-        self.rows.focus()
+
+
+def fill(sheet: ListSheet[Result, R], rows: Sequence[R], heading: str, aside: str = "") -> None:
+    """Show other rows under a new title; `aside` is at the bottom right of the frame."""
+    sheet.rows.set_rows(rows)
+    retitle(sheet, heading, aside)
+
+
+def count_to(rows: LineList[R], now: float) -> None:
+    """Count ages in the rows up to another moment; nothing is painted."""
+    if isinstance(rows.view, Rows):
+        rows.view.now = now
+
+
+def chosen_row(sheet: ListSheet[Result, R]) -> R | None:
+    """Return the row under the cursor, for a key that needs one; where there is none, that is said."""
+    if sheet.rows.selected is None:
+        sheet.say("Nothing is selected.", bad=True)
+    return sheet.rows.selected
+
+
+class ListFilter(Line, Generic[R]):
+    """The line above a list in which its filter is typed. The screen's class FILTERING shows it."""
+
+    def __init__(self, rows: LineList[R]) -> None:
+        super().__init__(placeholder="words, !word leaves out, field:value", id="filter")
+        self.add_class("filter")
+        self._rows = rows
+
+    def on_input_changed(self, event: Line.Changed) -> None:
+        event.stop()
+        self._rows.set_filter(event.value)
+
+    def on_input_submitted(self, event: Line.Submitted) -> None:
+        """Back to the list, narrowed."""
+        event.stop()
+        self.screen.set_class(bool(self._rows.filter_text), FILTERING)
+        self._rows.focus()
+
+    def drop(self) -> None:
+        """Back to the whole list."""
+        self.value = ""
+        self.screen.remove_class(FILTERING)
+        self._rows.focus()
 
 
 T = TypeVar("T")
 
 
 class LoadedSheet(ListSheet[None, R], Generic[R, T]):
-    """Subclasses show in `_loaded` what `read` gave. Until then the list does not say that it is empty."""
+    """Subclasses show in `_loaded` what `read` gave. Until then the list does not say that it is empty.
+
+    `failed` is called where it cannot be read; what was read before stays.
+    """
 
     READING = "Reading …"
 
-    def __init__(self, heading: str, now: float, read: Callable[[], T]) -> None:
+    def __init__(
+        self, heading: str, now: float, read: Callable[[], T], failed: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(heading)
         self._now = now
-        self._loader: Loader[T] = Loader(self, read, self._arrived, self._failed)
 
-    def _loaded(self, found: T) -> None:
+        def loaded(result: T) -> None:
+            self.rows.empty = self.EMPTY
+            self._loaded(result)
+
+        def unreadable(reason: str) -> None:
+            if failed is not None:
+                failed()
+            self.rows.empty = "This cannot be read."
+            self.rows.refresh_changed()
+            self.say(reason, bad=True)
+
+        self.loader: Loader[T] = Loader(self, read, loaded, unreadable)
+
+    def _loaded(self, result: T) -> None:
         raise NotImplementedError
 
     def on_mount(self) -> None:
         super().on_mount()
         self.rows.empty = self.READING
-        self._loader.load()
-
-    def _arrived(self, found: T) -> None:
-        self.rows.empty = self.EMPTY
-        self._loaded(found)
+        self.loader.load()
 
     def show(self, snapshot: Snapshot) -> None:
         """Something changed: read anew."""
         self._now = snapshot.taken
-        self.count_to(self._now)
-        self._loader.load()
+        count_to(self.rows, self._now)
+        self.loader.load()
 
     def tick(self, now: float) -> None:
         self._now = now
@@ -197,16 +230,6 @@ class LoadedSheet(ListSheet[None, R], Generic[R, T]):
 
     def show_facts(self) -> None:
         """Put what is said of the selected row beside the list, where there is a place for it."""
-
-    def load(self) -> None:
-        """Read anew what is shown."""
-        self._loader.load()
-
-    def _failed(self, why: str) -> None:
-        """It cannot be read; what was read before stays."""
-        self.rows.empty = "This cannot be read."
-        self.rows.refresh_changed()
-        self.say(why, bad=True)
 
 
 class ReadingScreen(DetailScreen[Result]):
@@ -231,7 +254,7 @@ class ReadingScreen(DetailScreen[Result]):
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)
-        self.note("The text is in the clipboard.")
+        note(self, "The text is in the clipboard.")
 
     def action_scroll(self, lines: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

@@ -98,20 +98,21 @@ class OneFrame(_Screen):
         if self.app._batch_count:
             return  # Textual draws all the same while the paint is held back, and throws it away
         if self.app.screen is not self:
-            self._pass_on()
+            _pass_on(self)
             return
         whole = self.size.region in self._compositor._dirty_regions
         super()._compositor_refresh()
         if whole:
             self._exchange_repaint_regions()  # after a layout Textual would send the same again
 
-    def _pass_on(self) -> None:
-        """What changed behind another screen is painted there; Textual has all of it painted, each time."""
-        dirty = self._compositor._dirty_regions
-        if dirty and self in self.app._background_screens:
-            self.app.screen.refresh(*dirty)
-        dirty.clear()
-        self._dirty_widgets.clear()
+
+def _pass_on(screen: OneFrame) -> None:
+    """What changed behind another screen is painted there; Textual has all of it painted, each time."""
+    dirty = screen._compositor._dirty_regions
+    if dirty and screen in screen.app._background_screens:
+        screen.app.screen.refresh(*dirty)
+    dirty.clear()
+    screen._dirty_widgets.clear()
 
 
 def _held(app: App[Any]) -> ExitStack:

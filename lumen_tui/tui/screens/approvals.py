@@ -25,7 +25,7 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.screen import DetailScreen, Keys
+from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.screens.approval_answer import NO_WALLS, Answers, Desk, Walls, high
 from lumen_tui.tui.theme import Appearance
 
@@ -352,7 +352,7 @@ class ApprovalScreen(ApprovalPaper):
             if self._request
             else "No pending approvals"
         )
-        self.retitle(heading, f"needs you: {len(self._snapshot.attention)}")
+        retitle(self, heading, f"needs you: {len(self._snapshot.attention)}")
 
     def _moved(self, sent: bool) -> None:
         if sent or self._request is None:

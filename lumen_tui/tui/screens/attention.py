@@ -24,7 +24,7 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import ListSheet, Rows
+from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.screens.approval_answer import Answers, Desk, Walls, high, walls_of
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen, left
 from lumen_tui.tui.theme import Appearance
@@ -331,7 +331,7 @@ class AttentionScreen(AnswerSheet):
         for key in gone:
             del self.rows.marks.keys[key]
         off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed and not self._off else ""
-        self.fill(shown, f"{'Snoozed' if self._off else 'Needs you'}: {words.number(len(shown))}", off)
+        fill(self, shown, f"{'Snoozed' if self._off else 'Needs you'}: {words.number(len(shown))}", off)
         self.follow(before)
         if self._answers is not None:
             self._answers.going &= {need.target for need in snapshot.attention}

@@ -36,7 +36,7 @@ from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, beside
+from lumen_tui.tui.kit.sheets import FILTERING, LoadedSheet, ReadingScreen, Rows, beside, chosen_row, fill
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.words import sentence
 
@@ -230,7 +230,8 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         self.page = page
         heading = f"Memory blocks: history of {self._of}" if self._of else "Memory blocks"
         total = sum(block.chars for block in page.blocks)
-        self.fill(
+        fill(
+            self,
             step_rows(page, self._of) if self._of else block_rows(page),
             heading,
             f"{words.plural(len(page.blocks), 'block')} · {words.number(total)} characters",
@@ -288,14 +289,14 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         self.rows.select_key(f"{self._of}:{steps[-1].step}" if steps else before)
 
     def action_leave(self) -> None:
-        if self._of and not self.has_class("-filtering"):
+        if self._of and not self.has_class(FILTERING):
             self.action_history()
             return
         super().action_leave()
 
     def action_do(self, name: str) -> None:
         """A verb on the selected block."""
-        if row := self.chosen():
+        if row := chosen_row(self):
             self._begin(partial(_ON_A_BLOCK[name], self, row))
 
     def action_alone(self, name: str) -> None:
@@ -311,7 +312,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
 
     async def submit(self, request: Request) -> bool:
         done = await jobs.submit(self, self._port, request)
-        self.load()
+        self.loader.load()
         return done is not None
 
 

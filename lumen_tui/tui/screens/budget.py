@@ -32,8 +32,8 @@ from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
-from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
-from lumen_tui.tui.kit.sheets import ListSheet, Rows
+from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, retitle, row
+from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.theme import Appearance
 
 Number = TypeVar("Number", int, float)
@@ -293,7 +293,7 @@ class SpentScreen(ListSheet[None, Share]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.fill(self._shares, "Who spent today", words.plural(len(self._shares), "task"))
+        fill(self, self._shares, "Who spent today", words.plural(len(self._shares), "task"))
 
     def opened(self, row: Share) -> None:
         from lumen_tui.tui.screens.task_detail import TaskDetailScreen  # only when one is opened
@@ -343,7 +343,7 @@ class BudgetScreen(DetailScreen[None]):
     def _loaded(self, report: SpendReport) -> None:
         self._report = report
         self._lines.redraw()
-        self.retitle("Budget", report.day)
+        retitle(self, "Budget", report.day)
 
     def _page(self, width: int, height: int) -> list[list[Segment]]:
         return page(self._report, self._now, width, appearance_of(self.app), self._titles) if self._report else []

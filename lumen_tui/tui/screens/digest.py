@@ -15,7 +15,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, Rows
+from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, Rows, count_to, fill
 
 _BAD = frozenset({"failed", "drift"})
 _WIDE = 90  # columns from which titles stand in full
@@ -76,12 +76,12 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         """It tells of the time until it was opened."""
 
     def _loaded(self, digest: Digest) -> None:
-        self.count_to(digest.until)
+        count_to(self.rows, digest.until)
         past = words.age(digest.until - digest.since)
         cost = f"{words.money(digest.usd)} spent on tasks" if digest.usd else ""
         heading = f"Last {past}" if digest.first else f"Since you left {past} ago"
         events = words.plural(digest.count, "event") if digest.count else "no changes"
-        self.fill(list(_rows(digest)), f"{heading}: {events}", cost)
+        fill(self, list(_rows(digest)), f"{heading}: {events}", cost)
 
     def opened(self, row: DigestRow) -> None:
         self._go(self, row)

@@ -26,8 +26,8 @@ from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, row
-from lumen_tui.tui.kit.sheets import ListSheet, Rows
+from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, retitle, row
+from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.theme import Appearance
 
 
@@ -227,13 +227,13 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
             self.rows.refresh_changed()
             return
         self.rows.marks.keys = {row.node_id: None for row in rows if row.sure}
-        self.fill(rows, self.heading)
+        fill(self, rows, self.heading)
         if len(rows) == 1:
             self.say("No other open discovery is similar.")
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
         count = len(self.rows.model)
-        self.retitle(self.heading, f"{len(self.rows.marks.keys)} of {count} marked" if count else "")
+        retitle(self, self.heading, f"{len(self.rows.marks.keys)} of {count} marked" if count else "")
 
     def action_decide(self, action: str) -> None:
         marked = tuple(self.rows.marks.keys)

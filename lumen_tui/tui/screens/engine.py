@@ -22,7 +22,7 @@ from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
-from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, ReadingScreen, Rows
+from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, ReadingScreen, Rows, fill
 
 PAUSE, RESUME = "pause", "resume"
 _DO = ((PAUSE, "pause"), (RESUME, "resume"))
@@ -136,7 +136,7 @@ class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
         return EventRows(appearance_of(self.app))
 
     def _loaded(self, events: Sequence[EngineEvent]) -> None:
-        self.fill(events, "Log", words.plural(len(events), "event"))
+        fill(self, events, "Log", words.plural(len(events), "event"))
 
     def opened(self, row: EngineEvent) -> None:
         facts: list[Fact] = [("when", times.exact(times.epoch(row.at))), ("kind", row.kind), ("number", str(row.seq))]
@@ -189,7 +189,7 @@ class ProblemsScreen(ListSheet[None, Problem]):
         """Take a newer picture."""
         count = len(snapshot.problems)
         heading = words.plural(count, "problem") if count else "No problems"
-        self.fill(snapshot.problems, heading, one_line(snapshot.root, 60))
+        fill(self, snapshot.problems, heading, one_line(snapshot.root, 60))
 
     def opened(self, row: Problem) -> None:
         facts = (("where", row.where), ("what to do", row.hint or "repair the file by hand"))

@@ -33,7 +33,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.questions import ConfirmKey, ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, beside
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, beside, chosen_row, fill
 
 _CHANGE_TITLES = {ObservationStatus.ACCEPTED: "in", ObservationStatus.PROPOSED: "would change"}
 _WORDS = {"proposed": "waits", "accepted": "learnt", "superseded": "replaced"}  # by status
@@ -288,7 +288,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         waiting = sum(1 for observation in page.observations if observation.status == "proposed")
         aside = f"{waiting} wait · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
         self.rows.empty = _EMPTY.get(self._part, self.EMPTY)
-        self.fill(rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
+        fill(self, rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
         self.on_line_list_highlighted(None)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
@@ -329,7 +329,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
             self.query_one(".detail").focus()
 
     def action_why(self) -> None:
-        row = self.chosen()
+        row = chosen_row(self)
         if row is not None and row.observation is None:
             self.say("Only observations have a recorded cause.")
         elif row is not None:
@@ -357,7 +357,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     async def submit(self, request: Request) -> None:
         if await jobs.submit(self, self._port, request):
-            self.load()
+            self.loader.load()
 
 
 async def _accept(screen: EvolutionScreen) -> None:

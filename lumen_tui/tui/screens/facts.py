@@ -26,7 +26,7 @@ from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, fill
 
 _NARROW = 90  # columns below which the source is left out
 _SLIM = 56  # and below which only the claim and the age of its confirmation are left
@@ -145,13 +145,13 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         listed.sort(key=lambda state: (not state.alarming, not (state.drifted and not state.settled), state.confirmed))
         view = freshness.view(states)
         drifted = f", {view.drifted} drifted" if view.drifted else ""
-        self.fill(listed, "Freshness", f"{words.plural(view.current, 'fact')}{drifted}")
+        fill(self, listed, "Freshness", f"{words.plural(view.current, 'fact')}{drifted}")
         if self._at and self.rows.select_key(self._at):
             self._at = ""
 
     def action_all(self) -> None:
         self._everything = not self._everything
-        self.load()
+        self.loader.load()
 
     def action_confirm(self) -> None:
         self._act(ConfirmFacts)
@@ -196,7 +196,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
     async def _submit(self, request: Request) -> None:
         if await jobs.submit(self, self._port, request):
             self.rows.marks.clear()
-            self.load()
+            self.loader.load()
 
     def opened(self, row: FactState) -> None:
         fact = row.fact

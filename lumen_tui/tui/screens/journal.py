@@ -22,7 +22,7 @@ from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, chosen_row, fill
 
 _LIMIT = 2000  # actions that are shown
 
@@ -89,13 +89,13 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     def _loaded(self, deeds: Sequence[AuditEntry]) -> None:
         if isinstance(view := self.rows.view, DeedRows):
             view.widest = max((cell_len(deed.reason) for deed in deeds), default=0)
-        self.fill(deeds, "Journal", words.plural(len(deeds), "action"))
+        fill(self, deeds, "Journal", words.plural(len(deeds), "action"))
         if self._at and self.rows.select_key(self._at):
             self.say(self._why, bad=True)
             self._at = ""
 
     def action_undo(self) -> None:
-        deed = self.chosen()
+        deed = chosen_row(self)
         if deed is None:
             return
         if obstacle := self._why_not(deed):
@@ -116,7 +116,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
 
     async def _undo(self, action_id: str) -> None:
         if await jobs.submit(self, self._port, Undo(action_id=action_id)):
-            self.load()
+            self.loader.load()
 
     def opened(self, row: AuditEntry) -> None:
         facts: list[Fact] = [

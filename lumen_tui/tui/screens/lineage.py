@@ -18,7 +18,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, Rows
+from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, fill
 
 _DEEPEST = 8  # levels that are indented further
 _BAD = frozenset({"failed", "lost", "denied"})
@@ -95,7 +95,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
     TWO_LINES = True
 
     def __init__(self, port: Port, name: str, now: float) -> None:
-        super().__init__("Why", now, lambda: port.why(self._names[-1]))
+        super().__init__("Why", now, lambda: port.why(self._names[-1]), self._stay)
         self._names = [name]
         self._trace: Trace | None = None
         self._shown = ""  # what the cursor was put on already
@@ -114,17 +114,17 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         tokens, usd = trace.spent
         spent = f"{tokens:,} tokens, ${usd:.3f} together" if tokens or usd else ""
         node = trace.node
-        self.fill(lines, one_line(f"Trace of {node.kind} {node.title or ids.short(node.id)}", 80), spent)
+        fill(self, lines, one_line(f"Trace of {node.kind} {node.title or ids.short(node.id)}", 80), spent)
         if self._shown != self._names[-1]:
             self._shown = self._names[-1]
             self.rows.select_key(next((key for key, row in lines if row.side == "here"), ""))
         if not trace.up and not trace.down:
             self.say("No cause and no effect of it are recorded yet.")
 
-    def _failed(self, reason: str) -> None:
+    def _stay(self) -> None:
+        """Where the next one cannot be read, the one before stays the middle."""
         if len(self._names) > 1:
             self._names.pop()
-        super()._failed(reason)
 
     def opened(self, row: Named) -> None:
         hop = row[1].hop
@@ -135,7 +135,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
             return
         self.say("")
         self._names.append(hop.id)
-        self.load()
+        self.loader.load()
 
     def action_back(self) -> None:
         if len(self._names) == 1:
@@ -143,7 +143,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
             return
         self._names.pop()
         self.say("")
-        self.load()
+        self.loader.load()
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard("\n".join(self._text()))

@@ -26,8 +26,8 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
-from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
+from lumen_tui.tui.kit.screen import DetailScreen, Keys, note
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, chosen_row, fill
 from lumen_tui.tui.screens.lineage import WhyScreen
 from lumen_tui.tui.theme import Appearance
 
@@ -113,7 +113,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
 
     def _loaded(self, packets: tuple[PacketRows, Sequence[Packet]]) -> None:
         rows, newest = packets
-        self.fill(rows, f"Packets: {words.plural(len(rows), 'loop')}", oriented(newest, appearance_of(self.app)))
+        fill(self, rows, f"Packets: {words.plural(len(rows), 'loop')}", oriented(newest, appearance_of(self.app)))
         if self._at:
             place = next((at for at in range(min(len(rows), _PLOTTED)) if rows[at].loop == self._at), None)
             if place is not None:
@@ -132,7 +132,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
             self.run_worker(show_capsule(self, self._layout, row.loop), group="capsule", exclusive=True)
 
     def _of_a_loop(self) -> Packet | None:
-        row = self.chosen()
+        row = chosen_row(self)
         if row is not None and row.loop < 1:
             self.say("This packet does not say of which loop it is.", bad=True)
             return None
@@ -153,7 +153,7 @@ async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) ->
     capsule = await looked(screen, loop_history.read_capsule, layout, loop)
     if capsule is None:
         text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
-        screen.note(text)
+        note(screen, text)
         return
     facts: list[Fact] = [("tokens", f"about {words.number(capsule.tokens)} of {words.number(capsule.budget)}")]
     facts += [("cut", text) for text in shape.report(capsule)]

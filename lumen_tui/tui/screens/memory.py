@@ -23,7 +23,7 @@ from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, chosen_row, fill
 
 _SHOWN_ABOVE = ("status", "priority", "pinned")
 _DATES = ("_at", "_until")  # how the names of dates in the metadata end
@@ -141,7 +141,7 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
     def _loaded(self, rows: Sequence[NodeRow]) -> None:
         if isinstance(view := self.rows.view, NodeRows):
             view.widest = min(NodeRows.widest, max((cell_len(row.why) for row in rows), default=0) or -1)
-        self.fill(rows, self.HEADING, words.plural(len(rows), self.NOUN))
+        fill(self, rows, self.HEADING, words.plural(len(rows), self.NOUN))
 
     def acts(self, verb: str) -> Keys:
         """The keys of a list with one verb."""
@@ -151,13 +151,13 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         """Carry out an action on some rows, then list anew."""
         if self._refusal:
             self.say(self._refusal, bad=True)
-        elif self.chosen():
+        elif chosen_row(self):
             self.run_worker(self._act(request), group="act")
 
     async def _act(self, request: Request) -> None:
         if await jobs.submit(self, self._port, request):
             self.rows.marks.clear()
-            self.load()
+            self.loader.load()
 
     def opened(self, row: NodeRow) -> None:
         node = row.node

@@ -23,7 +23,7 @@ from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, fill
 
 Row = tuple[str, Submission]  # relay and submission
 _NAMED = 5  # texts that a question names
@@ -94,7 +94,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         held.sort(key=lambda row: row[1].since)
         sent = [(box.name, submission) for box in boxes for submission in reversed(box.entries[-_MOST_SHOWN:])]
         self._titles = {submission.id: submission.title for _, submission in held}
-        self.fill([*held, *sent], "Relays", f"{len(held)} held · {words.plural(len(boxes), 'relay')}")
+        fill(self, [*held, *sent], "Relays", f"{len(held)} held · {words.plural(len(boxes), 'relay')}")
         if self._at and self.rows.select_key(self._at):
             self._at = ""
 
@@ -136,7 +136,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
     async def _submit(self, request: Request) -> None:
         if await jobs.submit(self, self._port, request):
             self.rows.marks.clear()
-            self.load()
+            self.loader.load()
 
     def opened(self, row: Row) -> None:
         heading = f"{row[0]}: {ids.short(row[1].id)}"

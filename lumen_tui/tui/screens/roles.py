@@ -35,7 +35,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import ListSheet, Rows, beside
+from lumen_tui.tui.kit.sheets import ListSheet, Rows, beside, fill
 from lumen_tui.tui.screens.hire import Hiring, RoleForm
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 from lumen_tui.tui.words import number
@@ -213,7 +213,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
     def _fill(self) -> None:
         snapshot = self._snapshot
         aside = f"{len(snapshot.roles)} active · {len(snapshot.retired)} retired"
-        self.fill(role_rows(snapshot, self._book), "Roles", aside)
+        fill(self, role_rows(snapshot, self._book), "Roles", aside)
         if self._at:
             self.rows.select_key(self._at)
             self._at = "" if self._book else self._at
