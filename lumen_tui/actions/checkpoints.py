@@ -7,7 +7,8 @@ from lumen_tui.actions.places import Place
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.model.views import Changes
-from lumen_tui.queries.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
+from lumen_tui.queries.trail import CHECKPOINT, DECISION, PENDING, Trail
+from lumen_tui.queries.trail_file import NODES
 from lumen_tui.storage import files, raw_json
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.sessions import hook_journal

@@ -11,7 +11,8 @@ from lumen_tui.model.requests.memory import ApplyDecay, Summarize
 from lumen_tui.model.requests.sessions import EndSession
 from lumen_tui.model.requests.work import FinishWorkUnit
 from lumen_tui.model.work import Tracked
-from lumen_tui.queries.trail import CHECKPOINT, DISCOVERY, NODES, Trail
+from lumen_tui.queries.trail import CHECKPOINT, DISCOVERY, Trail
+from lumen_tui.queries.trail_file import NODES
 from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes

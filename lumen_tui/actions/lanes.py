@@ -19,7 +19,8 @@ from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.work import BlockWorkUnit, ClaimWorkUnit, ReleaseWorkUnit, UnblockWorkUnit
 from lumen_tui.model.work import Holder, Tracked
-from lumen_tui.queries.trail import EDGES, NODES, Trail, blockers
+from lumen_tui.queries.trail import Trail, blockers
+from lumen_tui.queries.trail_file import EDGES, NODES
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal

@@ -22,7 +22,8 @@ from lumen_tui.model.requests.sessions import (
     TakeHandoff,
 )
 from lumen_tui.model.work import TIERS, SessionDecision, WorkSession, with_decision
-from lumen_tui.queries.trail import HANDOFF, NODES, Trail
+from lumen_tui.queries.trail import HANDOFF, Trail
+from lumen_tui.queries.trail_file import NODES
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store

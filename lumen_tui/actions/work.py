@@ -14,7 +14,8 @@ from lumen_tui.model.kinds import WORK_UNIT_TYPES
 from lumen_tui.model.records import RELATION_TYPES, Action, Change
 from lumen_tui.model.requests.work import AddRelation, NewWorkUnit, RemoveRelation
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries.trail import BLOCKS, EDGES, NODES, Trail
+from lumen_tui.queries.trail import BLOCKS, Trail
+from lumen_tui.queries.trail_file import EDGES, NODES
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store

@@ -76,7 +76,6 @@ def in_force(observations: Iterable[Observation], target: str) -> list[Observati
 
 
 SECTION_BEGIN, SECTION_END = "<!-- lumen: begin -->", "<!-- lumen: end -->"
-CONSTITUTION = "constitution.md"
 _BEGINS = re.compile(
     rf"^{SECTION_BEGIN}[ \t\r]*$", re.M
 )  # marks count where they begin a line: a text may well speak of them

@@ -1,15 +1,22 @@
-"""When two names of lanes mean one lane, and when one is a slip of the keyboard for the other."""
+"""The slug of a lane, when two names of lanes mean one lane, and when one is a slip of the keyboard for the other."""
 
 from __future__ import annotations
 
 _ALIKE = 0.9  # likeness of whole names from which one is taken for a slip
 _SHORT = 2  # characters of a word that tells lanes apart on purpose: `Team A` and `Team B`
 _FEW = 6  # characters of a word below which another letter makes another word: `Core` and `Code`
+_SLUG_LENGTH = 58
 
 
 def key(name: str) -> str:
     """Return what two spellings of one lane have in common: neither case nor blanks tell lanes apart."""
     return " ".join(name.casefold().split())
+
+
+def slug(lane: str) -> str:
+    """Return the slug of a lane (`Framework: Core` -> `framework-core`); several lanes may share one."""
+    flat = "".join([c if c.isascii() and c.isalnum() else "-" for c in lane.lower()])
+    return "-".join(part for part in flat.split("-") if part)[:_SLUG_LENGTH].strip("-") or "lane"
 
 
 def is_slip(name: str, known: str) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from lumen_tui.model import jsontext, times
 from lumen_tui.model.text import one_line, safe_all
 from lumen_tui.model.views import Blocker, NodeView, SignalView
-from lumen_tui.queries.trail_file import ALL, EDGES, NODES, SIGNALS, TrailFile, path
+from lumen_tui.queries.trail_file import ALL, NODES, SIGNALS, TrailFile
 from lumen_tui.storage import backwards
 from lumen_tui.store.work import views
 
@@ -22,24 +22,6 @@ if TYPE_CHECKING:
 
     from lumen_tui.model.views import Plain
     from lumen_tui.storage.layout import Folder, Layout
-
-__all__ = [
-    "ALL",
-    "CHECKPOINT",
-    "DECISION",
-    "DISCOVERY",
-    "EDGES",
-    "HANDOFF",
-    "KINDS",
-    "NODES",
-    "NOTE",
-    "PENDING",
-    "SESSION",
-    "SIGNALS",
-    "SUMMARY",
-    "Trail",
-    "path",
-]
 
 DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY = "discovery", "checkpoint", "session", "note", "summary"
 PENDING, DECISION, HANDOFF = "pending", "decision", "handoff"  # of notes: a question, an answered one, for the next

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from lumen_tui.model import ids
+from lumen_tui.model import ids, lanes
 from lumen_tui.storage import directories, files
 
 FOLDERS = (
@@ -37,6 +37,7 @@ _FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what
 DEMO_MARK = "demo.json"
 # The folder, and what may be in it before its first use: a checkout has that with the modes of git.
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
+_OWN_LOCKS = ("work", "roles", "operator", "sessions")  # empty files, held while something changes
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
@@ -167,6 +168,16 @@ class Layout:
 
     def lock(self, name: str) -> Path:
         return self.root / "locks" / f"{ids.check_name(name, 'lock')}.lock"
+
+    def lane_lock(self, lane: str) -> Path:
+        """Return the lock file of a lane. An existing empty one is the program's own and never taken for a lane's."""
+        slug = lanes.slug(lane)
+        path = self.lock(slug)
+        try:
+            own = slug in _OWN_LOCKS or os.stat(path, follow_symlinks=False).st_size == 0
+        except OSError:
+            own = False
+        return self.lock(f"{slug}-lane") if own else path
 
     def exists(self) -> bool:
         """Return whether the folder is initialised. Raise Refused where it cannot be read."""

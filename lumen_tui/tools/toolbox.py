@@ -45,7 +45,6 @@ from lumen_tui.tools.policy.verdict import (
     allowing,
     check_foreign,
     convert,
-    ended_by,
     judge,
     narrow_rule,
     understand,
@@ -181,11 +180,6 @@ class Toolbox:
     def steps(self) -> int:
         """The number of calls so far."""
         return self._past.steps
-
-    @property
-    def ended_by_tool(self) -> str:
-        """The tool that ended the task by a rule, after which nothing may be called; empty where none did."""
-        return ended_by(self.rules, self._past)
 
     def unmet(self) -> str:
         """Return what the rules still require before the task may end, or an empty string."""

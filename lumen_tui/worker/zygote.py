@@ -28,7 +28,6 @@ _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15  # prctl(2)
 _HELD_BACK = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _MOST_FDS = 1024  # far more than a zygote ever has open
 _FDS = 3  # that come with an order
-_READ = 64 * 1024
 
 
 class ZygoteServer:

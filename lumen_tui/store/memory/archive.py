@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -84,14 +83,6 @@ def set_status(layout: Layout, passage_id: str, status: str, actions: bytes = b"
         record = records[passage_id][1]
         record["status"] = status
         nodes.append_both(layout, fd, encode(record), actions)
-
-
-def size(layout: Layout) -> int:
-    """Return the size of the archive in bytes; 0 where there is none."""
-    try:
-        return os.stat(layout.archival).st_size
-    except FileNotFoundError:
-        return 0
 
 
 class ArchiveDamage:

@@ -7,7 +7,7 @@ files; here they are records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -82,15 +82,6 @@ def set_fields(layout: Layout, session_id: str, fields: dict[str, object]) -> Wo
 def read(layout: Layout, session_id: str) -> WorkSession | None:
     """Return one session, open or ended; None where there is none."""
     return _record(open_sessions.read(layout.root, session_id))
-
-
-def change(layout: Layout, session_id: str, edit: Callable[[WorkSession], WorkSession]) -> WorkSession | None:
-    """Change a session under the lock; None where there is none. One that has an end moves to the ended ones."""
-
-    def fields(view: SessionView) -> dict[str, object]:
-        return dict(msgspec.to_builtins(edit(msgspec.convert(views.builtins(view), WorkSession))))
-
-    return _record(open_sessions.change(layout.root, session_id, fields))
 
 
 def live(layout: Layout) -> Iterator[WorkSession]:

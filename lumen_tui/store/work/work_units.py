@@ -23,7 +23,6 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.process import ProcessId
 from lumen_tui.store.settings import config_errors
-from lumen_tui.store.work.views import lock_path
 
 
 def parse_unit(wu_id: str, text: str) -> WorkUnit:
@@ -194,7 +193,7 @@ def retire_unit(layout: Layout, wu_id: str) -> None:
 def _entries(layout: Layout, lane: str) -> list[Holder]:
     """Return everything in the lock file, other lanes of the same slug too; empty where it cannot be read."""
     try:
-        data = files.read(lock_path(layout, lane)) or b""
+        data = files.read(layout.lane_lock(lane)) or b""
         return msgspec.json.decode(data, type=dict[str, list[Holder]]).get("holders", []) if data.strip() else []
     except (*UNDECODABLE, files.StoreError, OSError):
         return []
@@ -221,10 +220,10 @@ def _rewrite(layout: Layout, lane: str, wu_id: str, more: list[Holder]) -> None:
         entry for entry in _entries(layout, lane) if entry.wu_id != wu_id or names.key(entry.lane) != names.key(lane)
     ]
     if not remaining + more:
-        directories.remove(lock_path(layout, lane))
+        directories.remove(layout.lane_lock(lane))
         return
     text = msgspec.json.format(msgspec.json.encode({"holders": remaining + more}), indent=1) + b"\n"
-    files.replace(lock_path(layout, lane), text)
+    files.replace(layout.lane_lock(lane), text)
 
 
 def local_holder(lane: str, wu_id: str, *, by: str, since: str, pid: int = 0, session_id: str = "") -> Holder:

@@ -11,7 +11,7 @@ from lumen_tui.actions import lanes
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.storage import files
-from lumen_tui.store.work import views, work_units
+from lumen_tui.store.work import work_units
 
 CLAIMER = """
 import sys
@@ -31,7 +31,7 @@ except ActionError as error:
 
 
 def holders(desk, lane="Framework: Core"):
-    return json.loads(views.lock_path(desk.layout, lane).read_text())["holders"]
+    return json.loads(desk.layout.lane_lock(lane).read_text())["holders"]
 
 
 def test_claim_takes_the_lane_and_a_full_lane_names_who_holds_it(desk):
@@ -40,7 +40,7 @@ def test_claim_takes_the_lane_and_a_full_lane_names_who_holds_it(desk):
     desk.do("wu.claim", wu_id=one)
     (held,) = holders(desk)
     assert (held["wu_id"], held["by"], held["session_id"]) == (one, "ana", session)
-    assert views.lock_path(desk.layout, "Framework: Core").name == "framework-core.lock"
+    assert desk.layout.lane_lock("Framework: Core").name == "framework-core.lock"
     assert (desk.state(one).status, desk.state(one).claimed_by) == ("in_progress", "ana")
     before = desk.files()
     with pytest.raises(ActionError, match=r"full \(1 of 1\): WU-001 by ana"):
@@ -68,12 +68,12 @@ def test_the_limit_is_configurable_per_lane(desk):
 def test_a_unit_in_progress_counts_without_its_lock_and_a_lock_without_its_unit_does_not(desk):
     one, two = desk.unit(1), desk.unit(2)
     desk.do("wu.claim", wu_id=one)
-    views.lock_path(desk.layout, "Framework: Core").write_text("torn {")
+    desk.layout.lane_lock("Framework: Core").write_text("torn {")
     with pytest.raises(ActionError, match="WU-001 by ana"):
         desk.do("wu.claim", wu_id=two, by="bo")
     desk.do("wu.release", wu_id=one)
     files.replace(
-        views.lock_path(desk.layout, "Framework: Core"),
+        desk.layout.lane_lock("Framework: Core"),
         json.dumps({"holders": [{"lane": "Framework: Core", "wu_id": one, "by": "ghost"}]}).encode(),
     )
     desk.do("wu.claim", wu_id=two, by="bo")
@@ -169,7 +169,7 @@ def test_block_frees_the_lane_and_unblock_makes_it_ready(desk):
     with pytest.raises(ActionError, match="reason"):
         desk.do("wu.block", wu_id=one, reason=" ")
     desk.do("wu.block", wu_id=one, reason="no key")
-    assert not views.lock_path(desk.layout, "Framework: Core").exists()
+    assert not desk.layout.lane_lock("Framework: Core").exists()
     desk.do("wu.claim", wu_id=two, by="bo")
     with pytest.raises(ActionError, match="no key"):
         desk.do("wu.claim", wu_id=one)
@@ -211,7 +211,7 @@ def test_done_stamps_frees_broadcasts_and_says_who(desk):
     assert (signal["type"], signal["wu_id"], signal["lane"]) == ("wu_completion", one, "Framework: Core")
     assert stamp["signal_id"] == signal["id"]
     assert desk.state(one).done_by == "ana"
-    assert not views.lock_path(desk.layout, "Framework: Core").exists()
+    assert not desk.layout.lane_lock("Framework: Core").exists()
     with pytest.raises(ActionError, match="done already, by ana") as refused:
         desk.do("wu.done", wu_id=one)
     assert refused.value.missing
@@ -286,7 +286,7 @@ def test_undo_and_redo_of_claim_block_and_done_after_a_restart(desk):
     desk.do("undo")
     desk.do("undo")
     assert desk.files()["work/WU-001.md"] == fresh
-    assert not views.lock_path(desk.layout, "Framework: Core").exists()
+    assert not desk.layout.lane_lock("Framework: Core").exists()
 
 
 def test_undo_refuses_where_the_lane_was_taken_or_the_unit_was_changed(desk):

@@ -112,7 +112,7 @@ def test_a_session_reads_the_same_and_keeps_what_nobody_knows(desk):
     assert msgspec.convert(builtins(view), WorkSession) == one
     path = desk.layout.sessions / "ses-1.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "theirs": {"x": 1.5}}))
-    sessions.change(desk.layout, "ses-1", lambda found: msgspec.structs.replace(found, lane="UI"))
+    sessions.set_fields(desk.layout, "ses-1", {"lane": "UI"})
     assert json.loads(path.read_text())["theirs"] == {"x": 1.5}
     assert json.loads(desk.layout.current_session.read_text())["lane"] == "UI"
 

@@ -11,8 +11,9 @@ import pytest
 
 from lumen_tui.actions import ready
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.queries import trail, trail_file
-from lumen_tui.queries.trail import NODES, Trail
+from lumen_tui.queries import trail_file
+from lumen_tui.queries.trail import Trail
+from lumen_tui.queries.trail_file import NODES
 
 READER = """
 import sys
@@ -139,7 +140,7 @@ def test_a_spoilt_index_changes_nothing(desk, spoil):
         desk.do("signal.send", message=f"s{number}", wu_id="WU-042")
         desk.do("node.create", content=f"d{number}", type="bug", wu_id="WU-042")
     before = desk.page()
-    spoil(trail.path(desk.layout))
+    spoil(trail_file.path(desk.layout))
     assert desk.page() == before
     desk.do("signal.send", message="later", wu_id="WU-042")
     assert desk.page().signals[0].text == "later"
@@ -150,7 +151,7 @@ def test_the_index_is_private_and_follows_rewrites_and_cuts(desk):
     for number in range(5):
         desk.do("signal.send", message=f"s{number}", wu_id="WU-042")
     assert [one.text for one in desk.page().signals] == ["s4", "s3", "s2", "s1", "s0"]
-    assert trail.path(desk.layout).stat().st_mode & 0o077 == 0
+    assert trail_file.path(desk.layout).stat().st_mode & 0o077 == 0
     desk.store.signals.rewrite(lambda lines: [line for line in lines if b'"s2"' not in line])
     assert [one.text for one in desk.page().signals] == ["s4", "s3", "s1", "s0"]
     lines = desk.layout.signals.read_bytes().splitlines(keepends=True)
@@ -189,7 +190,7 @@ def test_many_looks_beside_writers_never_miss_what_was_there(desk):
 def test_a_busy_index_is_not_waited_for_without_end(desk, monkeypatch):
     desk.unit()
     desk.do("checkpoint.save", note="kept", wu_id="WU-042")
-    holder = sqlite3.connect(trail.path(desk.layout), isolation_level=None)
+    holder = sqlite3.connect(trail_file.path(desk.layout), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr(trail_file, "BUSY_SECONDS", 0.05)
     begun = time.monotonic()
