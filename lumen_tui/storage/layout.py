@@ -98,6 +98,9 @@ class Layout:
     def _name_controls(self, root: Path) -> None:
         self.capsules = root / "loops" / "capsules"
         self.operators = root / "sessions" / "operators"
+        self.approvals = root / "approvals"  # tool calls that wait for a person, with the answers
+        self.done_approvals = root / "approvals" / "done"
+        self.custom_tools = root / "custom-tools"
         self.pause = root / "pause.json"
         self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"
@@ -143,21 +146,6 @@ class Layout:
 
     def retired_role(self, name: str) -> Path:
         return self.retired_roles / f"{ids.check_name(name, 'role')}.md"
-
-    @property
-    def approvals(self) -> Path:
-        """Tool calls that wait for a person, with the answers."""
-        return self.root / "approvals"
-
-    @property
-    def done_approvals(self) -> Path:
-        """Tool calls that were answered or are no longer waiting."""
-        return self.approvals / "done"
-
-    @property
-    def custom_tools(self) -> Path:
-        """The operator's own tools, a file each."""
-        return self.root / "custom-tools"
 
     def custom_tool(self, name: str) -> Path:
         return self.custom_tools / f"{ids.check_name(name, 'tool')}.toml"

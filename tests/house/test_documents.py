@@ -22,7 +22,7 @@ def layout_names(root: Path) -> set[str]:
     made = [layout.task("tsk-1"), layout.work_unit("WU-043"), layout.role("name"), layout.retired_role("name")]
     made += [path_of(layout, "name"), relays.folder(layout), relays.path_of(layout, "name")]
     made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]
-    made += [layout.approvals, layout.done_approvals, layout.custom_tools, layout.custom_tool("name")]
+    made += [layout.custom_tool("name")]
     made += [layout.pauses, layout.spend.with_name("spend-<month>.jsonl")]
     return {str(path.relative_to("/state")) for path in [*paths, *made, layout.lock("name")]}
 
