@@ -12,10 +12,10 @@ from lumen_tui.actions import acting, checks, edits
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
-from lumen_tui.model import constitution, gate, ids, times
+from lumen_tui.model import constitution, ids, learning_rules, times
 from lumen_tui.model.constitution import DEFAULT
 from lumen_tui.model.evolution import Observation, ObservationStatus, Trust, Version, objections
-from lumen_tui.model.gate import Rules
+from lumen_tui.model.learning_rules import Rules
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.evolution import (
     AcceptLearnings,
@@ -105,9 +105,9 @@ def edit(store: Store, request: EditLearnings, *, by: str, now: float) -> Done:
 
 def _check_gate(store: Store, observation: Observation) -> None:
     """Refuse what must never be learnt, even from a person: evolved/ can be edited by hand."""
-    problems = gate.forbidden(observation, gate_rules(store.layout))
-    if len(observation.text.split()) < 2 or len(observation.text) > gate.MOST_TEXT:
-        problems = (*problems, f"a statement has 2 words to {gate.MOST_TEXT} characters")
+    problems = learning_rules.forbidden(observation, gate_rules(store.layout))
+    if len(observation.text.split()) < 2 or len(observation.text) > learning_rules.MOST_TEXT:
+        problems = (*problems, f"a statement has 2 words to {learning_rules.MOST_TEXT} characters")
     if problems:
         raise ActionError(f"{observation.id} cannot be accepted: {'; '.join(problems)}. Edit it first")
 

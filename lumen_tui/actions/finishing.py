@@ -54,7 +54,7 @@ def done(store: Store, request: FinishWorkUnit, *, by: str, now: float) -> Done:
             stamp=stamp,
         )
     signals.announce(store, signal, "wu.done", by=by, now=now)
-    more = [warning, *concluded, to_triage(store, unit.id), _decay(store, config, now=now)]
+    more = [warning, *concluded, to_triage(store, unit.id), _decay_on_done(store, config, now=now)]
     summary = "; ".join([changed.summary, *[part for part in more if part]])
     return Done(summary=summary, target=unit.id, action_id=changed.action_id, aside=silence)
 
@@ -108,7 +108,7 @@ def _has_checkpoint(store: Store, unit: Tracked) -> bool:
     return bool(newest) and newest[0].created >= times.epoch(unit.claimed_at)
 
 
-def _decay(store: Store, config: Config, *, now: float) -> str:
+def _decay_on_done(store: Store, config: Config, *, now: float) -> str:
     """Archive what has decayed, and return what to report of it. Never fails."""
     if not config.memory.decay.enabled or config.memory.decay.trigger != "on_done":
         return ""

@@ -37,7 +37,7 @@ def apply_changes(store: Store, changes: list[Change], record: Action, *, now: f
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         _check(store, folded, records, now)
         transaction.announce(record)
-        notes.extend(_apply_others(store, others))
+        notes.extend(_apply_beside_nodes(store, others))
         return _apply_to_nodes(records, node_changes, record.by, now), b""
 
     notes: list[str] = []
@@ -61,13 +61,13 @@ def _check(store: Store, changes: list[Change], records: dict[str, Raw], now: fl
         if change.kind == "node":
             _check_node(store, records.get(change.key), change, now)
         else:
-            _check_other(store, change, now)
+            _check_beside_nodes(store, change, now)
 
 
 def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> None:
     """Apply changes of an action of which only a part took effect. What is as it should be stays."""
     node_changes = [change for change in changes if change.kind == "node"]
-    _apply_others(store, [change for change in changes if change.kind != "node"])
+    _apply_beside_nodes(store, [change for change in changes if change.kind != "node"])
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         return _apply_to_nodes(records, node_changes, by, now), b""
@@ -76,7 +76,7 @@ def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> Non
         node_bulk.change(store.layout, [change.key for change in node_changes], edit)
 
 
-def _apply_others(store: Store, changes: list[Change]) -> list[str]:
+def _apply_beside_nodes(store: Store, changes: list[Change]) -> list[str]:
     pending = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
     notes: list[str | None] = []
     together: set[str] = set()
@@ -124,7 +124,7 @@ def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> N
     raise _changed_since(store, change, now, str(node.get("updated_by") or ""), str(node.get("updated_at") or ""))
 
 
-def _check_other(store: Store, change: Change, now: float) -> None:
+def _check_beside_nodes(store: Store, change: Change, now: float) -> None:
     kind = kinds.KINDS[change.kind]
     current = kind.now(store, change)
     if current == change.after:
@@ -186,7 +186,7 @@ def _reversed(entry: JournalEntry) -> list[Change]:
 
 
 def _undoable(by: str, action_id: str) -> journal.IsMine:
-    """Return the test for undoable actions: by this client, or with an id, by any client and the engine's learning."""
+    """Return the test for undoable actions: of this client; with an id, of the operator anywhere, or of learning."""
     return (
         (lambda action: acting.may_undo_by_id(action.by, action.client, by))
         if action_id

@@ -23,7 +23,7 @@ class AgentState(StrEnum):
     DOWN = "DOWN"  # no engine, or one that hangs, is overdue or cannot work
     PAUSED = "PAUSED"  # by a person, by the kill switch, or because the budget is used up
     WORKING = "WORKING"
-    WAITING = "WAITING"  # for a person
+    WAITING = "WAITING"  # for a person, or for workers from which nothing comes
     BACKOFF = "BACKOFF"  # its last loop failed: it tries again later
     IDLE = "IDLE"
 

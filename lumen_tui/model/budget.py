@@ -146,7 +146,7 @@ def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
 
 
 def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
-    """Return what is without a limit stays so."""
+    """Return the limit with the day's grants added; what has no limit stays without one."""
     for grant in book.grants.values():
         if (grant.day, grant.role) == (day, role):
             limit = Limit(

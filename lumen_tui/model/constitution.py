@@ -62,7 +62,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def judge_constitution(current: str | None, approval: ConstitutionApproval | None) -> ConstitutionState:
+def check_approval(current: str | None, approval: ConstitutionApproval | None) -> ConstitutionState:
     """Judge what is in the file (None where there is none) by what was approved.
 
     Without an approval the shipped text is in force, so that a new state folder can learn.

@@ -108,7 +108,7 @@ class Limits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """How far one task of the role may go."""
 
     timeout_seconds: Annotated[float, Meta(gt=0, le=604_800)] = 600.0
-    stall_seconds: Annotated[float, Meta(ge=0, le=604_800)] = 120.0
+    stall_seconds: Annotated[float, Meta(ge=0, le=604_800)] = 120.0  # of silence: shown only, it ends nothing
     max_steps: Annotated[int, Meta(ge=1, le=100_000)] = 40
     max_output_bytes: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 1_000_000
     at_once: Annotated[int, Meta(ge=0, le=64)] = 0  # tasks of this role at the same time; 0: the engine's limit

@@ -19,7 +19,7 @@ class Status(StrEnum):
 
     WAITING = "waiting"  # waits for a person
     RUNNING = "running"
-    STALLED = "stalled"  # alive but silent past its limit
+    STALLED = "stalled"  # alive but silent past its limit: shown only, its time limit ends it
     QUEUED = "queued"
     DONE = "done"
     FAILED = "failed"

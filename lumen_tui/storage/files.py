@@ -170,7 +170,7 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
         return append_locked(fd, data)
 
 
-def check_line(line: bytes) -> bytes:
+def journal_line(line: bytes) -> bytes:
     """Return `line` with its newline and without secrets. Raise LineTooLong where no journal takes it."""
     from lumen_tui.model.secrets import redaction  # a command that only reads does not need it
 

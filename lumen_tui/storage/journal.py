@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 def encode(record: object) -> bytes:
     """Encode one record as one line. Raise files.LineTooLong."""
-    return files.check_line(_encode(record))
+    return files.journal_line(_encode(record))
 
 
 class Journal:

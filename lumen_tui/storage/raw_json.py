@@ -24,7 +24,7 @@ def line(record: Raw) -> bytes:
     """Return the record as a line of a journal. Raise files.LineTooLong."""
     data = dumps(record).encode()
     if len(data) < files.MAX_LINE:
-        return files.check_line(data)
+        return files.journal_line(data)
     from lumen_tui.storage import journal  # writes other letters than ASCII in fewer bytes
 
     return journal.encode(record)

@@ -130,7 +130,7 @@ def _note_failure(root: str, reason: str, now: float) -> None:
         "schema": 1,
     }
     with files.locked_log(f"{root}/{hook_journal.NAME}") as fd:
-        files.append_locked(fd, files.check_line(light.line(record)))
+        files.append_locked(fd, files.journal_line(light.line(record)))
 
 
 def _payload(data: bytes) -> Raw:
@@ -223,7 +223,7 @@ def _note(root: str, record: Raw, rule: Raw) -> bool:
         ask = _ask(fd, record, rule) if record.get("ses") else ""
         if ask:
             record.update({"id": ids.new_id("evt"), "ask": ask})
-        files.append_locked(fd, files.check_line(light.line(record)))
+        files.append_locked(fd, files.journal_line(light.line(record)))
     return bool(ask)
 
 

@@ -1,4 +1,4 @@
-"""`signal`, `create`, `inbox`, `checkpoint` and `ready` in their plain forms, without the cost of a parser.
+"""`signal`, `create`, `inbox`, `checkpoint`, `ready`, `search` and `hook` in their plain forms, without a parser.
 
 Anything unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
 and nothing was written.
@@ -98,7 +98,7 @@ def _append(
 ) -> int:
     """Append the action, then the record, so that undo knows of it whatever is killed when; print the id."""
     original = light.line(record)
-    line = files.check_line(original)
+    line = files.journal_line(original)
     if line[:-1] != original:  # the summary must hold no secret either, nor a piece of one
         from lumen_tui.model import jsontext
 
@@ -113,7 +113,7 @@ def _append(
     summary = f"{label}: {' '.join(text.split())[:60]}"  # made safe where it is shown
     verb = "signal.send" if change["kind"] == "signal" else "node.create"
     action = fields.noted(verb, change["key"], summary, by=by, now=now, client=client)
-    action_line = files.check_line(light.line({**action, "changes": [change]}))
+    action_line = files.journal_line(light.line({**action, "changes": [change]}))
     files.append(f"{root}/actions.jsonl", action_line, durable=False)
     files.append(f"{root}/memory/{name}", line)
     os.write(1, f"{record['id']}\n".encode())

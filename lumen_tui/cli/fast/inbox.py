@@ -133,7 +133,7 @@ def _mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None
             fields.receipt(signal["id"], reader=options.reader, now=now, offset=offset)
             for offset, signal in page.signals
         ]
-    files.append(path, b"".join([files.check_line(light.line(record)) for record in records]))
+    files.append(path, b"".join([files.journal_line(light.line(record)) for record in records]))
 
 
 def watch(root: str, options: InboxOptions) -> int:

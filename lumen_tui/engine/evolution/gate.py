@@ -14,7 +14,7 @@ from msgspec import Struct
 from lumen_tui.actions.evolution import gate_rules, learning
 from lumen_tui.engine.evolution import candidates
 from lumen_tui.engine.evolution.candidates import KnownObservations, LearningCandidate
-from lumen_tui.model import gate, ids
+from lumen_tui.model import ids, learning_rules
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import (
     GATE,
@@ -27,7 +27,7 @@ from lumen_tui.model.evolution import (
     Trust,
     objected,
 )
-from lumen_tui.model.gate import Rules
+from lumen_tui.model.learning_rules import Rules
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import Layout
@@ -156,7 +156,7 @@ class CandidateGate:
             return self._merged(known, candidate, run) if known else None
         other = self._known.contrary(candidate)
         observation = _record(candidate, iso(run.now), other.id if other else "")
-        verdict = gate.judge(observation, candidate.evidence, run.rules)
+        verdict = learning_rules.judge(observation, candidate.evidence, run.rules)
         if verdict.status is ObservationStatus.REJECTED:
             report.rejected += 1
             self._turn_away(observation, verdict.reasons, run)
@@ -189,7 +189,7 @@ class CandidateGate:
         run.report.merged += 1
         if not candidates.rises(known, candidate):
             return merged
-        verdict = gate.judge(merged, candidate.evidence, run.rules)
+        verdict = learning_rules.judge(merged, candidate.evidence, run.rules)
         if verdict.status is ObservationStatus.REJECTED:
             return None
         if objected(known):  # what a model turned away waits, once a person says it

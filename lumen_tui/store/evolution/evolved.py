@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model.constitution import ConstitutionApproval, ConstitutionState, digest, judge_constitution
+from lumen_tui.model.constitution import ConstitutionApproval, ConstitutionState, check_approval, digest
 from lumen_tui.model.decoding import UNDECODABLE, safe_record
 from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus, ReadPosition, Rejection
 from lumen_tui.storage import directories, files, journal
@@ -92,7 +92,7 @@ def read_constitution(layout: Layout) -> ConstitutionState:
     """Return the state of the constitution. A file that cannot be read stops evolution as a changed one does."""
     try:
         text = read_text(layout.constitution)
-        return judge_constitution(text, _approval(layout))
+        return check_approval(text, _approval(layout))
     except (files.StoreError, OSError, *UNDECODABLE) as error:
         return ConstitutionState("", "", f"the constitution or its approval cannot be read: {error}")
 

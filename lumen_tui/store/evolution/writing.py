@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import evolvedfiles, freshness, gate, times
+from lumen_tui.model import evolvedfiles, freshness, learning_rules, times
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import MODEL_PLACE, Metrics, Observation, ObservationStatus, Version
 from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
@@ -51,8 +51,8 @@ def rebuild(
     new_files: dict[str, bytes] = {}
     for target, before in texts.items():
         after = _fitted(target, before, known, config.file_kb * 1024, result, now)
-        refusals = gate.judge_change(before, after, config.file_kb * 1024)
-        binding = [refusal for refusal in refusals if not free or refusal.fault is gate.ChangeFault.LOCKED]
+        refusals = learning_rules.judge_change(before, after, config.file_kb * 1024)
+        binding = [refusal for refusal in refusals if not free or refusal.fault is learning_rules.ChangeFault.LOCKED]
         if binding:
             result.refused[target] = tuple(refusal.text for refusal in binding)
             after = before

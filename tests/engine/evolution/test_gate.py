@@ -11,11 +11,11 @@ from evolution_desk import proposal
 from evolution_good_words import GOOD
 from lumen_rows import each_row
 
-from lumen_tui.model import constitution, evolvedfiles, gate
+from lumen_tui.model import constitution, evolvedfiles, learning_rules
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, ObservationKind, ObservationStatus, Source, Trust
 from lumen_tui.tools.policy.fence import redactor
 
-RULES = gate.Rules(constitution.never_learn(constitution.DEFAULT), redactor(os.environ))
+RULES = learning_rules.Rules(constitution.never_learn(constitution.DEFAULT), redactor(os.environ))
 KINDS = {
     "rule": (ObservationKind.RULE, Trust.PERSON),
     "decision": (ObservationKind.DECISION, Trust.PERSON),
@@ -53,14 +53,14 @@ def test_the_table_in_the_documents_has_these_numbers() -> None:
 
 
 def test_what_must_never_be_learnt_is_turned_away_even_from_a_person() -> None:
-    verdicts = {text: gate.judge(proposal(text), text, RULES) for text in BAD}
+    verdicts = {text: learning_rules.judge(proposal(text), text, RULES) for text in BAD}
     assert {text for text, verdict in verdicts.items() if verdict.status is not ObservationStatus.REJECTED} == set()
     assert {text for text, verdict in verdicts.items() if not verdict.reasons} == set()
 
 
 def test_bad_words_in_the_evidence_are_turned_away_as_well() -> None:
     harmless = "The report has five parts"
-    verdicts = {text: gate.judge(proposal(harmless, quote=text), text, RULES) for text in BAD}
+    verdicts = {text: learning_rules.judge(proposal(harmless, quote=text), text, RULES) for text in BAD}
     assert {text for text, verdict in verdicts.items() if verdict.status is not ObservationStatus.REJECTED} == set()
 
 
@@ -68,7 +68,7 @@ def test_each_is_turned_away_for_its_own_reason() -> None:
     wrong = []
     for why, texts in BY_WHY.items():
         for text in texts:
-            reasons = "; ".join(gate.judge(proposal(text), text, RULES).reasons)
+            reasons = "; ".join(learning_rules.judge(proposal(text), text, RULES).reasons)
             if why.split()[0] not in reasons and not (why == "disguise" and reasons):
                 wrong.append((why, text, reasons))
     assert wrong == []
@@ -77,7 +77,7 @@ def test_each_is_turned_away_for_its_own_reason() -> None:
 @each_row(("why", "changes"), FORMS)
 def test_what_lacks_its_form_is_turned_away(why: str, changes: dict) -> None:
     given = {"text": "Please keep things short", "quote": "Please keep things short", **changes}
-    verdict = gate.judge(proposal(**given), "Please keep things short", RULES)
+    verdict = learning_rules.judge(proposal(**given), "Please keep things short", RULES)
     assert verdict.status is ObservationStatus.REJECTED
     assert why in "; ".join(verdict.reasons)
 
@@ -86,8 +86,8 @@ def test_what_is_in_order_passes() -> None:
     refused = []
     for name, text in GOOD:
         kind, trust = KINDS[name]
-        verdict = gate.judge(proposal(text, kind=kind, trust=trust), f"Said so: {text} And more.", RULES)
-        if verdict != gate.GateVerdict(ObservationStatus.ACCEPTED):
+        verdict = learning_rules.judge(proposal(text, kind=kind, trust=trust), f"Said so: {text} And more.", RULES)
+        if verdict != learning_rules.GateVerdict(ObservationStatus.ACCEPTED):
             refused.append((text, verdict))
     assert refused == []
 
@@ -96,7 +96,9 @@ def test_what_is_in_order_passes() -> None:
 @each_row("kind", [ObservationKind.RULE, ObservationKind.DECISION, ObservationKind.CORRECTION])
 def test_an_instruction_from_anybody_else_waits_for_a_person(kind: ObservationKind, trust: Trust) -> None:
     text = "Always run the tests before you commit."
-    assert gate.judge(proposal(text, kind=kind, trust=trust), text, RULES).status is ObservationStatus.PROPOSED
+    assert (
+        learning_rules.judge(proposal(text, kind=kind, trust=trust), text, RULES).status is ObservationStatus.PROPOSED
+    )
 
 
 @each_row("text", [
@@ -105,7 +107,7 @@ def test_an_instruction_from_anybody_else_waits_for_a_person(kind: ObservationKi
 ])  # fmt: skip
 def test_a_fact_of_a_tool_passes_in_its_fixed_form_only(text: str) -> None:
     assert (
-        gate.judge(proposal(text, kind=ObservationKind.FACT, trust=Trust.TOOL), text, RULES).status
+        learning_rules.judge(proposal(text, kind=ObservationKind.FACT, trust=Trust.TOOL), text, RULES).status
         is ObservationStatus.PROPOSED
     )
 
@@ -113,22 +115,22 @@ def test_a_fact_of_a_tool_passes_in_its_fixed_form_only(text: str) -> None:
 def test_a_fix_that_a_worker_found_waits() -> None:
     text = "`pytest` failed (exit code 4); `pytest tests` worked"
     one = proposal(text, kind=ObservationKind.FIX, trust=Trust.WORKER, target=RECOVERY)
-    assert gate.judge(one, text, RULES).status is ObservationStatus.PROPOSED
+    assert learning_rules.judge(one, text, RULES).status is ObservationStatus.PROPOSED
 
 
 def test_what_contradicts_waits() -> None:
     text = "Use npm instead of pnpm."
-    verdict = gate.judge(proposal(text, contradicts="evo-2"), text, RULES)
+    verdict = learning_rules.judge(proposal(text, contradicts="evo-2"), text, RULES)
     assert verdict.status is ObservationStatus.PROPOSED
     assert "evo-2" in verdict.reasons[0]
 
 
 def test_the_constitution_adds_rules_of_its_own() -> None:
-    rules = gate.Rules(("deploy * on friday", "new dependency"))
+    rules = learning_rules.Rules(("deploy * on friday", "new dependency"))
     for text in ("We deploy the site on Friday.", "Add a NEW  dependency where it helps."):
-        assert gate.judge(proposal(text), text, rules).status is ObservationStatus.REJECTED
+        assert learning_rules.judge(proposal(text), text, rules).status is ObservationStatus.REJECTED
     text = "We deploy on Monday."
-    assert gate.judge(proposal(text), text, rules).status is ObservationStatus.ACCEPTED
+    assert learning_rules.judge(proposal(text), text, rules).status is ObservationStatus.ACCEPTED
 
 
 def file_with(count: int, around: str = "Mine.\n") -> str:
@@ -138,19 +140,21 @@ def file_with(count: int, around: str = "Mine.\n") -> str:
 
 @each_row(("kept", "fine"), [(8, True), (6, True), (5, False), (0, False)])
 def test_at_most_a_quarter_of_the_entries_goes_in_one_change(kept: int, fine: bool) -> None:
-    reasons = gate.judge_change(file_with(8), file_with(kept), 100_000)
+    reasons = learning_rules.judge_change(file_with(8), file_with(kept), 100_000)
     assert (reasons == ()) is fine
 
 
 def test_a_locked_section_does_not_change() -> None:
     before = file_with(3)
-    assert gate.judge_change(before, before.replace("Mine.", "Yours."), 100_000) == (
-        (gate.ChangeFault.LOCKED, "a locked section would change"),
+    assert learning_rules.judge_change(before, before.replace("Mine.", "Yours."), 100_000) == (
+        (learning_rules.ChangeFault.LOCKED, "a locked section would change"),
     )
     inner = before.replace("- Entry number 1", "<!-- locked -->\nkeep\n<!-- /locked -->\n- Entry number 1")
-    assert gate.judge_change(inner, before, 100_000)[0].fault is gate.ChangeFault.LOCKED
+    assert learning_rules.judge_change(inner, before, 100_000)[0].fault is learning_rules.ChangeFault.LOCKED
 
 
 def test_a_file_does_not_grow_past_its_budget() -> None:
-    assert gate.judge_change(file_with(1), file_with(40), 500)[0].fault is gate.ChangeFault.TOO_LARGE
-    assert gate.judge_change(file_with(40), file_with(39), 500) == ()
+    assert (
+        learning_rules.judge_change(file_with(1), file_with(40), 500)[0].fault is learning_rules.ChangeFault.TOO_LARGE
+    )
+    assert learning_rules.judge_change(file_with(40), file_with(39), 500) == ()

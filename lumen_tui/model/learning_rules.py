@@ -1,6 +1,8 @@
 """The gate in front of everything that is learnt. Rules only: what is judged, the evidence and the rules come in.
 
-Words are matched in a flattened text; a statement is accepted, put before a person, or rejected with the reason.
+Words are matched in a flattened text; a statement is accepted, put before a person, or rejected with the reason. Of the
+constitution only what it says must never be learnt is matched here; whether a statement goes against its principles is
+judged by a model, where `[evolution] judge` asks for one.
 """
 
 from __future__ import annotations
