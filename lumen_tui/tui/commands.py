@@ -164,13 +164,17 @@ def _like(action: str, call: str = "", label: str = "") -> RoomCommand:
     return msgspec.structs.replace(command, call=call or action, label=label or command.label, footer=False)
 
 
-# By the screen's scope, in the order of its help.
+def _answer(action: str, keys: str, label: str, help: str, verb: str) -> RoomCommand:
+    return _s(action, keys, label, help, f"answer('{verb}')", writes=True)
+
+
+# In the order of the help.
 _ANSWERS = (
-    _s("answer_allow", "y", "allow", "Allow the call that waits.", "allow", writes=True),
-    _s("answer_deny", "d", "deny", "Deny the call, with a reason that the worker is given.", "deny", writes=True),
-    _s("answer_always", "A", "allow always", "Allow the call and those that a rule names.", "always", writes=True),
-    _s("answer_hour", "z", "snooze 1 h", "Snooze it for an hour.", "snooze", writes=True),
-    _like("undo"),
+    _answer("answer_allow", "y", "allow", "Allow the call that waits.", "allow"),
+    _answer("answer_deny", "d", "deny", "Deny the call, with a reason that the worker is given.", "deny"),
+    _answer("answer_always", "A", "allow always", "Allow the call and those that a rule names.", "always"),
+    _answer("answer_hour", "z", "snooze 1 h", "Snooze it for an hour.", "snooze"),
+    _like("undo", "answer('undo')"),
 )
 _LOOP = (_like("why"), _s("loop_capsule", "c", "capsule", "Show what the loop woke with.", "capsule"))
 
@@ -194,10 +198,10 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "answers": _on(
         "answers",
         *_ANSWERS,
-        _s("needs_dismiss", "d", "dismiss", "Dismiss it from what needs you.", "deny", writes=True),
-        _s("needs_retry", "R", "retry", "Run the task again as a new task.", "retry", writes=True),
-        _s("needs_raise", "r", "raise the budget", "Make room in the budget for today.", "raise", writes=True),
-        _s("needs_tomorrow", "l", "until tomorrow", "Take it off the list until tomorrow.", "later", writes=True),
+        _answer("needs_dismiss", "d", "dismiss", "Dismiss it from what needs you.", "deny"),
+        _answer("needs_retry", "R", "retry", "Run the task again as a new task.", "retry"),
+        _answer("needs_raise", "r", "raise the budget", "Make room in the budget for today.", "raise_budget"),
+        _answer("needs_tomorrow", "l", "until tomorrow", "Take it off the list until tomorrow.", "later"),
     ),
     "needs": _on(
         "needs",

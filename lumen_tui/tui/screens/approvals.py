@@ -272,7 +272,7 @@ class ApprovalScreen(ApprovalPaper):
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
         super().__init__(snapshot, approval_id, desk)
-        self._answers: Answers | None = None
+        self.answers: Answers | None = None
         self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
 
     def keys(self) -> Keys:
@@ -285,18 +285,14 @@ class ApprovalScreen(ApprovalPaper):
         return (*answers, *others, *page_keys)
 
     def on_mount(self) -> None:
-        self._answers = Answers(self, self._desk, self._moved)
+        self.answers = Answers(self, self._desk, self._moved)
         self._lines.focus()
         self._ask_clock()
         self._redraw()
 
-    @property
-    def _asked(self) -> list[Approval]:
-        return [self._request] if self._request else []
-
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture; what was answered or ran out gives way to the next one."""
-        going = self._answers.going if self._answers is not None else set()
+        going = self.answers.going if self.answers is not None else set()
         # An answer may be taken back before its request ever left the snapshot: what is on its way counts as new.
         known_ids = {approval.id for approval in self._snapshot.approvals} - going
         new = (approval for approval in snapshot.approvals if approval.id not in known_ids)
@@ -364,8 +360,8 @@ class ApprovalScreen(ApprovalPaper):
         What was put off is passed over, with `off`, which was just now.
         """
         passed = {off, *(need.target for need in self._snapshot.snoozed)}
-        if self._answers is not None:
-            passed |= self._answers.going
+        if self.answers is not None:
+            passed |= self.answers.going
         waiting = [approval for approval in self._snapshot.approvals if approval.id not in passed]
         asked_at = self._request.asked if self._request else 0.0
         later = [approval for approval in waiting if approval.asked > asked_at]
@@ -376,34 +372,30 @@ class ApprovalScreen(ApprovalPaper):
         self._lines.top = 0
         self._redraw()
 
-    @property
-    def _open(self) -> Answers | None:
-        """What answers the question that is shown; None where it has its answer."""
-        if self._answered:
+    def action_answer(self, verb: str) -> None:
+        """Answer the question that is shown, put it off for an hour, or take the last answer back."""
+        if verb == "undo":
+            self._undo()
+        elif self._answered:
             self.say(f"Already answered: {self._answered}", bad=True)
-        return None if self._answered else self._answers
+        elif self.answers is not None:
+            self._answer(self.answers, verb)
 
-    def action_allow(self) -> None:
-        if answers := self._open:
+    def _answer(self, answers: Answers, verb: str) -> None:
+        asked = [self._request] if self._request else []
+        if verb == "allow":
             end = self._lines.top + self._lines.size.height
-            shown = all(whole(request) for request in self._asked)
-            answers.allow(self._asked, seen=shown and end >= len(self._lines.strips()))
-
-    def action_deny(self) -> None:
-        if answers := self._open:
-            answers.deny(self._asked)
-
-    def action_always(self) -> None:
-        if answers := self._open:
+            shown = all(whole(request) for request in asked)
+            answers.allow(asked, seen=shown and end >= len(self._lines.strips()))
+        elif verb == "deny":
+            answers.deny(asked)
+        elif verb == "always":
             answers.always(self._request)
-
-    def action_snooze(self) -> None:
-        """Off the list for an hour, and on to the next."""
-        if answers := self._open:
-            targets = {request.id for request in self._asked}
+        else:
+            targets = {request.id for request in asked}
             answers.snooze([need for need in self._snapshot.attention if need.target in targets], self._advance)
 
-    def action_undo(self) -> None:
+    def _undo(self) -> None:
         if refusal := self._desk.refusal():
             self.say(f"undo: {refusal}", bad=True)
             return

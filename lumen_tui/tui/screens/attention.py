@@ -108,6 +108,131 @@ TRIED_AGAIN = frozenset({Need.FAILED, Need.LOST})
 _AROUND = 32  # cells of a row beside the text
 
 
+class NeedVerbs:
+    """What the keys do with the rows of a sheet that they are about."""
+
+    def __init__(self, sheet: AnswerSheet) -> None:
+        self._sheet = sheet
+        self._moved_under = ""  # key of a row that came under the cursor by itself
+
+    def follow(self, before: Attention | None) -> None:
+        """After a newer picture: see whether the row under the cursor went away without an answer from here."""
+        now, going = self._sheet.rows.selected, self._sheet.answers.going if self._sheet.answers else set()
+        if before and now and before.key != now.key and before.target not in going:
+            self._moved_under = now.key
+
+    def allow(self) -> None:
+        rows = self._meant()
+        under, self._moved_under = self._moved_under, ""
+        if under and under in {row.key for row in rows}:
+            self._sheet.say("The row under the cursor has changed: press the key again.", bad=True)
+            return
+        requests = self._requests(rows)
+        seen = len(requests) == len(rows) == 1 and self._in_sight(rows[0], requests[0])
+        if self._sheet.answers is not None:
+            self._sheet.answers.allow(requests, seen=seen)
+
+    def deny(self) -> None:
+        """No to the questions, and the rest put aside."""
+        rows = self._meant()
+        others = [row for row in rows if row.need is not Need.APPROVAL]
+        refusals = [refusal for row in others if (refusal := self._sheet.why_stays(row))]
+        aside = [row.target for row in others if not self._sheet.why_stays(row)]
+        if refusals:
+            self._sheet.say(refusals[0], bad=True)
+        if self._sheet.answers is None:
+            return
+        if aside:
+            self._sheet.answers.send(aside, DismissItems(targets=aside))
+        if requests := self._requests(rows):
+            self._sheet.answers.deny(requests)
+
+    def always(self) -> None:
+        row = self._sheet.rows.selected
+        requests = self._requests([row]) if row else []
+        if self._sheet.answers is not None:
+            self._sheet.answers.always(requests[0] if requests else None)
+
+    def retry(self) -> None:
+        """Run failed and lost tasks again, which puts them aside."""
+        tasks = [row.target for row in self._meant() if row.need in TRIED_AGAIN]
+        if not tasks:
+            self._sheet.say("retry: only a task that failed or was lost can be run again", bad=True)
+        if not tasks or self._sheet.answers is None or self.refused("retry"):
+            return
+        from lumen_tui.tui.screens.task_form import retry  # only where it is asked for
+
+        only_task = next((view for view in live_ones(self._sheet.snapshot.tasks) if [view.id] == tasks), None)
+        for task in tasks:
+            retry(self._sheet.app, only_task, task, partial(self._sheet.answers.send, [task]))
+
+    def raise_budget(self) -> None:
+        """Raise today's cap, where the budget is what somebody waits for."""
+        if not any(row.need is Need.BUDGET for row in self._meant()):
+            self._sheet.say("raise: this is not about the budget; $ shows it", bad=True)
+        elif not self.refused("raise"):
+            from lumen_tui.tui.screens.budget import RaiseForm  # only where it is asked for
+
+            def raised(request: RaiseBudget | None) -> None:
+                if request and self._sheet.desk is not None:
+                    self._sheet.desk.send(request, self._sheet.say)
+
+            roles = tuple(self._sheet.snapshot.config.budget.roles)
+            self._sheet.app.push_screen(RaiseForm(roles, "; ".join(self._sheet.snapshot.spend.reached)), raised)
+
+    def later(self) -> None:
+        """Off the list until tomorrow."""
+        if self._sheet.desk is None or self._sheet.answers is None or self.refused("later"):
+            return
+        for row in self._meant():
+            name, refusal = self._sheet.desk.snooze(row)
+            if refusal:
+                self._sheet.say(refusal, bad=True)
+            else:
+                self._sheet.answers.send([row.target], DismissItems(targets=[name]))
+
+    def snooze(self) -> None:
+        """Off the list for an hour."""
+        if self._sheet.answers is not None and not self.refused("snooze"):
+            self._sheet.answers.snooze(self._meant(), lambda _: self._sheet.moved(sent=True))
+
+    def undo(self) -> None:
+        if self._sheet.desk is not None and not self.refused("undo"):
+            self._sheet.desk.send(Undo(), self._sheet.say)
+
+    def refused(self, label: str) -> bool:
+        """Whether nothing can be written from here, which is said."""
+        refusal = self._sheet.why_not(BY_ACTION["undo"])
+        if refusal:
+            self._sheet.say(f"{label}: {refusal}", bad=True)
+        return bool(refusal)
+
+    def _meant(self) -> list[Attention]:
+        keys = set(self._sheet.rows.targets())
+        return [row for row in self._sheet.snapshot.attention if row.key in keys]
+
+    def _requests(self, rows: Sequence[Attention]) -> list[Approval]:
+        requests = {request.id: request for request in self._sheet.snapshot.approvals}
+        return [requests[row.target] for row in rows if row.need is Need.APPROVAL and row.target in requests]
+
+    def _in_sight(self, row: Attention, request: Approval) -> bool:
+        """Whether the row shows every character of the call."""
+        text = whole_call(request)
+        return text.isprintable() and row.text.endswith(text) and len(row.text) <= self._sheet.rows.size.width - _AROUND
+
+
+_VERBS: dict[str, Callable[[NeedVerbs], None]] = {
+    "allow": NeedVerbs.allow,
+    "deny": NeedVerbs.deny,
+    "always": NeedVerbs.always,
+    "retry": NeedVerbs.retry,
+    "raise_budget": NeedVerbs.raise_budget,
+    "later": NeedVerbs.later,
+    "snooze": NeedVerbs.snooze,
+    "undo": NeedVerbs.undo,
+}
+
+
 class AnswerSheet(ListSheet[Attention, Attention]):
     """`why_stays` says why a need cannot be put aside, or the empty string. Without a desk nothing can be done here."""
 
@@ -116,135 +241,35 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], desk: Desk | None) -> None:
         super().__init__("Needs you")
-        self._snapshot = snapshot
-        self._why_stays = why_stays
-        self._desk = desk
-        self._answers: Answers | None = None
-        self._moved_under = ""  # key of a row that came under the cursor by itself
+        self.snapshot = snapshot
+        self.why_stays = why_stays
+        self.desk = desk
+        self.answers: Answers | None = None
+        self.verbs = NeedVerbs(self)
 
     def rows_view(self) -> AttentionRows:
-        return AttentionRows(appearance_of(self.app), self._snapshot)
+        return AttentionRows(appearance_of(self.app), self.snapshot)
 
     def why_not(self, command: RoomCommand) -> str:
         """Return why a command cannot be carried out now; the empty string where it can."""
-        refusal = self._desk.refusal() if self._desk else "this list is read-only"
+        refusal = self.desk.refusal() if self.desk else "this list is read-only"
         return (refusal if command.writes else "") or super().why_not(command)
 
     def on_mount(self) -> None:
-        if self._desk is not None:
-            self._answers = Answers(self, self._desk, self._moved)
+        if self.desk is not None:
+            self.answers = Answers(self, self.desk, self.moved)
 
-    def _meant(self) -> list[Attention]:
-        keys = set(self.rows.targets())
-        return [row for row in self._snapshot.attention if row.key in keys]
-
-    def _requests(self, rows: Sequence[Attention]) -> list[Approval]:
-        requests = {request.id: request for request in self._snapshot.approvals}
-        return [requests[row.target] for row in rows if row.need is Need.APPROVAL and row.target in requests]
-
-    def follow(self, before: Attention | None) -> None:
-        """After a newer picture: see whether the row under the cursor went away without an answer from here."""
-        now, going = self.rows.selected, self._answers.going if self._answers else set()
-        if before and now and before.key != now.key and before.target not in going:
-            self._moved_under = now.key
-
-    def action_allow(self) -> None:
-        rows = self._meant()
-        under, self._moved_under = self._moved_under, ""
-        if under and under in {row.key for row in rows}:
-            self.say("The row under the cursor has changed: press the key again.", bad=True)
-            return
-        requests = self._requests(rows)
-        seen = len(requests) == len(rows) == 1 and self._in_sight(rows[0], requests[0])
-        if self._answers is not None:
-            self._answers.allow(requests, seen=seen)
-
-    def _in_sight(self, row: Attention, request: Approval) -> bool:
-        """Whether the row shows every character of the call."""
-        text = whole_call(request)
-        return text.isprintable() and row.text.endswith(text) and len(row.text) <= self.rows.size.width - _AROUND
-
-    def action_deny(self) -> None:
-        """No to the questions, and the rest put aside."""
-        rows = self._meant()
-        others = [row for row in rows if row.need is not Need.APPROVAL]
-        refusals = [refusal for row in others if (refusal := self._why_stays(row))]
-        aside = [row.target for row in others if not self._why_stays(row)]
-        if refusals:
-            self.say(refusals[0], bad=True)
-        if self._answers is None:
-            return
-        if aside:
-            self._answers.send(aside, DismissItems(targets=aside))
-        if requests := self._requests(rows):
-            self._answers.deny(requests)
-
-    def action_always(self) -> None:
-        row = self.rows.selected
-        requests = self._requests([row]) if row else []
-        if self._answers is not None:
-            self._answers.always(requests[0] if requests else None)
-
-    def action_retry(self) -> None:
-        """Run failed and lost tasks again, which puts them aside."""
-        tasks = [row.target for row in self._meant() if row.need in TRIED_AGAIN]
-        if not tasks:
-            self.say("retry: only a task that failed or was lost can be run again", bad=True)
-        if not tasks or self._answers is None or self._refused("retry"):
-            return
-        from lumen_tui.tui.screens.task_form import retry  # only where it is asked for
-
-        only_task = next((view for view in live_ones(self._snapshot.tasks) if [view.id] == tasks), None)
-        for task in tasks:
-            retry(self.app, only_task, task, partial(self._answers.send, [task]))
-
-    def action_raise(self) -> None:
-        """Raise today's cap, where the budget is what somebody waits for."""
-        if not any(row.need is Need.BUDGET for row in self._meant()):
-            self.say("raise: this is not about the budget; $ shows it", bad=True)
-        elif not self._refused("raise"):
-            from lumen_tui.tui.screens.budget import RaiseForm  # only where it is asked for
-
-            def raised(request: RaiseBudget | None) -> None:
-                if request and self._desk is not None:
-                    self._desk.send(request, self.say)
-
-            roles = tuple(self._snapshot.config.budget.roles)
-            self.app.push_screen(RaiseForm(roles, "; ".join(self._snapshot.spend.reached)), raised)
-
-    def action_later(self) -> None:
-        """Off the list until tomorrow."""
-        if self._desk is None or self._answers is None or self._refused("later"):
-            return
-        for row in self._meant():
-            name, refusal = self._desk.snooze(row)
-            if refusal:
-                self.say(refusal, bad=True)
-            else:
-                self._answers.send([row.target], DismissItems(targets=[name]))
-
-    def action_snooze(self) -> None:
-        """Off the list for an hour."""
-        if self._answers is not None and not self._refused("snooze"):
-            self._answers.snooze(self._meant(), lambda _: self._moved(sent=True))
-
-    def action_undo(self) -> None:
-        if self._desk is not None and not self._refused("undo"):
-            self._desk.send(Undo(), self.say)
-
-    def _refused(self, label: str) -> bool:
-        refusal = self.why_not(BY_ACTION["undo"])
-        if refusal:
-            self.say(f"{label}: {refusal}", bad=True)
-        return bool(refusal)
+    def action_answer(self, verb: str) -> None:
+        """Carry out a verb on the marked rows, or on the one under the cursor."""
+        _VERBS[verb](self.verbs)
 
     def _show_going(self) -> None:
         view = self.rows.view
-        if isinstance(view, AttentionRows) and self._answers is not None:
-            view.going = {need.key for need in self._snapshot.attention if need.target in self._answers.going}
+        if isinstance(view, AttentionRows) and self.answers is not None:
+            view.going = {need.key for need in self.snapshot.attention if need.target in self.answers.going}
             self.rows.refresh_changed()
 
-    def _moved(self, sent: bool) -> None:
+    def moved(self, sent: bool) -> None:
         """An answer is on its way: drop the marks, and put the cursor on the next one that has none."""
         self._show_going()
         if not sent:
@@ -277,12 +302,12 @@ class AttentionScreen(AnswerSheet):
 
     def keys(self) -> Keys:
         row, list_keys = self.rows.selected if self.is_mounted else None, super().keys()[1:]
-        desk = self._desk if self._desk is not None and not self._desk.refusal() else None
+        desk = self.desk if self.desk is not None and not self.desk.refusal() else None
         undo = self.offer("undo") if desk else ()
         if self._off:
             lists = self.offer("needs_back", "needs_snoozed", needs_snoozed="what needs you")
             return (*(lists if desk else lists[-1:]), *undo, *list_keys)
-        other = self.offer("needs_snoozed") if self._snapshot.snoozed else ()
+        other = self.offer("needs_snoozed") if self.snapshot.snoozed else ()
         if row is None:
             return (*other, *undo, *list_keys)
         opens = self.offer("open", open=self._opens(row))
@@ -299,7 +324,7 @@ class AttentionScreen(AnswerSheet):
             yield "needs_retry"
         if row.need is Need.BUDGET:
             yield "needs_raise"
-        if not self._why_stays(row):
+        if not self.why_stays(row):
             yield "needs_dismiss"
         if not desk.snooze(row)[1]:
             yield "needs_tomorrow"
@@ -308,18 +333,18 @@ class AttentionScreen(AnswerSheet):
         """What enter does on a row."""
         if row is not None and row.target == "kill":
             return "resume"
-        if row is not None and row.need is Need.ENGINE and self._snapshot.engine.life is EngineLife.NONE:
+        if row is not None and row.need is Need.ENGINE and self.snapshot.engine.life is EngineLife.NONE:
             return "start an engine"
         return "open" if row and row.need is Need.APPROVAL else "open/fix"
 
     def on_mount(self) -> None:
-        self.show(self._snapshot)
+        self.show(self.snapshot)
         if self._at:
             self.rows.select_key(self._at)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         if not snapshot.snoozed:
             self._off = False
         before = self.rows.selected
@@ -332,9 +357,9 @@ class AttentionScreen(AnswerSheet):
             del self.rows.marks.keys[key]
         off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed and not self._off else ""
         fill(self, shown, f"{'Snoozed' if self._off else 'Needs you'}: {words.number(len(shown))}", off)
-        self.follow(before)
-        if self._answers is not None:
-            self._answers.going &= {need.target for need in snapshot.attention}
+        self.verbs.follow(before)
+        if self.answers is not None:
+            self.answers.going &= {need.target for need in snapshot.attention}
         self._show_keys()
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
@@ -345,32 +370,32 @@ class AttentionScreen(AnswerSheet):
 
     def action_snoozed(self) -> None:
         """Between what needs a person and what was put off."""
-        if not self._off and not self._snapshot.snoozed:
+        if not self._off and not self.snapshot.snoozed:
             self.say("Nothing is snoozed: z puts a row off for an hour, l until tomorrow.")
             return
         self._off = not self._off
         self.say("")
         self.rows.marks.clear()
-        self.show(self._snapshot)
+        self.show(self.snapshot)
 
     def action_back(self) -> None:
         """Put what was put off on the list again: the marked rows, else the one under the cursor."""
         keys = set(self.rows.targets())
-        targets = [row.target for row in self._snapshot.snoozed if self._off and row.key in keys]
+        targets = [row.target for row in self.snapshot.snoozed if self._off and row.key in keys]
         if not targets:
             self.say("s shows what is snoozed; b brings it back from there.")
-        elif self._answers is not None and not self._refused("back"):
+        elif self.answers is not None and not self.verbs.refused("back"):
             self.rows.marks.clear()
-            self._answers.send((), RestoreItems(targets=targets))  # no row waits: they come rather than go
+            self.answers.send((), RestoreItems(targets=targets))  # no row waits: they come rather than go
 
     def opened(self, row: Attention) -> None:
         if self._off:
             self.say("It is snoozed: b brings it back, and enter opens it then.")
             return
-        if row.need is not Need.APPROVAL or self._desk is None:
+        if row.need is not Need.APPROVAL or self.desk is None:
             self.dismiss(row)
             return
-        self.app.push_screen(ApprovalScreen(self._snapshot, row.target, self._desk), self._left)
+        self.app.push_screen(ApprovalScreen(self.snapshot, row.target, self.desk), self._left)
 
     def _left(self, where: str | None) -> None:
         """Go on from a question that was open: the next need, opened too where it is a question."""

@@ -93,7 +93,7 @@ class Robot:
 
     async def rested(self) -> None:
         """Until a key may answer again."""
-        await self.until(lambda: not self.app.screen._answers._rests)
+        await self.until(lambda: not self.app.screen.answers._rests)
 
     @property
     def lines(self) -> list[str]:

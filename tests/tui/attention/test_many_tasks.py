@@ -27,7 +27,7 @@ async def test_several_tasks_are_tried_again_without_a_look_at_the_archive(desk:
         await room.press("exclamation_mark")
         await room.sees("Needs you: 2")
         sheet = room.app.screen
-        sheet._snapshot = _with(sheet._snapshot)
+        sheet.snapshot = _with(sheet.snapshot)
         await room.press("space", "space", "R")
         await room.sees("Nothing needs you.")
 
