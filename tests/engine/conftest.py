@@ -87,7 +87,7 @@ class World:
         assert view is not None
         return str(view.status)
 
-    async def until(self, check: Callable[[], bool], seconds: float = 15.0) -> None:
+    async def until(self, check: Callable[[], bool], seconds: float = 60) -> None:
         """Wait for real processes, at most `seconds` of real time."""
         for _ in range(int(seconds / 0.02)):
             if check():

@@ -42,7 +42,7 @@ class Follower:
         for picture in port.changes(self.stop):
             self.pictures.append(picture)
 
-    def until(self, check, seconds: float = 5.0) -> Snapshot:
+    def until(self, check, seconds: float = 60) -> Snapshot:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.pictures and check(self.pictures[-1]):

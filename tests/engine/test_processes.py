@@ -32,7 +32,7 @@ def run(root: Path, *words: str, seconds: float = 60) -> subprocess.CompletedPro
     )
 
 
-def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(check: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < deadline, "it did not happen in time"

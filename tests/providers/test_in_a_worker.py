@@ -55,7 +55,7 @@ class Work:
         lines = path.read_bytes().splitlines() if path.exists() else []
         return [event for event in map(json.loads, lines) if event["kind"] == kind]
 
-    def until(self, true: Callable[[], Any], seconds: float = 20) -> None:
+    def until(self, true: Callable[[], Any], seconds: float = 60) -> None:
         ends = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < ends, (self.folder / "worker.log").read_text()

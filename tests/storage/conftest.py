@@ -117,7 +117,7 @@ def until() -> Callable[[Callable[[], bool]], None]:
     """Wait for something that another process does; fail after 20 seconds."""
 
     def wait(ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not ready():
             assert time.monotonic() < deadline, "it did not come"
             time.sleep(0.005)

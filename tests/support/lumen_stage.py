@@ -69,8 +69,8 @@ class Stage(TypeAhead, App[None]):
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
-    """Wait for threads and the disk; fail with the screen after 5 s."""
-    deadline = time.monotonic() + 5
+    """Wait for threads and the disk; fail with the screen after a minute."""
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline, pilot.app.shown  # type: ignore[attr-defined]
         await pilot.pause(0.01)

@@ -72,7 +72,7 @@ class WorkerTask:
     def log(self) -> str:
         return (self.folder / "worker.log").read_text()
 
-    def until(self, true: Callable[[], bool], seconds: float = 10) -> None:
+    def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
         """Poll a real process's effect."""
         ends = time.monotonic() + seconds
         while not true():

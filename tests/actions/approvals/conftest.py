@@ -96,7 +96,7 @@ class Worker:
     def kinds(self, *wanted: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["kind"] in wanted]
 
-    def until(self, true: Callable[[], Any], seconds: float = 15) -> None:
+    def until(self, true: Callable[[], Any], seconds: float = 60) -> None:
         """Poll a real process's effect."""
         ends = time.monotonic() + seconds
         while not true():

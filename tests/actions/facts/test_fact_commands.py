@@ -71,7 +71,7 @@ def text(app: LumenApp) -> str:
 
 
 async def until(pilot, true) -> None:
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 60
     while not true():
         assert time.monotonic() < ends, text(pilot.app)
         await pilot.pause()

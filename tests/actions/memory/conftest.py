@@ -163,7 +163,7 @@ def until() -> Callable[[Callable[[], bool]], None]:
     """Wait for something that another process does; fail after 30 seconds."""
 
     def wait(ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not ready():
             assert time.monotonic() < deadline, "it did not come"
             time.sleep(0.005)

@@ -87,7 +87,7 @@ class ApiServer(ThreadingHTTPServer):
         for gate in gates:
             gate.set()
 
-    def until(self, count: int, seconds: float = 10.0) -> None:
+    def until(self, count: int, seconds: float = 60) -> None:
         """Wait until so many requests for an answer have come."""
         ends = time.monotonic() + seconds
         while len(self.asked) < count:

@@ -78,7 +78,7 @@ class Agent:
         return [line for line in found if event in ("", line["event"])]
 
     def wait(self, what: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not what():
             assert time.monotonic() < deadline, (self.lines(), (self.root / hook_journal.LOG).read_text())
             time.sleep(0.02)

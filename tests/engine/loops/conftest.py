@@ -39,7 +39,7 @@ class LentZygote(ZygoteClient):
 
     def lend(self, engine: Engine) -> None:
         """Give it to an engine that has just been opened."""
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 60
         self.launch("anthropic", {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()}, 3600)
         while not self.usable("anthropic"):
             assert time.monotonic() < ends, "no zygote came up"
@@ -80,7 +80,7 @@ class Office:
     async def beat(self, reason: str = "timer") -> BeatReport:
         return self.engine.beat(self.clock.now(), reason)
 
-    async def until(self, check: Callable[[], Any], seconds: float = 30.0) -> None:
+    async def until(self, check: Callable[[], Any], seconds: float = 60) -> None:
         """Look as the runner does until it is so, for at most so long in real time."""
         ends = time.monotonic() + seconds
         while not check():

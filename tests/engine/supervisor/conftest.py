@@ -49,7 +49,7 @@ def load(name: str, path: Path) -> ModuleType:
 base = load("engine_conftest_for_supervisor", HERE.parent / "conftest.py")
 
 
-def until(check: Callable[[], object], seconds: float = 15.0) -> None:
+def until(check: Callable[[], object], seconds: float = 60) -> None:
     """Wait for real processes."""
     ends = time.monotonic() + seconds
     while not check():
@@ -109,7 +109,7 @@ class World(base.World):
         """A front end on the machine's own clocks."""
         return RemotePort(self.root, "tester")
 
-    def until_true(self, check: Callable[[], object], seconds: float = 10.0) -> None:
+    def until_true(self, check: Callable[[], object], seconds: float = 60) -> None:
         until(check, seconds)
 
     def open(self) -> Engine:

@@ -191,7 +191,7 @@ class Work:
         """The processes that the worker has started."""
         return descendants([self.child.pid])[1:] if self.child else []
 
-    def until(self, true: Callable[[], Any], seconds: float = 30) -> None:
+    def until(self, true: Callable[[], Any], seconds: float = 60) -> None:
         ends = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < ends, (self.folder / "worker.log").read_text() + str(self.events("note"))

@@ -77,7 +77,7 @@ class Project:
         return [line for line in found if line["event"] == event]
 
     def wait(self, true: Callable[[], Any]) -> None:
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 60
         while not true():
             assert time.monotonic() < ends, (self.state / hook_journal.NAME).read_text()
             time.sleep(0.02)

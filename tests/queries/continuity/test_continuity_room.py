@@ -26,7 +26,7 @@ async def room(home: Any, **options: Any) -> AsyncIterator[tuple[LumenApp, Any]]
         yield app, pilot
 
 
-async def until(pilot: Any, check: Callable[[], Any], seconds: float = 10.0) -> None:
+async def until(pilot: Any, check: Callable[[], Any], seconds: float = 60) -> None:
     ends = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < ends, "it did not happen"

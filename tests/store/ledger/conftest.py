@@ -110,7 +110,7 @@ class Purse:
         found = [msgspec.json.decode(line) for line in lines]
         return [event["text"] for event in found if event["kind"] == kind]
 
-    def until(self, true: Callable[[], object], seconds: float = 20.0) -> None:
+    def until(self, true: Callable[[], object], seconds: float = 60) -> None:
         """Wait for real processes."""
         ends = time.monotonic() + seconds
         while not true():

@@ -25,7 +25,7 @@ def text(app: App[None]) -> str:
 
 
 async def until(pilot, true):
-    ends = time.monotonic() + 10
+    ends = time.monotonic() + 60
     while not true():
         assert time.monotonic() < ends, text(pilot.app)
         await pilot.pause(0.02)

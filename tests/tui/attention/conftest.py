@@ -82,8 +82,8 @@ class Robot:
         await self.pilot.pause()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for the disk and the threads; fail with the screen after 10 s."""
-        deadline = time.monotonic() + 10
+        """Wait for the disk and the threads; fail with the screen after a minute."""
+        deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, self.text
             await self.pilot.pause(0.01)

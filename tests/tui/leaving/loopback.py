@@ -59,7 +59,7 @@ class Loopback:
             [str(SSHD), "-D", "-f", str(self.place / "config"), "-E", str(self.place / "log")],
             stdin=subprocess.DEVNULL,
         )
-        ends = time.monotonic() + 10
+        ends = time.monotonic() + 60
         while self.server.poll() is None and time.monotonic() < ends:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as there:
                 return there.recv(4) == b"SSH-"
