@@ -98,11 +98,12 @@ class Handler:
 
     def submit(self, request: Request) -> None:
         """Carry out one action; the marks it used are dropped once it is done."""
-        self.host.submit(request, lambda _: self._done())
 
-    def _done(self) -> None:
-        if self.scope and self.rows.marks.clear():
-            self.rows.refresh_changed()
+        def done(_: object) -> None:
+            if self.scope and self.rows.marks.clear():
+                self.rows.refresh_changed()
+
+        self.host.submit(request, done)
 
     def why_open(self) -> str:
         """Why a pane without a list has nothing to open; asked of such panes alone."""
@@ -111,15 +112,6 @@ class Handler:
     def open(self) -> None:
         """Show the selected row in full; panes without rows have nothing to open."""
 
-    def ask_reason(self, title: str, verb: str, request: Callable[[str], Request]) -> None:
-        """Ask for a reason, then carry out the request that `request` makes of it."""
-        self.reasons.ask(title, verb, lambda reason: self.submit(request(reason)))
-
-    def count_words(self, one: str, many: str) -> str:
-        """`the discovery`, or `3 discoveries` where rows are marked."""
-        marked = len(self.rows.marks.keys)
-        return f"{marked} {many}" if marked > 1 else f"the {one}"
-
     def show_task(self, task_id: str, model: str = "") -> None:
         """Open a task in full; `model` is the one or the tier that its role gives it."""
         from lumen_tui.tui.screens.task_detail import TaskDetailScreen
@@ -127,23 +119,26 @@ class Handler:
         host, standing = self.host, self.snapshot.standing
         host.push_screen(TaskDetailScreen(host.port, task_id, model=model, refusal=self.refusal, standing=standing))
 
-    def show_node(self, node_id: str) -> None:
-        """Open a node in full, with the chain it stands in."""
-        self.room.run_worker(self._show_node(node_id))
 
-    async def _show_node(self, node_id: str) -> None:
-        from lumen_tui.tui.kit.jobs import looked
-        from lumen_tui.tui.screens.memory import NodeDetail
+def show_node(room: PanedRoom, host: Host, node_id: str) -> None:
+    """Open a node in full, with the chain it is in."""
+    room.run_worker(_show_node(room, host, node_id))
 
-        port = self.host.port
-        try:
-            node = await looked(self.room, port.node, node_id)
-            chain = await looked(self.room, port.provenance, node_id)
-        except (ActionError, StoreError) as error:
-            self.room.say(str(error), bad=True)
-            return
-        self.host.push_screen(NodeDetail(node, self.host.clock(), chain), self._node_chosen)
 
-    def _node_chosen(self, action: str | None) -> None:
+async def _show_node(room: PanedRoom, host: Host, node_id: str) -> None:
+    from lumen_tui.tui.kit.jobs import looked
+    from lumen_tui.tui.screens.memory import NodeDetail
+
+    port = host.port
+    try:
+        node = await looked(room, port.node, node_id)
+        chain = await looked(room, port.provenance, node_id)
+    except (ActionError, StoreError) as error:
+        room.say(str(error), bad=True)
+        return
+
+    def chosen(action: str | None) -> None:
         if action:
-            self.room.action_do(action)
+            room.action_do(action)
+
+    host.push_screen(NodeDetail(node, host.clock(), chain), chosen)

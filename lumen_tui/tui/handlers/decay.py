@@ -13,7 +13,7 @@ from lumen_tui.model.times import DAY
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY
-from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.base import Handler, show_node
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.jobs import Loader, looked
 from lumen_tui.tui.kit.leaving import step_past
@@ -44,9 +44,12 @@ class DecayHandler(Handler):
         step_past(self.rows, targets)
 
     def do_archive_node(self) -> None:
-        title = f"Archive {self.count_words('node', 'nodes')} now"
-        targets = self.rows.targets()
-        self.ask_reason(title, "node.archive", lambda reason: ArchiveNodes(node_ids=targets, reason=reason))
+        marked, targets = len(self.rows.marks.keys), self.rows.targets()
+
+        def archive(reason: str) -> None:
+            self.submit(ArchiveNodes(node_ids=targets, reason=reason))
+
+        self.reasons.ask(f"Archive {f'{marked} nodes' if marked > 1 else 'the node'} now", "node.archive", archive)
 
     def why_archived_nodes(self) -> str:
         return "" if self.snapshot.decay.archived else "nothing is archived"
@@ -70,7 +73,7 @@ class DecayHandler(Handler):
 
     def open(self) -> None:
         """The node in full."""
-        self.show_node(self.selected.node_id)
+        show_node(self.room, self.host, self.selected.node_id)
 
 
 _WEEK = 7

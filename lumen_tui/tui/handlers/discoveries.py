@@ -16,7 +16,7 @@ from lumen_tui.model.requests.discoveries import (
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import DISCOVERIES
-from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.base import Handler, show_node
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 
 if TYPE_CHECKING:
@@ -141,4 +141,4 @@ class DiscoveriesHandler(Handler):
 
     def open(self) -> None:
         """The discovery in full, with where it comes from."""
-        self.show_node(self.selected.node.id)
+        show_node(self.room, self.host, self.selected.node.id)

@@ -10,7 +10,7 @@ from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Status, live_ones, tally
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import LOOP, SIGNALS
-from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.base import Handler, show_node
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.sheets import ListSheet
@@ -141,7 +141,7 @@ class ContinuityHandler(Handler):
         elif kind == "loop":
             self.show_packets(agent.loop_of(target))
         elif kind == "node":
-            self.show_node(target)
+            show_node(self.room, self.host, target)
         elif kind == "fact":
             OpenersHandler(self.room, self.host).show_facts(target)
         elif action := _ELSEWHERE.get(row.group.name):

@@ -52,9 +52,9 @@ class TaskForm(FormScreen[NewTask]):
         tiers = [(_OWN_TIER, "the role's"), *((tier, tier) for tier in TIERS)]
         priorities = [(priority, priority) for priority in PRIORITIES]
         constraints = "\n".join(defaults.get("constraints", ()))
-        yield row("objective", Prose(self._text("objective"), placeholder=_ASK, sends=True, id="objective"))
+        yield row("objective", Prose(_text(defaults, "objective"), placeholder=_ASK, sends=True, id="objective"))
         yield row("role", Choice(roles, defaults["role"], id="role"), Static(classes="note role-note"))
-        yield row("tier", Choice(tiers, self._text("model"), id="tier"))
+        yield row("tier", Choice(tiers, _text(defaults, "model"), id="tier"))
         yield row("priority", Choice(priorities, defaults["priority"], id="priority"))
         yield row("constraints", Prose(constraints, placeholder="one per line, such as: read only", id="constraints"))
         yield row(
@@ -65,17 +65,15 @@ class TaskForm(FormScreen[NewTask]):
         yield from self._more_rows()
 
     def _more_rows(self) -> Iterable[Widget]:
+        defaults = self._defaults
         more = [
-            row("lane", Line(self._text("lane"), placeholder="none", id="lane")),
-            row("work unit", Line(self._text("wu_id"), placeholder="none; such as WU-042", id="wu_id")),
+            row("lane", Line(_text(defaults, "lane"), placeholder="none", id="lane")),
+            row("work unit", Line(_text(defaults, "wu_id"), placeholder="none; such as WU-042", id="wu_id")),
         ]
         for line in more:
             line.add_class("more")
-            line.display = bool(self._defaults.get("lane") or self._defaults.get("wu_id"))
+            line.display = bool(defaults.get("lane") or defaults.get("wu_id"))
         return more
-
-    def _text(self, name: str) -> str:
-        return str(self._defaults.get(name) or "")
 
     def action_more(self) -> None:
         show = not self.query(".more").first().display
@@ -134,8 +132,8 @@ class TaskForm(FormScreen[NewTask]):
             constraints=tuple(line.strip() for line in lines if line.strip()),
             timeout_seconds=self._limit_typed(),
             budget=self._caps() or None,
-            lane=self._checked("lane"),
-            wu_id=self._checked("wu_id"),
+            lane=_checked(self, "lane"),
+            wu_id=_checked(self, "wu_id"),
         )
 
     def _limit_typed(self) -> float:
@@ -157,12 +155,17 @@ class TaskForm(FormScreen[NewTask]):
         except Invalid:
             return {}
 
-    def _checked(self, field: str) -> str:
-        text = self.query_one(f"#{field}", Line).text
-        try:
-            return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, "lane"))
-        except ids.BadId as error:
-            raise Invalid(f"{sentence(str(error))}.", field) from error
+
+def _text(defaults: Mapping[str, Any], name: str) -> str:
+    return str(defaults.get(name) or "")
+
+
+def _checked(form: TaskForm, field: str) -> str:
+    text = form.query_one(f"#{field}", Line).text
+    try:
+        return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, "lane"))
+    except ids.BadId as error:
+        raise Invalid(f"{sentence(str(error))}.", field) from error
 
 
 _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
