@@ -168,11 +168,13 @@ class SpendingHandler(Handler):
         host.push_screen(BudgetScreen(host.port, self.snapshot, lambda: read(host.clock()), self.refusal))
 
     def do_kill(self) -> None:
+        from lumen_tui.tui.screens.budget import KillForm, UnkillForm
+
+        if isinstance(self.host.screen, (KillForm, UnkillForm)):
+            return  # it is being asked already
         if self.snapshot.killed:
             self._ask_to_go_on()
             return
-        from lumen_tui.tui.screens.budget import KillForm
-
         form = KillForm(self.snapshot.config.agent.name, self._consequences())
         self.host.push_screen(form, lambda sure: self._kill(form.reason) if sure else None)
 

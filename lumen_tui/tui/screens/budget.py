@@ -95,9 +95,6 @@ class KillForm(ConfirmName):
         yield from super().rows()
         yield row("reason", Line(placeholder="why", id="reason"))
 
-    def action_kill(self) -> None:
-        """It is being asked already."""
-
     def read(self) -> bool:
         self.reason = self.query_one("#reason", Line).text
         return super().read()
@@ -108,9 +105,6 @@ class UnkillForm(ConfirmKey):
 
     def __init__(self, lines: Sequence[str]) -> None:
         super().__init__("Resume the agent", lines, "y", "resume")
-
-    def action_kill(self) -> None:
-        """It is being asked already."""
 
 
 _LABEL, _BAR = 16, 20  # cells
