@@ -206,7 +206,7 @@ def take_in(store: Store, request: ImportAgentFile, *, by: str, now: float) -> D
     if plan.new_session:
         files.replace(store.layout.transcript(plan.session), plan.transcript)
     if plan.new_passages:
-        change = _passage_change(plan.passages[0].session_id)
+        change = Change(KIND, plan.passages[0].session_id, {"status": notes.WITHDRAWN}, {"status": ""})
         passages = edits.new_action("af.import", [change], summary="its passages", by=by, now=now)
         archive.append(store.layout, plan.passages, journal.begun_lines(passages))
     return Done(summary=summary, target=plan.session, action_id=action.id)
@@ -224,10 +224,6 @@ def _write(store: Store, block: BlockPlan, by: str, now: float, origin: str) -> 
         return Write(block.text, fields, by, "import", "imported", source=source, person=False)
 
     verbs.write_as_action(store, block.name, decide, verb="af.import", summary=f"block {block.name}", by=by, now=now)
-
-
-def _passage_change(name: str) -> Change:
-    return Change(KIND, name, {"status": notes.WITHDRAWN}, {"status": ""})
 
 
 def _of_import(store: Store, name: str) -> list[notes.Passage]:

@@ -160,11 +160,6 @@ def _recorded(
     return Done(summary=summary, target=lines[0].fact_id, action_id=action.id)
 
 
-def withdrawn(line: Confirmation) -> Confirmation:
-    """Return the line that withdraws a person's confirmation."""
-    return msgspec.structs.replace(line, outcome=Outcome.WITHDRAWN)
-
-
 def _must_be_open(index: FactIndex, fact_id: str) -> None:
     state = index.get(fact_id)
     if state is None or state.fact.status != "open":
@@ -266,4 +261,4 @@ def put_confirmation(store: Store, change: Change) -> None:
     line = Confirmation(
         ids.check_file_name(change.key), str(side["at"]), Outcome.HOLDS, kind="person", by=str(side["by"])
     )
-    kept.record(store.layout, [line if change.after else withdrawn(line)])
+    kept.record(store.layout, [line if change.after else msgspec.structs.replace(line, outcome=Outcome.WITHDRAWN)])

@@ -67,15 +67,11 @@ def _take(
 
 
 def _changes(layout: Layout, part: ImportPart) -> list[Change]:
-    changes = [_copied(layout, name) for name in part.copied]
+    changes = [Change(FILE_KIND, name, None, _hash(layout.root / name)) for name in part.copied]
     if part.size:
         lines = importing.line_range(layout.root / part.target, part.at, part.size)
         changes.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
     return changes
-
-
-def _copied(layout: Layout, name: str) -> Change:
-    return Change(FILE_KIND, name, None, _hash(layout.root / name))
 
 
 def _hash(path: Path) -> Side | None:

@@ -195,7 +195,7 @@ def end(store: Store, request: EndSession, *, by: str, now: float) -> Done:
     if open_session.ended_at:
         when = f"by {open_session.ended_by} ({times.stamp_of(open_session.ended_at)})"
         raise ActionError(f"session {ids.short(open_session.session_id)} was ended already, {when}", missing=True)
-    change = _change(open_session.session_id, _ended_by(by, now), before=_OPEN)
+    change = _change(open_session.session_id, {"ended_at": times.iso(now), "ended_by": by}, before=_OPEN)
     summary = f"session {ids.short(open_session.session_id)} on {open_session.active_wu} ended"
     actions = []
 
@@ -214,10 +214,6 @@ def end(store: Store, request: EndSession, *, by: str, now: float) -> Done:
             put_session(store, back)
             raise
     return Done(summary=summary, target=open_session.session_id, action_id=actions[0].id)
-
-
-def _ended_by(by: str, now: float) -> dict[str, str]:
-    return {"ended_at": times.iso(now), "ended_by": by}
 
 
 def _change(session_id: str, after: dict[str, str], *, before: dict[str, str]) -> Change:

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from lumen_tui.model.config import ModelsConfig, PriceConfig
+from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.tasks import Usage
 
 _CACHE_READ = 0.1  # times the input price
@@ -53,12 +53,8 @@ def price_of(config: ModelsConfig, endpoint: str, model: str, *, own: bool = Fal
     """Return the price of a model at an endpoint: the operator's word first; our `own` server costs nothing."""
     price = config.prices.get(f"{endpoint}:{model}") or config.prices.get(model)
     if price is not None:
-        return _of_config(price)
+        return Price(price.input, price.output, cache_read=price.cache_read, cache_write=price.cache_write)
     return FREE if own else known(model)
-
-
-def _of_config(price: PriceConfig) -> Price:
-    return Price(price.input, price.output, cache_read=price.cache_read, cache_write=price.cache_write)
 
 
 def cost(model: str, fresh: int, written: int, read: int, output: int, price: Price | None = None) -> Usage:

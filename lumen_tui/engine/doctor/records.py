@@ -90,7 +90,7 @@ def _repair(store: Store, entry: JournalEntry, now: float) -> str:
 
 def _repair_one(store: Store, action: Action, now: float) -> str:
     lines = journal.begun_lines(action)
-    done = [_is_done(store, change) for change in action.changes]
+    done = [kinds.side_now(store, change) == change.after for change in action.changes]
     if done and all(done):
         journal.record_end(store.layout, lines, Stage.DONE)
         return "all of it was done: it counts"
@@ -99,10 +99,6 @@ def _repair_one(store: Store, action: Action, now: float) -> str:
         undo.put_back(store, turned, by=action.by, now=now)
     journal.record_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(done) else "nothing of it was done: it does not count"
-
-
-def _is_done(store: Store, change: Change) -> bool:
-    return kinds.side_now(store, change) == change.after
 
 
 _SQLITE = b"SQLite format 3\x00"

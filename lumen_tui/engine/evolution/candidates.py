@@ -73,7 +73,7 @@ class KnownObservations:
             others = [other for other in self._about(candidate.subject) if other.value != candidate.value]
         else:
             near = self._nearest(candidate.text)
-            others = [near] if near is not None and _oppose(near.text, candidate.text) else []
+            others = [near] if near is not None and not _agree(near.text, candidate.text) else []
         live = [other for other in others if other.status not in _FORMER]
         return min(live, key=lambda other: other.status is not ObservationStatus.ACCEPTED, default=None)
 
@@ -99,10 +99,6 @@ def _exact(text: str) -> str:
 
 def _agree(text: str, other: str) -> bool:
     return evolution.negative(text) == evolution.negative(other)
-
-
-def _oppose(text: str, other: str) -> bool:
-    return not _agree(text, other)
 
 
 def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observation | None:

@@ -36,7 +36,7 @@ class ClaudeCodeProvider:
                 f"${DEAREST.output:g} per million tokens; set it under [models.prices]",
                 kind="note",
             )
-        own = [theirs for theirs, ours in program.OWN.items() if ours in _names(job)]
+        own = [theirs for theirs, ours in program.OWN.items() if ours in {tool.name for tool in job.tools}]
         argv = program.arguments(self._program, self._model, self._turns, own)
         env = program.environment(self._environ, self._config)
         launched = (job.launch or program.launch)(argv, env, program.config_folder(self._environ))
@@ -48,7 +48,3 @@ class ClaudeCodeProvider:
             raise
         finally:
             launched.end()
-
-
-def _names(job: Job) -> set[object]:
-    return {tool.name for tool in job.tools}

@@ -110,13 +110,9 @@ def _metrics(layout: Layout, known: dict[str, Observation], texts: dict[str, byt
         len(states),
         states.count(ObservationStatus.PROPOSED),
         states.count(ObservationStatus.REJECTED),
-        _sessions(layout),
+        sum(not key.startswith(MODEL_PLACE) for key in evolved.places(layout)),
         sum(map(len, texts.values())),
     )
-
-
-def _sessions(layout: Layout) -> int:
-    return sum(not key.startswith(MODEL_PLACE) for key in evolved.places(layout))
 
 
 def restore(

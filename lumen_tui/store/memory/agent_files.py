@@ -95,10 +95,6 @@ def cleaned(value: object, clean: Clean, depth: int = 0) -> object:
     return value
 
 
-def _cleaned_fields(fields: Mapping[str, object], clean: Clean) -> dict[str, object]:
-    return {clean(name): cleaned(value, clean, 1) for name, value in fields.items()}
-
-
 def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield (type, fields) of the lines of one message, one for each of its blocks."""
     if message.role == "system":
@@ -241,7 +237,7 @@ def document(
         "metadata": {"exported_by": f"lumen-tui {__version__}"},
         "created_at": times.iso(now),
     }
-    return _cleaned_fields(body, clean)
+    return {clean(name): cleaned(value, clean, 1) for name, value in body.items()}
 
 
 def _block_record(number: int, block: Block) -> dict[str, object]:

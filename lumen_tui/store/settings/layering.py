@@ -151,11 +151,7 @@ def _meant(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 def _concerns(gate: tuple[str, ...], keys: tuple[str, ...]) -> bool:
     """Return whether one is the other, or is below it."""
-    return all(_same(part, key) for part, key in zip(gate, keys, strict=False))
-
-
-def _same(part: str, key: str) -> bool:
-    return part in (_ANY, key)
+    return all(part in (_ANY, key) for part, key in zip(gate, keys, strict=False))
 
 
 def meant_by(section: str, value: object) -> tuple[str, ...]:

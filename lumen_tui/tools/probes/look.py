@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from lumen_tui.model.config import Config
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
@@ -106,14 +105,10 @@ def context(store: Store) -> Context:
         now=time.time,
         monotonic=time.monotonic,
         environ=environ,
-        rules=_rules(config, environ.get("HOME", "")),
-    )
-
-
-def _rules(config: Config, home: str) -> TaskRules:
-    return TaskRules(
-        hosts=config.web.hosts,
-        private=config.web.private,
-        role=NAME,
-        hidden=tuple(secrets.existing(home, config.sandbox.hidden)),
+        rules=TaskRules(
+            hosts=config.web.hosts,
+            private=config.web.private,
+            role=NAME,
+            hidden=tuple(secrets.existing(environ.get("HOME", ""), config.sandbox.hidden)),
+        ),
     )

@@ -158,7 +158,7 @@ def check_afterwards(context: Context, *, last: bool = False) -> None:
     memo = context.memo
     if not (memo.times and memo.roots):
         return
-    if not _has_running_command(memo):
+    if not any(job.exit_code is None for job in memo.running.values()):
         memo.times[:] = [(began, min(ended, context.now() + _TICK)) for began, ended in memo.times]
     _scan(context, deep=last or context.monotonic() >= memo.look_again)
 
@@ -170,11 +170,6 @@ def _scan(context: Context, *, deep: bool) -> None:
             _record(context, FolderWalk(root, deep=False))
         return
     _scan_deep(context, memo.roots)
-
-
-def _has_running_command(memo: TaskMemo) -> bool:
-    """Return whether a command is running in the background."""
-    return any(job.exit_code is None for job in memo.running.values())
 
 
 def _existing(paths: set[str]) -> list[str]:
