@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from lumen_tui.actions import edits
@@ -37,11 +35,10 @@ from lumen_tui.model.requests.blocks import (
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import block_files, blocks
-from lumen_tui.store.memory.blocks import Write
+from lumen_tui.store.memory.blocks import Decide, Write
 from lumen_tui.tools.files import patching
 
 KIND = "block"
-Decide = Callable[[Block], Write]
 
 
 def new(store: Store, request: NewBlock, *, by: str, now: float) -> Done:

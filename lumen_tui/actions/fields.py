@@ -1,11 +1,12 @@
 """Build and check the fields of a new signal, receipt or memory node. ValueError says what to write instead.
 
-On the path of the hot verbs: imports nothing but the ids and times of the model.
+On the path of the hot verbs: imports nothing but the ids, kinds and times of the model.
 """
 
 from __future__ import annotations
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.kinds import DISCOVERY_ALIASES, LIFECYCLE_BY_TYPE, PRIORITIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,15 +15,6 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
-PRIORITIES = ("P0", "P1", "P2", "P3")
-LIFECYCLES = {
-    "session": "wu",
-    "discovery": "wu",
-    "checkpoint": "session",
-    "note": "session",
-    "summary": "project",
-}
-ALIASES = ("bug", "idea", "question", "dependency")  # of a discovery, with that tag
 MAX_TEXT = 60_000  # bytes of UTF-8; a journal line has 64 KiB
 
 
@@ -101,14 +93,14 @@ def node(
     wu_id: str = "",
     session_id: str = "",
 ) -> Record:
-    """Build a new line of memory.jsonl. `type` may be one of ALIASES."""
-    kind = "discovery" if type in ALIASES else type
-    if kind not in LIFECYCLES:
-        raise ValueError(f"type {type!r} is unknown: one of {', '.join((*LIFECYCLES, *ALIASES))}")
+    """Build a new line of memory.jsonl. `type` may be one of DISCOVERY_ALIASES."""
+    kind = "discovery" if type in DISCOVERY_ALIASES else type
+    if kind not in LIFECYCLE_BY_TYPE:
+        raise ValueError(f"type {type!r} is unknown: one of {', '.join((*LIFECYCLE_BY_TYPE, *DISCOVERY_ALIASES))}")
     record: Record = {
         "id": ids.new_id("mem"),
         "type": kind,
-        "lifecycle": LIFECYCLES[kind],
+        "lifecycle": LIFECYCLE_BY_TYPE[kind],
         "content": prose(content, "content"),
         "created_at": times.iso(now),
         "created_by": ids.check_label(by, "author"),

@@ -6,6 +6,7 @@ from lumen_tui.actions import fields, lanes, sessions, signals, summaries
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
+from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.requests.memory import ApplyDecay, Summarize
 from lumen_tui.model.requests.sessions import EndSession
@@ -21,7 +22,6 @@ from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work import sessions as stored_sessions
 from lumen_tui.store.work import work_units
 
-COMPLETION = "wu_completion"
 _DECAY = "decay"  # who archives then; undo of `wu done` brings it back
 _NAMED = 5  # open discoveries that are named
 

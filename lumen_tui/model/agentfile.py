@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model.agentmessages import AfMessage, read_messages, text_of
+from lumen_tui.model.agentmessages import AfMessage, read_messages
 from lumen_tui.model.archive import KINDS
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.text import one_line
 
 MOST_BYTES = 64 * 1024 * 1024

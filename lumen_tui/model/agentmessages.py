@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.text import one_line
 
 Raw = dict[str, object]
@@ -156,9 +157,3 @@ def _arguments(arguments: object) -> Raw:
 
 def _objects(value: object) -> list[Raw]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def text_of(table: Raw, key: str) -> str:
-    """Return the text under a key; empty where there is none."""
-    value = table.get(key)
-    return value if isinstance(value, str) else ""

@@ -163,7 +163,7 @@ def as_block(step: Step | None, name: str, text: str = "") -> Block:
 def difference(before: str, after: str, old: str, new: str) -> str:
     """Return a unified diff that `patch` takes; the end of a text without a newline is said as git says it."""
     lines = []
-    for line in difflib.unified_diff(_lines(before), _lines(after), old, new, n=2):
+    for line in difflib.unified_diff(patch_lines(before), patch_lines(after), old, new, n=2):
         lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     return "".join(lines)
 
@@ -173,7 +173,7 @@ def shown_difference(before: str, after: str, old: str, new: str) -> str:
     return difference(before and before + "\n", after and after + "\n", old, new)
 
 
-def _lines(text: str) -> list[str]:
+def patch_lines(text: str) -> list[str]:
     """Return the lines with their newlines; other characters that end lines for Python do not for a patch."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])

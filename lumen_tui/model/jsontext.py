@@ -6,6 +6,7 @@ from _json import make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     Raw = dict[str, Any]
@@ -74,3 +75,15 @@ def _refuse_lone_surrogates(value: object) -> None:
     elif isinstance(value, list):
         for inner in value:
             _refuse_lone_surrogates(inner)
+
+
+def text_of(record: Mapping[str, object], key: str) -> str:
+    """Return the text under a key; empty where there is none."""
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def table_of(record: Mapping[str, object], key: str) -> Raw:
+    """Return the table under a key; empty where there is none."""
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}

@@ -118,15 +118,10 @@ def new_lines(path: Path, place: JournalPosition | None, since: float) -> NewLin
         stat = os.fstat(fd)
         if place is None or place.ino != stat.st_ino or place.offset > stat.st_size:
             return _since_date(fd, times.iso(since)[:19].encode())
-        return _from_offset(fd, _line_start(fd, place.offset))
+        # A line that was being written at the last visit is new.
+        return _from_offset(fd, backwards.line_start(fd, place.offset))
     finally:
         os.close(fd)
-
-
-def _line_start(fd: int, offset: int) -> int:
-    """Return the start of the line that `offset` is in: one that was being written at the last visit is new."""
-    start = max(0, offset - files.MAX_READ_LINE)
-    return start + os.pread(fd, offset - start, start).rfind(b"\n") + 1
 
 
 def _from_offset(fd: int, begin: int) -> NewLines:

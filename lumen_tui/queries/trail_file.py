@@ -9,6 +9,7 @@ import os
 import zlib
 
 from lumen_tui.model import jsontext
+from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, is_decided, priority_rank
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.line_access import split_lines
@@ -86,13 +87,8 @@ def _decoded(lines: Lines) -> Iterator[tuple[int, dict[str, object]]]:
             yield offset, record
 
 
-def _text(record: dict[str, object], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _take_nodes(db: sqlite3.Connection, lines: Lines) -> None:
-    rows = [_node_row(offset, record) for offset, record in _decoded(lines) if _text(record, "id")]
+    rows = [_node_row(offset, record) for offset, record in _decoded(lines) if text_of(record, "id")]
     db.executemany(
         "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET wu = excluded.wu, "
         "kind = excluded.kind, open = excluded.open, rank = excluded.rank, created = excluded.created, "
@@ -105,17 +101,17 @@ def _node_row(offset: int, record: dict[str, object]) -> tuple[object, ...]:
     metadata = record.get("metadata")
     meta: dict[str, object] = metadata if isinstance(metadata, dict) else {}
     kind = record.get("type") if record.get("type") in NODE_TYPES else "note"
-    lifecycle = _text(record, "lifecycle") or LIFECYCLE_BY_TYPE[str(kind)]
+    lifecycle = text_of(record, "lifecycle") or LIFECYCLE_BY_TYPE[str(kind)]
     state = meta.get("status")
     ended = meta.get("summarized_into") or meta.get("ended_at") or meta.get("taken_at") or lifecycle == "ephemeral"
     priority = meta.get("priority")
     return (
         record["id"],
-        _text(record, "wu_id"),
+        text_of(record, "wu_id"),
         _kind(str(kind), record, meta),
         state in (None, "", "open") and not ended,
         priority_rank(priority if isinstance(priority, str) else ""),
-        _text(record, "created_at"),
+        text_of(record, "created_at"),
         lifecycle == "project" and kind != "summary",
         offset,
         offset,
@@ -138,7 +134,7 @@ def _kind(kind: str, record: dict[str, object], meta: dict[str, object]) -> str:
 def _take_signals(db: sqlite3.Connection, lines: Lines) -> None:
     about = [(offset, line) for offset, line in lines if b'"wu_id"' in line]
     if len(about) < _MANY:
-        rows = [(_text(record, "wu_id"), offset) for offset, record in _decoded(about)]
+        rows = [(text_of(record, "wu_id"), offset) for offset, record in _decoded(about)]
     else:
         from lumen_tui.store.signals import signal_index
 
@@ -148,7 +144,13 @@ def _take_signals(db: sqlite3.Connection, lines: Lines) -> None:
 
 def _take_edges(db: sqlite3.Connection, lines: Lines) -> None:
     rows = [
-        (_text(record, "from_id"), _text(record, "to_id"), _text(record, "type"), bool(record.get("removed")), offset)
+        (
+            text_of(record, "from_id"),
+            text_of(record, "to_id"),
+            text_of(record, "type"),
+            bool(record.get("removed")),
+            offset,
+        )
         for offset, record in _decoded(lines)
     ]
     db.executemany("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?)", rows)

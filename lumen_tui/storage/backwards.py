@@ -85,3 +85,9 @@ def line_at(fd: int, offset: int) -> bytes:
         data = os.pread(fd, files.MAX_READ_LINE + 1, offset)
     line, newline, _ = data.partition(b"\n")
     return line if newline else b""
+
+
+def line_start(fd: int, offset: int) -> int:
+    """Return the start of the line that `offset` is in, or of the next where it is just behind one."""
+    start = max(0, offset - files.MAX_READ_LINE)
+    return start + os.pread(fd, offset - start, start).rfind(b"\n") + 1

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from lumen_tui.actions import fields
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model import records, tasks
 from lumen_tui.model.tasks import Status
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import directories, locks
@@ -212,11 +210,3 @@ def test_a_signal_is_read_by_one_reader_only(desk):
     desk.do("signal.read_all", by="bo")
     assert inbox.unread(memory, "bo", 9).signals == []
     assert desk.store.receipts.path.read_bytes().count(b"\n") == 2
-
-
-def test_words_said_twice_agree():
-    assert fields.PRIORITIES == records.PRIORITIES
-    assert fields.LIFECYCLES == records.LIFECYCLE_BY_TYPE
-    assert fields.ALIASES == records.DISCOVERY_ALIASES
-    assert isinstance(fields.signal("x", by="a", now=0.0), dict)
-    assert tasks.Spec(id="x", objective="y").priority in fields.PRIORITIES

@@ -12,7 +12,7 @@ import time
 
 from lumen_tui.cli.fast import light
 from lumen_tui.model import ids, times
-from lumen_tui.model.jsontext import decode
+from lumen_tui.model.jsontext import decode, table_of
 from lumen_tui.storage import files, locks
 from lumen_tui.store.sessions import hook_journal
 
@@ -185,15 +185,10 @@ def _record(root: str, event: str, payload: Raw, now: float) -> Raw:
     return record | {"schema": 1}
 
 
-def _inner(payload: Raw, key: str) -> Raw:
-    value = payload.get(key)
-    return value if isinstance(value, dict) else {}
-
-
 def _tests(payload: Raw) -> bool:
     """Return whether tests ran and passed; a failed program comes as another event, or names its exit code."""
-    command = _inner(payload, "tool_input").get("command")
-    answer = _inner(payload, "tool_response")
+    command = table_of(payload, "tool_input").get("command")
+    answer = table_of(payload, "tool_response")
     if payload.get("tool_name") != "Bash" or not isinstance(command, str):
         return False
     failed = answer.get("interrupted") or answer.get("exit_code") or answer.get("exitCode") or answer.get("is_error")
@@ -203,9 +198,9 @@ def _tests(payload: Raw) -> bool:
 def _milestone(payload: Raw) -> bool:
     """Return whether an entry of the agent's own list of steps was completed."""
     tool = payload.get("tool_name")
-    answer = _inner(payload, "tool_response")
+    answer = table_of(payload, "tool_response")
     if tool == "TaskUpdate":
-        return _inner(payload, "tool_input").get("status") == "completed"
+        return table_of(payload, "tool_input").get("status") == "completed"
     return (
         tool == "TodoWrite" and "oldTodos" in answer and _completed(answer, "newTodos") > _completed(answer, "oldTodos")
     )

@@ -11,6 +11,7 @@ import json
 from collections.abc import Generator, Iterator
 
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     BuiltinToolResult,
@@ -97,20 +98,20 @@ class ClaudeConversation:
         elif kind == "control_cancel_request":
             self._held = [request for request in self._held if request.get("request_id") != message.get("request_id")]
         elif kind == "stream_event" and not message.get("parent_tool_use_id"):
-            yield from self._stream(_inner(message, "event"))
+            yield from self._stream(table_of(message, "event"))
         elif kind == "system":
             yield from self._system(message)
         elif kind == "user":
-            yield from self._results(_inner(message, "message"))
+            yield from self._results(table_of(message, "message"))
 
     def _begin(self, message: JsonObject) -> Steps:
         """Send the first message, once, as soon as the program is ready."""
-        response = _inner(message, "response")
+        response = table_of(message, "response")
         if response.get("request_id") != _HELLO or self._greeted:
             return
         if response.get("subtype") != "success":
             raise ProviderError(f"Claude Code did not begin: {one_line(str(response.get('error')), 300)}")
-        details = _inner(response, "response")
+        details = table_of(response, "response")
         self.version = str(details.get("claude_code_version") or self.version)
         check_version(self.version)
         if details.get("hooks_applied") is False:
@@ -127,12 +128,12 @@ class ClaudeConversation:
     # ---- what it streams
 
     def _stream(self, event: JsonObject) -> Steps:
-        kind, message = event.get("type"), _inner(event, "message")
+        kind, message = event.get("type"), table_of(event, "message")
         if kind == "message_start":
             self._throttle, self._length = StreamThrottle(self._job.now), 0
             yield from self._counter.begin(str(message.get("model") or ""), message.get("usage"))
         elif kind == "content_block_delta":
-            yield from self._delta(_inner(event, "delta"))
+            yield from self._delta(table_of(event, "delta"))
         elif kind == "message_delta":
             self._counter.update(event.get("usage"))
         elif kind == "message_stop":
@@ -181,7 +182,7 @@ class ClaudeConversation:
     # ---- what it asks
 
     def _request(self, message: JsonObject) -> Steps:
-        before = _inner(message, "request").get("callback_id") == _BEFORE
+        before = table_of(message, "request").get("callback_id") == _BEFORE
         if self._counter.answering and not before:
             self._held.append(message)
         else:
@@ -193,14 +194,14 @@ class ClaudeConversation:
             yield from self._serve(message)
 
     def _serve(self, message: JsonObject) -> Steps:
-        request = _inner(message, "request")
+        request = table_of(message, "request")
         kind = request.get("subtype")
         if kind == "hook_callback":
-            answer = yield from self._callback(str(request.get("callback_id")), _inner(request, "input"))
+            answer = yield from self._callback(str(request.get("callback_id")), table_of(request, "input"))
         elif kind == "can_use_tool":
             answer = yield from self._permit(request)
         elif kind == "mcp_message":
-            answer = yield from self._tool(_inner(request, "message"))
+            answer = yield from self._tool(table_of(request, "message"))
         else:
             return self._refuse(message, f"{kind} is not known here")
         self._answer(message, answer)
@@ -218,7 +219,7 @@ class ClaudeConversation:
 
     def _permit(self, request: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         """Return whether one of its own tools may run."""
-        name, arguments = str(request.get("tool_name")), _inner(request, "input")
+        name, arguments = str(request.get("tool_name")), table_of(request, "input")
         if name not in OWN:
             yield from self._counter.reserve()
             return {"behavior": "deny", "message": _NOT_USED}
@@ -285,11 +286,6 @@ def _broken(init: JsonObject) -> str:
         [server.get("status") for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
     )
     return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
-
-
-def _inner(message: JsonObject, key: str) -> JsonObject:
-    value = message.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _text(block: object) -> str:

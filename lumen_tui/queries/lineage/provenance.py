@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from lumen_tui.model.ids import BadId
+from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.records import node_of
 from lumen_tui.model.text import one_line, safe
@@ -110,25 +111,20 @@ def _node_links(node: Raw) -> Iterator[Link]:
     if not isinstance(meta, dict):
         return
     for name, (up, down) in _ORIGINS.items():
-        if other := _text(meta, name):
+        if other := text_of(meta, name):
             yield Link(node_id, other, up, down)
     for name, (down, up) in _RESULTS.items():
-        if other := _text(meta, name):
+        if other := text_of(meta, name):
             yield Link(other, node_id, up, down)
     for name, (up, down) in _SOURCES.items():
         named = meta.get(name)
         for other in named if isinstance(named, list) else ():
             if isinstance(other, str):
                 yield Link(node_id, other, up, down)
-    if task := _text(meta, "task_id"):
+    if task := text_of(meta, "task_id"):
         yield Link(node_id, task, "noted by task", "noted")
-    if loop := _text(meta, "loop"):
+    if loop := text_of(meta, "loop"):
         yield Link(node_id, loop, "noted by loop", "noted")
-
-
-def _text(meta: dict[str, object], name: str) -> str:
-    value = meta.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _edges(layout: Layout) -> Iterator[Link]:

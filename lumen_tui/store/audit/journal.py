@@ -158,14 +158,14 @@ def actions(layout: Layout) -> Iterator[Action]:
     return (action for action in by_id.values() if action.stage != Stage.DROPPED)
 
 
-def _merged(later: Action, earlier: Action) -> Action:
+def _merged(later: Part, earlier: Part) -> Part:
     return msgspec.structs.replace(earlier, changes=earlier.changes + later.changes)
 
 
-def joined(parts: Iterable[Part], merged: Callable[[Part, Part], Part]) -> Iterator[Part]:
+def joined(parts: Iterable[Part]) -> Iterator[Part]:
     """Join neighbours of one id, actions whose changes take several lines; their stage says whether they ended.
 
-    `parts` come from the end of the journal, `merged` gets (later, earlier).
+    `parts` come from the end of the journal.
     """
     ended: dict[str, str] = {}
     pending: Part | None = None
@@ -174,7 +174,7 @@ def joined(parts: Iterable[Part], merged: Callable[[Part, Part], Part]) -> Itera
             ended[part.id] = part.stage
             continue
         if pending is not None and pending.id == part.id:
-            pending = msgspec.structs.replace(merged(pending, part), stage=pending.stage)
+            pending = msgspec.structs.replace(_merged(pending, part), stage=pending.stage)
             continue
         if pending is not None:
             yield pending
@@ -185,7 +185,7 @@ def joined(parts: Iterable[Part], merged: Callable[[Part, Part], Part]) -> Itera
 
 def newest_first(layout: Layout) -> Iterator[Action]:
     """Yield every action, newest first, its parts joined; dropped ones are left out."""
-    return (action for action in joined(newest_parts(layout, _decode), _merged) if action.stage != Stage.DROPPED)
+    return (action for action in joined(newest_parts(layout, _decode)) if action.stage != Stage.DROPPED)
 
 
 def newest_parts(layout: Layout, decode: Callable[[bytes], Part]) -> Iterator[Part]:
@@ -273,7 +273,7 @@ def recent(layout: Layout, limit: int) -> list[AuditEntry]:
     """Return the newest `limit` actions, the last one first. Damaged lines and dropped actions are skipped."""
     entries: list[AuditEntry] = []
     last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
-    for entry in joined(newest_parts(layout, lambda line: _audit_entry(decode_action_line(line))), _with_changes):
+    for entry in joined(newest_parts(layout, lambda line: _audit_entry(decode_action_line(line)))):
         if entry.stage == Stage.DROPPED:
             continue
         if (turned := entry.undoes or entry.redoes) and entry.stage != Stage.BEGUN:
@@ -288,10 +288,6 @@ def recent_reasons(layout: Layout, verb: str, limit: int) -> tuple[str, ...]:
     """Return the last reasons that were given with a verb, each once, the newest first."""
     reasons = dict.fromkeys(entry.reason for entry in recent(layout, _LOOKED_AT) if entry.verb == verb and entry.reason)
     return tuple(reasons)[:limit]
-
-
-def _with_changes(later: AuditEntry, earlier: AuditEntry) -> AuditEntry:
-    return msgspec.structs.replace(earlier, changes=earlier.changes + later.changes)
 
 
 def _audit_entry(line: ActionLine) -> AuditEntry:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -18,6 +18,7 @@ from lumen_tui.model.agentmessages import AfCall, AfMessage
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.tasks import Usage
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -124,7 +125,7 @@ def messages(layout: Layout, session: str) -> list[AfMessage]:
             record = _record(line or b"")
             if (message := _message(record)) is None:
                 continue
-            key = str(_table(record, "message").get("id") or "")
+            key = str(table_of(record, "message").get("id") or "")
             if collected and key and collected[-1][0] == key:
                 collected[-1] = (key, _joined(collected[-1][1], message))
             else:
@@ -149,11 +150,6 @@ def _joined(first: AfMessage, more: AfMessage) -> AfMessage:
     )
 
 
-def _table(record: Mapping[str, object], name: str) -> dict[str, object]:
-    value = record.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 def _message(record: dict[str, object]) -> AfMessage | None:
     """Return the message in a line; None for lines that are no message."""
     kind = record.get("type")
@@ -161,7 +157,7 @@ def _message(record: dict[str, object]) -> AfMessage | None:
     if kind == "system":
         ours = record.get("subtype") == _SYSTEM
         return AfMessage("system", str(record.get("content") or ""), at) if ours else None
-    message = _table(record, "message")
+    message = table_of(record, "message")
     content = message.get("content")
     if kind == "user" and isinstance(content, str):
         return AfMessage("user", content, at)

@@ -15,6 +15,7 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
+from lumen_tui.model.jsontext import text_of
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean
@@ -144,25 +145,20 @@ def node_id(beads_id: str) -> str:
         return f"mem-{short_hash(beads_id)}"
 
 
-def _text(issue: dict[str, Any], key: str) -> str:
-    value = issue.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _node(issue: dict[str, Any]) -> dict[str, Any]:
-    description = _text(issue, "description")
+    description = text_of(issue, "description")
     node: dict[str, Any] = {
         "id": node_id(issue["id"]),
         "type": "discovery",
         "lifecycle": "wu",
         "content": issue["title"] + (f"\n\n{description}" if description else ""),
-        "created_at": _text(issue, "created_at") or _text(issue, "updated_at") or _LONG_AGO,
+        "created_at": text_of(issue, "created_at") or text_of(issue, "updated_at") or _LONG_AGO,
     }
-    if updated := _text(issue, "updated_at"):
+    if updated := text_of(issue, "updated_at"):
         node["updated_at"] = updated
     if tags := _tags(issue):
         node["tags"] = tags
-    if author := _text(issue, "created_by"):
+    if author := text_of(issue, "created_by"):
         node["created_by"] = author
     node["metadata"] = _metadata(issue)
     node["schema"] = 1
@@ -171,7 +167,7 @@ def _node(issue: dict[str, Any]) -> dict[str, Any]:
 
 def _tags(issue: dict[str, Any]) -> list[str]:
     labels = issue.get("labels")
-    words = [*(labels if isinstance(labels, list) else ()), _text(issue, "issue_type")]
+    words = [*(labels if isinstance(labels, list) else ()), text_of(issue, "issue_type")]
     return list(dict.fromkeys(word for word in words if isinstance(word, str) and word))
 
 
@@ -180,14 +176,14 @@ def _metadata(issue: dict[str, Any]) -> dict[str, Any]:
     priority = issue.get("priority")
     if isinstance(priority, int) and 0 <= priority <= 4:
         metadata["priority"] = f"P{min(priority, 3)}"
-    status = _text(issue, "status")
+    status = text_of(issue, "status")
     if status == "closed":
         metadata["status"] = "archived"
-        metadata["archive_reason"] = _text(issue, "close_reason") or "closed in beads"
-        metadata["archived_at"] = _text(issue, "closed_at") or _text(issue, "updated_at") or _LONG_AGO
+        metadata["archive_reason"] = text_of(issue, "close_reason") or "closed in beads"
+        metadata["archived_at"] = text_of(issue, "closed_at") or text_of(issue, "updated_at") or _LONG_AGO
     elif status == "tombstone":
         metadata["status"] = "deleted"
-        metadata["deleted_at"] = _text(issue, "deleted_at") or _LONG_AGO
+        metadata["deleted_at"] = text_of(issue, "deleted_at") or _LONG_AGO
     elif status == "pinned":
         metadata["pinned"] = True
     if node_id(issue["id"]) != issue["id"]:
@@ -200,18 +196,18 @@ def _edges(issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield an issue's dependencies. Where B blocks A or is A's parent, beads has it on A; our edge begins at B."""
     dependencies = issue.get("dependencies")
     for dependency in dependencies if isinstance(dependencies, list) else ():
-        target = _text(dependency, "depends_on_id") if isinstance(dependency, dict) else ""
+        target = text_of(dependency, "depends_on_id") if isinstance(dependency, dict) else ""
         if not target:
             continue
-        source = node_id(_text(dependency, "issue_id") or issue["id"])
+        source = node_id(text_of(dependency, "issue_id") or issue["id"])
         target_id = node_id(target)
-        kind = _text(dependency, "type")
+        kind = text_of(dependency, "type")
         relation = _RELATIONS.get(kind, "related")
         backwards = relation in ("blocks", "parent_child")
         edge = {
             "from_id": target_id if backwards else source,
             "to_id": source if backwards else target_id,
             "type": relation,
-            "created_at": _text(dependency, "created_at") or _text(issue, "created_at") or _LONG_AGO,
+            "created_at": text_of(dependency, "created_at") or text_of(issue, "created_at") or _LONG_AGO,
         }
         yield edge if relation != "related" or kind == "related" else {**edge, "beads_type": kind}

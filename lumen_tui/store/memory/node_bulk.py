@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE, decoded
-from lumen_tui.storage import directories, files
+from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.journal import encode, whole_lines
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
@@ -60,7 +60,7 @@ def _prepare(layout: Layout, identifiers: set[str], edit: Edit) -> _Prepared:
         return _Prepared((0, 0), 0, *_lines(edit, {}))
     try:
         stat = os.fstat(fd)
-        end = _last_newline(fd, stat.st_size)
+        end = backwards.line_start(fd, stat.st_size)  # a torn tail is read again later
         records = {identifier: node for identifier, (_, node) in nodes.newest(fd, identifiers).items()}
     finally:
         os.close(fd)
@@ -70,12 +70,6 @@ def _prepare(layout: Layout, identifiers: set[str], edit: Edit) -> _Prepared:
 def _lines(edit: Edit, records: dict[str, nodes.Raw]) -> tuple[bytes, bytes]:
     changed, actions = edit(records)
     return b"".join([encode(node) for node in changed]), actions
-
-
-def _last_newline(fd: int, size: int) -> int:
-    """Return the offset after the last whole line; a torn tail is read again later."""
-    start = max(0, size - files.MAX_READ_LINE)
-    return start + os.pread(fd, size - start, start).rfind(b"\n") + 1
 
 
 def _append(layout: Layout, prepared: _Prepared, identifiers: set[str], holds: Callable[[], bool]) -> bool:

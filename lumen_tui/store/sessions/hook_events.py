@@ -10,6 +10,7 @@ import msgspec
 from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.progress import HookView, Missing, Stretch, UnitState, missing
 from lumen_tui.model.records import decode_signal
 from lumen_tui.model.snapshot import Problem
@@ -25,7 +26,6 @@ from lumen_tui.storage.stamped import Stamp, stamp
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import work_units
 
-COMPLETION = "wu_completion"  # the broadcast of `wu done`, which is no progress signal
 _MOST_CALLS = 10_000  # times kept per session and work unit; beyond that the oldest are forgotten
 _LOOK_BACK = 4 * 1024 * 1024  # bytes of signals searched at first
 _PATIENCE = 120.0  # seconds a request may wait for its checkpoint before it is a problem

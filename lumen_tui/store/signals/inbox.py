@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.model.jsontext import decode
+from lumen_tui.model.jsontext import decode, text_of
 from lumen_tui.storage import backwards, files
 
 TYPE_CHECKING = False
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 _EVERYONE = "*"  # the reader of a legacy receipt, which names none
 _EVERYONE_TEXT = b'"*"'
 _OVERLAP = 64 * 1024  # bytes
-
-
-def _text(record: Raw, key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
 
 
 class Receipts:
@@ -55,8 +50,8 @@ class Receipts:
 
     def _take(self, receipt: Raw) -> bool:
         """Note a receipt; return whether it covers everything before."""
-        signal_id = _text(receipt, "signal_id")
-        if not signal_id or _text(receipt, "reader") not in self._readers:
+        signal_id = text_of(receipt, "signal_id")
+        if not signal_id or text_of(receipt, "reader") not in self._readers:
             return False
         if receipt.get("upto") is not True:
             self.read.add(signal_id)
@@ -112,7 +107,7 @@ def _walk(signals: int, receipts: Receipts, limit: int, is_wanted: Callable[[Raw
         if offset <= receipts.upto:
             break
         signal = decode(line)
-        signal_id = _text(signal, "id") if signal else ""
+        signal_id = text_of(signal, "id") if signal else ""
         if signal is None or not signal_id:
             page.damaged += bool(line.strip())
             continue
@@ -137,7 +132,7 @@ def newest(path: str) -> tuple[str, int] | None:
     try:
         for offset, line in backwards.lines(fd):
             signal = decode(line)
-            if signal and _text(signal, "id"):
+            if signal and text_of(signal, "id"):
                 return signal["id"], offset
     finally:
         os.close(fd)

@@ -6,6 +6,8 @@ import re
 
 from msgspec import Struct
 
+from lumen_tui.model.blocks import patch_lines
+
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _EXTRA = ("rename ", "copy ", "GIT binary", "Binary files", "old mode", "new mode", "similarity ", "dissimilarity ")
 _PASSED = ("diff ", "index ", "new file mode", "deleted file mode")
@@ -134,7 +136,7 @@ def apply(patch: FilePatch, text: str) -> str:
 
     A hunk counts where its header says, else at the one place that has exactly its lines.
     """
-    lines = _split(text)
+    lines = patch_lines(text)
     result: list[str] = []
     applied = 0
     for number, hunk in enumerate(patch.hunks, start=1):
@@ -142,11 +144,6 @@ def apply(patch: FilePatch, text: str) -> str:
         result += [*lines[applied:at], *hunk.new]
         applied = at + len(hunk.old)
     return "".join([*result, *lines[applied:]])
-
-
-def _split(text: str) -> list[str]:
-    parts = text.split("\n")
-    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 def _place(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import directories, files
+from lumen_tui.storage import directories, files, process
 from lumen_tui.tools.sandbox import bubblewrap, landlock, limits, probe, sandboxed_command
 from lumen_tui.tools.sandbox.policy import Policy
 
@@ -260,19 +260,11 @@ def stored_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestR
 def _machine(path: str) -> str:
     """Return what the results depend on: this boot, user, and these programs."""
     parts = [
-        _boot(),
+        process.boot_id(),
         str(os.getuid()),
         *map(_stamp, (shutil.which("bwrap", path=path) or "", sys.executable, __file__)),
     ]
     return " ".join(parts)
-
-
-def _boot() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
-            return boot.read().strip()
-    except OSError:
-        return ""
 
 
 def _stamp(path: str) -> str:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from lumen_tui.tools.sandbox.protected_paths import link_target
+
 MOST = 20_000  # open files of one command that are examined
 _MEMORY_FILE = "/memfd:"
 _WATCHERS = ("anon_inode:inotify", "anon_inode:[fanotify]")
@@ -133,14 +135,6 @@ def in_transit(open_files: Iterable[OpenDescriptor]) -> int:
         for line in read_lines(file.facts)
         if line.startswith("scm_fds:")
     )
-
-
-def link_target(link: str) -> str:
-    """Return the target of a link; empty where it cannot be read."""
-    try:
-        return os.readlink(link)
-    except OSError:
-        return ""
 
 
 def read_lines(path: str) -> list[str]:
