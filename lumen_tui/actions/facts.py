@@ -234,11 +234,11 @@ def suggested(store: Store, text: str) -> list[Probe]:
     return [job.probe for job, reading in _run_probes(store, probes) if reading.outcome is Outcome.HOLDS]
 
 
-def _run_probes(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[ProbeJob, Reading]]:
+def _run_probes(store: Store, probes: Sequence[Probe]) -> list[tuple[ProbeJob, Reading]]:
     from lumen_tui.tools.probes import batch  # starts a process: not for every verb
 
     jobs = [batch.ProbeJob("", probe) for probe in probes]
-    return batch.run(store.root, jobs, seconds=_PATIENCE, each=min(each, _PATIENCE / max(1, len(jobs))))
+    return batch.run(store.root, jobs, seconds=_PATIENCE, each=_PATIENCE / max(1, len(jobs)))
 
 
 def must_be_current(index: FactIndex, fact_id: str) -> None:

@@ -6,8 +6,6 @@ the stamp that follow from it. Undo sets the fields and lets the rest follow in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from lumen_tui.actions import checks, edits
@@ -95,9 +93,8 @@ def take_on(
     pid: int = 0,
     verb: str = CLAIM,
     summary: str = "",
-    more: Sequence[Change] = (),
 ) -> Done:
-    """Claim a work unit as part of another verb; its action then includes `more`, what that verb changed."""
+    """Claim a work unit, perhaps as part of another verb."""
     rules = config_of(store).lanes
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
@@ -115,7 +112,7 @@ def take_on(
         session_id = _session_id(store, session, by, unit.id)
         holder = work_units.local_holder(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
         summary = summary or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
-        return change_unit(store, unit.id, fields, verb=verb, summary=summary, by=by, now=now, holder=holder, more=more)
+        return change_unit(store, unit.id, fields, verb=verb, summary=summary, by=by, now=now, holder=holder)
 
 
 def _session_id(store: Store, session: str, by: str, wu_id: str) -> str:
@@ -226,16 +223,12 @@ def change_unit(
     reason: str = "",
     holder: Holder | None = None,
     stamp: dict[str, str] | None = None,
-    more: Sequence[Change] = (),
 ) -> Done:
-    """Set fields of a unit with all that follows, and record it; a failure leaves nothing changed.
-
-    `more` is what the caller changed besides: one action, so that one undo takes all of it back.
-    """
+    """Set fields of a unit with all that follows, and record it; a failure leaves nothing changed."""
     before = work_units.unit_fields(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
     stamped = [Change(STAMP_KIND, wu_id, None, stamp)] if stamp else []
-    action = edits.new_action(verb, [change, *stamped, *more], summary=summary, by=by, now=now, reason=reason)
+    action = edits.new_action(verb, [change, *stamped], summary=summary, by=by, now=now, reason=reason)
     with journal.carrying_out(store.layout, action):
         try:
             put(store, wu_id, fields, holder, stamp)

@@ -30,8 +30,6 @@ from lumen_tui.store.memory.edges import Edge
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.work import work_units
 
-_RELATED = "related"
-
 
 def promote(store: Store, request: PromoteDiscoveries, *, by: str, now: float) -> Done:
     """Make a work unit of each discovery, linked both ways, and close the discovery.
@@ -229,7 +227,7 @@ def _taken_over(store: Store, target: str, others: list[str], units: Sequence[st
 
     touched = (edge for edge in standing if closed & {edge.start, edge.finish})
     moved = [Edge(end(edge.start), end(edge.finish), edge.type) for edge in touched]
-    for edge in [*moved, *(Edge(target, unit, _RELATED) for unit in units)]:
+    for edge in [*moved, *(Edge(target, unit, "related") for unit in units)]:
         if edge.start != edge.finish and edge not in drawn:
             drawn.add(edge)
             yield edge

@@ -204,8 +204,8 @@ def _by(named: list[tuple[str, Sample]], now: float) -> tuple[Stats, ...]:
     return tuple(stats(name, (sample for _, sample in group), now) for name, group in groups)
 
 
-def retirements(tallies: dict[str, tuple[Tally, float]], least: int = LEAST) -> tuple[Retirement, ...]:
-    """Return the roles whose interval lies wholly below that of all others together; both sides need `least` tasks.
+def retirements(tallies: dict[str, tuple[Tally, float]]) -> tuple[Retirement, ...]:
+    """Return the roles whose interval lies wholly below that of all others together; both sides need LEAST tasks.
 
     `tallies` holds for each role its tasks and what they cost. The main agent's sessions are no part of this.
     """
@@ -215,15 +215,12 @@ def retirements(tallies: dict[str, tuple[Tally, float]], least: int = LEAST) -> 
     proposals = []
     for name, (own, usd) in sorted(fleet.items()):
         others = Tally(done - own.done, tried - own.tried)
-        if min(own.tried, others.tried) >= least and own.interval[1] < others.interval[0]:
+        if min(own.tried, others.tried) >= LEAST and own.interval[1] < others.interval[0]:
             proposals.append(Retirement(name, own, others, usd / own.tried, (spent - usd) / others.tried))
     return tuple(proposals)
 
 
-_BARS = "▁▂▃▄▅▆▇█"
-
-
-def spark(weeks: Sequence[Tally], levels: str = _BARS) -> str:
+def spark(weeks: Sequence[Tally], levels: str = "▁▂▃▄▅▆▇█") -> str:
     """Draw one mark a week for the share done, of `levels` from none to all; a blank for a week without tasks."""
     last = len(levels) - 1
     return "".join([" " if week.rate is None else levels[round(week.rate * last)] for week in weeks])

@@ -7,8 +7,6 @@ import hashlib
 
 from msgspec import Struct
 
-_NEVER = "never learn"
-
 DEFAULT = """# Constitution
 
 What stands here holds above everything that is learnt. The agent reads it and cannot change it; a change made by
@@ -90,7 +88,7 @@ def never_learn(text: str) -> tuple[str, ...]:
     inside = False
     for line in text.splitlines():
         if line.startswith("#"):
-            inside = line.lstrip("#").strip().lower() == _NEVER
+            inside = line.lstrip("#").strip().lower() == "never learn"
         elif inside and line.lstrip().startswith(("- ", "* ")):
             phrases.append(line.lstrip()[2:].strip())
     return tuple(phrase for phrase in phrases if phrase)

@@ -9,7 +9,6 @@ from lumen_tui.model import times
 from lumen_tui.model.loop import LeftOut, Orientation, Packet
 
 Section = tuple[str, tuple[str, ...]]
-_BLOCKS = "▁▂▃▄▅▆▇█"
 _CHANGES = {
     "tasks_done": ("task done", "tasks done"), "tasks_failed": ("task failed", "tasks failed"),
     "tasks_created": ("task ordered", "tasks ordered"), "signals_read": ("signal read", "signals read"),
@@ -121,7 +120,7 @@ def orientation_summary(packets: Iterable[Packet]) -> str:
     )
 
 
-def sparkline(values: Iterable[float], levels: str = _BLOCKS) -> str:
+def sparkline(values: Iterable[float], levels: str = "▁▂▃▄▅▆▇█") -> str:
     """Return one block for each value, in shares of the largest."""
     numbers = list(values)
     most = max(numbers, default=0.0)

@@ -99,14 +99,14 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
     )
 
 
-def hours(book: Book, now: float, count: int = HOURS) -> tuple[Amount, ...]:
+def hours(book: Book, now: float) -> tuple[Amount, ...]:
     """Return what each of the last hours cost, the present one last."""
     this = int(now // times.HOUR)
-    totals = [NOTHING] * count
+    totals = [NOTHING] * HOURS
     for slot, amount in book.slots.items():
         back = this - slot * SLOT // 3600
-        if 0 <= back < count:
-            totals[count - 1 - back] = totals[count - 1 - back].plus(amount)
+        if 0 <= back < HOURS:
+            totals[HOURS - 1 - back] = totals[HOURS - 1 - back].plus(amount)
     return tuple(totals)
 
 

@@ -360,5 +360,4 @@ def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:
 
 
 def _settings(context: Context) -> Config:
-    """Return the settings in force."""
     return load_config(context.store.layout)[0]

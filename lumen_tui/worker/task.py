@@ -22,7 +22,6 @@ from lumen_tui.providers.base import (
     ConversationOutcome,
     Job,
     PermissionRequest,
-    Provider,
     ProviderError,
     Reply,
     Reserve,
@@ -178,12 +177,12 @@ class Task:
         self._transcript.begin(job, provider.brain)
         conversation = provider.converse(job)
         try:
-            return self._drive(conversation, provider)
+            return self._drive(conversation)
         finally:
             self._tally.brain = provider.brain
             conversation.close()
 
-    def _drive(self, conversation: Conversation, provider: Provider) -> ConversationOutcome:
+    def _drive(self, conversation: Conversation) -> ConversationOutcome:
         reply: Reply | None = None
         while True:
             try:

@@ -69,9 +69,9 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def many(count: int, word: str, plural: str = "") -> str:
+def many(count: int, word: str) -> str:
     """Return a count with its noun: `1 file`, `1,204 files`."""
-    return f"{count:,} {word if count == 1 else plural or word + 's'}"
+    return f"{count:,} {word if count == 1 else word + 's'}"
 
 
 def walk_notes(data: JsonObject) -> list[str]:

@@ -50,7 +50,6 @@ _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
 _REJECTED = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)\Z", re.S | re.I)
 _NO_PERSON = re.compile(r"^(?:Caveat: The messages below|This session is being continued|\[Request interrupted)")
 _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and the end
-_ASKS = "askuserquestion"
 MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
 _CHUNK = 1024 * 1024
 _TAIL = 256
@@ -224,7 +223,7 @@ def _shorter(text: str) -> str:
 
 def is_question(tool: str) -> bool:
     """Return whether a tool asks the person, so that its result holds their answer."""
-    return tool == _ASKS
+    return tool == "askuserquestion"
 
 
 def own_sessions(layout: Layout) -> list[Path]:

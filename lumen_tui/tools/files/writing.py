@@ -133,7 +133,7 @@ def may_write(context: Context, path: str) -> str:
         return "the path is empty or holds a NUL character"
     try:
         root, below = _place(context, path)
-        _check_parts(root, below)
+        _check_parts(below)
         _check_file(os.path.join(root, below))
     except ToolError as error:
         return str(error)
@@ -176,7 +176,7 @@ def _check_bare(root: str, below: str) -> None:
         raise ToolError(f"{one_line(below, 200)}: with it git may take the folder for a repository and obey it")
 
 
-def _check_parts(root: str, path: str) -> None:
+def _check_parts(path: str) -> None:
     """Raise ToolError for protected names, compared without case: some file systems ignore it."""
     parts = path.casefold().split(os.sep)
     for number, part in enumerate(parts):

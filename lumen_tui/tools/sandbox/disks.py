@@ -145,7 +145,6 @@ MIB = 1024 * 1024
 PRIVATE_TMP = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 _LEAST_FREE = 96 * MIB
 _LEAST_FILES = 10_000
-_DELETED = " (deleted)"
 
 
 class DiskSpace(NamedTuple):
@@ -261,5 +260,5 @@ def _device(path: str) -> int:
 
 def _deleted_bytes(open_files: Iterable[OpenDescriptor]) -> int:
     """Return the bytes of deleted files that are still open."""
-    files = statuses(file for file in open_files if file.path.endswith(_DELETED))
+    files = statuses(file for file in open_files if file.path.endswith(" (deleted)"))
     return sum({(status.st_dev, status.st_ino): status.st_blocks * 512 for status in files}.values())

@@ -29,20 +29,19 @@ ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
 (echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; {session}; exec "$0" "$@" """
 _SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # without a controlling terminal
 # Its input ends when the other end of the pipe is closed. It ignores TERM, which ends the pipeline it guards.
-_REAPER_SCRIPT = "trap '' TERM; read -r _; kill -{signal} 0"
+_REAPER_SCRIPT = "trap '' TERM; read -r _; kill -KILL 0"
 
 
 class ProcessReaper:
-    """Leads a process group that others may join; when this process disappears, the whole group gets the signal.
+    """Leads a process group that others may join; when this process disappears, the whole group is killed.
 
     bubblewrap's --die-with-parent is not enough: killed before it has asked the kernel for that, bwrap lives on; killed
     before it has told its child who it is, the child waits for that for good, as the first process of a namespace that
     only KILL ends. It has not left the group by then.
     """
 
-    def __init__(self, signal_name: str = "KILL") -> None:
-        command = ["/bin/sh", "-c", _REAPER_SCRIPT.format(signal=signal_name)]
-        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
+    def __init__(self) -> None:
+        self._child = subprocess.Popen(["/bin/sh", "-c", _REAPER_SCRIPT], stdin=subprocess.PIPE, process_group=0)
         self.group = self._child.pid
 
     def end(self) -> None:
