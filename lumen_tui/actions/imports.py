@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,11 @@ import msgspec
 from lumen_tui.actions import edits
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.work import file_side
 from lumen_tui.model import times
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
-from lumen_tui.storage import directories, files, rewriting
+from lumen_tui.storage import directories, rewriting
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -67,16 +67,11 @@ def _take(
 
 
 def _changes(layout: Layout, part: ImportPart) -> list[Change]:
-    changes = [Change(FILE_KIND, name, None, _hash(layout.root / name)) for name in part.copied]
+    changes = [Change(FILE_KIND, name, None, file_side(layout.root / name)) for name in part.copied]
     if part.size:
         lines = importing.line_range(layout.root / part.target, part.at, part.size)
         changes.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
     return changes
-
-
-def _hash(path: Path) -> Side | None:
-    data = files.read(path)
-    return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _line_range(change: Change) -> LineRange:
@@ -119,7 +114,7 @@ def put_lines(store: Store, change: Change) -> None:
 
 def file_now(store: Store, change: Change) -> Side | None:
     """For undo: the hash of an imported file."""
-    return _hash(store.root / change.key)
+    return file_side(store.root / change.key)
 
 
 def may_file(_: Store, change: Change) -> None:

@@ -30,15 +30,16 @@ TITLE = "Untitled"
 
 def unit_side(layout: Layout, wu_id: str) -> Side | None:
     """Return a work unit as a side of a Change: the hash of its file, which reveals later edits. None for no file."""
-    return _side(layout.work_unit(wu_id))
+    return file_side(layout.work_unit(wu_id))
 
 
 def retired_side(layout: Layout, wu_id: str) -> Side | None:
     """Return the same of the file in work/retired/."""
-    return _side(_retired(layout, wu_id))
+    return file_side(_retired(layout, wu_id))
 
 
-def _side(path: Path) -> Side | None:
+def file_side(path: Path) -> Side | None:
+    """Return the hash of a file as undo compares it; None where there is no file."""
     data = files.read(path)
     return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
 
