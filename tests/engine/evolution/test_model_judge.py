@@ -424,7 +424,7 @@ async def test_the_screen_says_who_turned_it_away_and_a_key_takes_it_over(
         await pilot.press("t")
         await until(pilot, lambda: "Nothing was rejected yet" in app.shown)
         learn(near, session.path)
-        app.sheet.load()
+        app.sheet.loader.load()
         await until(pilot, lambda: f"by the {BY}" in app.shown and "the model that judges:" in app.shown)
         await pilot.press("j")
         await until(pilot, lambda: "by the rules" in app.shown and "it overrides instructions" in app.shown)
