@@ -13,12 +13,14 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lumen_tui.engine.port import Port
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import Line
-from lumen_tui.tui.kit.jobs import Loader
+from lumen_tui.tui.kit.jobs import Loader, submit
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
@@ -230,6 +232,13 @@ class LoadedSheet(ListSheet[None, R], Generic[R, T]):
 
     def show_facts(self) -> None:
         """Put what is said of the selected row beside the list, where there is a place for it."""
+
+
+async def act(sheet: LoadedSheet[R, T], port: Port, request: Request) -> None:
+    """Carry out one action; once it is done, drop the marks that it used and read the list again."""
+    if await submit(sheet, port, request):
+        sheet.rows.marks.clear()
+        sheet.loader.load()
 
 
 class ReadingScreen(DetailScreen[Result]):

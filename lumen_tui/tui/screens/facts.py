@@ -14,19 +14,17 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import freshness, ids, times
 from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
-from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.facts import AddProbe, CheckFacts, ConfirmFacts, RetireFacts
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, fill
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, fill
 
 _NARROW = 90  # columns below which the source is left out
 _SLIM = 56  # and below which only the claim and the age of its confirmation are left
@@ -166,7 +164,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         targets = self.rows.targets()
         if not self._refused(targets):
             self.say(meanwhile)
-            self.run_worker(self._submit(kind(fact_ids=targets)), group="act")
+            self.run_worker(act(self, self._port, kind(fact_ids=targets)), group="act")
 
     def _refused(self, targets: Sequence[str] = ("",)) -> bool:
         refusal = self._refusal or ("" if targets else "no fact is selected")
@@ -176,7 +174,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
     def action_undo(self) -> None:
         if not self._refused():
-            self.run_worker(self._submit(Undo()), group="act")
+            self.run_worker(act(self, self._port, Undo()), group="act")
 
     def action_add_probe(self) -> None:
         chosen = self.rows.selected
@@ -189,14 +187,9 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
         def filled(text: str | None) -> None:
             if text:
-                self.run_worker(self._submit(AddProbe(fact_id=chosen.fact.id, probe=text)), group="act")
+                self.run_worker(act(self, self._port, AddProbe(fact_id=chosen.fact.id, probe=text)), group="act")
 
         self.app.push_screen(ProbeForm(chosen.fact.title, offers), filled)
-
-    async def _submit(self, request: Request) -> None:
-        if await jobs.submit(self, self._port, request):
-            self.rows.marks.clear()
-            self.loader.load()
 
     def opened(self, row: FactState) -> None:
         fact = row.fact

@@ -18,12 +18,11 @@ from lumen_tui.model.requests.memory import PinNodes, UnarchiveNodes
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, chosen_row, fill
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, chosen_row, fill
 
 _SHOWN_ABOVE = ("status", "priority", "pinned")
 _DATES = ("_at", "_until")  # how the names of dates in the metadata end
@@ -152,12 +151,7 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         if self._refusal:
             self.say(self._refusal, bad=True)
         elif chosen_row(self):
-            self.run_worker(self._act(request), group="act")
-
-    async def _act(self, request: Request) -> None:
-        if await jobs.submit(self, self._port, request):
-            self.rows.marks.clear()
-            self.loader.load()
+            self.run_worker(act(self, self._port, request), group="act")
 
     def opened(self, row: NodeRow) -> None:
         node = row.node

@@ -11,19 +11,17 @@ from textual.binding import BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.relay import Box, Submission, SubmissionStatus
-from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, fill
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, fill
 
 Row = tuple[str, Submission]  # relay and submission
 _NAMED = 5  # texts that a question names
@@ -117,7 +115,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
 
     def action_release(self) -> None:
         if chosen := self._chosen():
-            self.run_worker(self._submit(ReleaseTexts(ids=chosen)), group="act")
+            self.run_worker(act(self, self._port, ReleaseTexts(ids=chosen)), group="act")
 
     def action_drop(self) -> None:
         if chosen := self._chosen():
@@ -127,16 +125,11 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         titles = [self._titles.get(id, id) for id in chosen[:_NAMED]]
         reason = await self.app.push_screen_wait(ReasonPrompt("Drop", (), titles))
         if reason is not None:
-            await self._submit(DropTexts(ids=chosen, reason=reason))
+            await act(self, self._port, DropTexts(ids=chosen, reason=reason))
 
     def action_undo(self) -> None:
         if not self._refused():
-            self.run_worker(self._submit(Undo()), group="act")
-
-    async def _submit(self, request: Request) -> None:
-        if await jobs.submit(self, self._port, request):
-            self.rows.marks.clear()
-            self.loader.load()
+            self.run_worker(act(self, self._port, Undo()), group="act")
 
     def opened(self, row: Row) -> None:
         heading = f"{row[0]}: {ids.short(row[1].id)}"

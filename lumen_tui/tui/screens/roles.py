@@ -175,16 +175,16 @@ class RolesScreen(ListSheet[None, RoleRow]):
     def __init__(self, port: Port, snapshot: Snapshot, at: str = "") -> None:
         super().__init__("Roles")
         self._port = port
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._at = at  # the role on which the cursor begins
-        self._reasons: tuple[str, ...] = ()
+        self.reasons: tuple[str, ...] = ()
         self._book: TaskStatistics | None = None
-        self._hiring = Hiring(self, lambda: self._snapshot, lambda: self._book, self._submit)
-        self._drafts = self._hiring.drafts
+        self.hiring = Hiring(self, lambda: self.snapshot, lambda: self._book, self.submit)
+        self.drafts = self.hiring.drafts
         self._loader: jobs.Loader[TaskStatistics] = jobs.Loader(self, port.role_book, self._figures)
 
     def rows_view(self) -> RoleRows:
-        return RoleRows(appearance_of(self.app), self._snapshot.taken)
+        return RoleRows(appearance_of(self.app), self.snapshot.taken)
 
     def body(self) -> ComposeResult:
         filter_line, roles, message = super().body()
@@ -192,17 +192,17 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     def keys(self) -> Keys:
         acts = self.offer("roles_hire", "roles_fire", "roles_rehire", "roles_adjust", "roles_edit", "undo")
-        return (*(() if self._snapshot.read_only else acts), *self.offer("why", "back"))
+        return (*(() if self.snapshot.read_only else acts), *self.offer("why", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.show(self._snapshot)
+        self.show(self.snapshot)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
-        if snapshot.revisions.tasks != self._snapshot.revisions.tasks or self._book is None:
+        if snapshot.revisions.tasks != self.snapshot.revisions.tasks or self._book is None:
             self._loader.load()
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._fill()
 
     def _figures(self, book: TaskStatistics) -> None:
@@ -211,7 +211,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
             self._fill()
 
     def _fill(self) -> None:
-        snapshot = self._snapshot
+        snapshot = self.snapshot
         aside = f"{len(snapshot.roles)} active · {len(snapshot.retired)} retired"
         fill(self, role_rows(snapshot, self._book), "Roles", aside)
         if self._at:
@@ -224,7 +224,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     def _show_detail(self) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(role_facts(row, self._snapshot, appearance_of(self.app)) if row else ())
+        self.query_one(Facts).show(role_facts(row, self.snapshot, appearance_of(self.app)) if row else ())
         self.query_one(".detail").border_title = Content(one_line(row.name, 64) if row else " ")
         prompt = self.query_one(".prompt", Static)
         text = row.role.prompt if row and row.role else ""
@@ -234,74 +234,85 @@ class RolesScreen(ListSheet[None, RoleRow]):
     def opened(self, row: RoleRow) -> None:
         self.query_one(".detail").focus()
 
-    # What the keys do. Each is a job of its own, because each asks something first.
-
     def action_do(self, name: str) -> None:
-        if self._snapshot.read_only:
-            self.say(f"This room is read-only: {self._snapshot.read_only}", bad=True)
+        if self.snapshot.read_only:
+            self.say(f"This room is read-only: {self.snapshot.read_only}", bad=True)
             return
-        jobs_: dict[str, Callable[[], Awaitable[None]]] = {
-            "hire": self._hire,
-            "fire": self._fire,
-            "rehire": self._rehire,
-            "adjust": self._adjust,
-            "edit": self._edit,
-            "undo": lambda: self._submit(Undo()),
-        }
         self.say("")
-        self.run_worker(jobs_[name](), group="ask", exclusive=True)
+        self.run_worker(_JOBS[name](self), group="ask", exclusive=True)
 
-    async def _hire(self) -> None:
-        chosen = self.rows.selected
-        await self._hiring.hire(chosen.role if chosen else None)
-
-    async def _fire(self) -> None:
-        row = self._in_force()
-        if row is None:
-            return
-        snapshot = self._snapshot
-        tasks = await jobs.looked(self, unended, snapshot.tasks)
-        lines = firing(row.name, tasks, snapshot.config, row.stats)
-        if row.retirement:
-            lines = (row.retirement.text, *lines)
-        reason = await self.app.push_screen_wait(ReasonPrompt(f"Fire {row.name}", self._reasons, lines))
-        if reason is not None:
-            self._reasons = tuple(dict.fromkeys((reason, *self._reasons)))
-            await self._submit(FireRole(name=row.name, reason=reason))
-
-    async def _rehire(self) -> None:
-        row = self.rows.selected
-        if row is None or row.role is not None:
-            self.say("Only a retired role can be rehired: go to one first.", bad=True)
-            return
-        await self._submit(RehireRole(name=row.name))
-
-    async def _adjust(self) -> None:
-        row = self._in_force()
-        if row is None or row.role is None:
-            return
-        role = await self.app.push_screen_wait(RoleForm(row.role, context=self._hiring.around(row.name)))
-        if role is not None and role != row.role:
-            await self._submit(AdjustRole(name=row.name, text=text_of(role)))
-
-    async def _edit(self) -> None:
-        row = self._in_force()
-        if row is None or row.role is None:
-            return
-        before = await jobs.looked(self, file_of, Path(self._snapshot.root), row.role)
-        text = await self._drafts.edit(row.name, before)
-        if text is not None:
-            await self._submit(AdjustRole(name=row.name, text=text))
-
-    def _in_force(self) -> RoleRow | None:
-        row = self.rows.selected
-        if row is None or row.role is None:
-            self.say("This one is retired: R rehires it.", bad=True)
-            return None
-        return row
-
-    async def _submit(self, request: Request) -> None:
+    async def submit(self, request: Request) -> None:
         if await jobs.submit(self, self._port, request):
             newest = await jobs.picture(self, self._port)
             if newest is not None:
                 self.show(newest)
+
+
+async def _hire(screen: RolesScreen) -> None:
+    chosen = screen.rows.selected
+    await screen.hiring.hire(chosen.role if chosen else None)
+
+
+async def _fire(screen: RolesScreen) -> None:
+    row = _in_force(screen)
+    if row is None:
+        return
+    snapshot = screen.snapshot
+    tasks = await jobs.looked(screen, unended, snapshot.tasks)
+    lines = firing(row.name, tasks, snapshot.config, row.stats)
+    if row.retirement:
+        lines = (row.retirement.text, *lines)
+    reason = await screen.app.push_screen_wait(ReasonPrompt(f"Fire {row.name}", screen.reasons, lines))
+    if reason is not None:
+        screen.reasons = tuple(dict.fromkeys((reason, *screen.reasons)))
+        await screen.submit(FireRole(name=row.name, reason=reason))
+
+
+async def _rehire(screen: RolesScreen) -> None:
+    row = screen.rows.selected
+    if row is None or row.role is not None:
+        screen.say("Only a retired role can be rehired: go to one first.", bad=True)
+        return
+    await screen.submit(RehireRole(name=row.name))
+
+
+async def _adjust(screen: RolesScreen) -> None:
+    row = _in_force(screen)
+    if row is None or row.role is None:
+        return
+    role = await screen.app.push_screen_wait(RoleForm(row.role, context=screen.hiring.around(row.name)))
+    if role is not None and role != row.role:
+        await screen.submit(AdjustRole(name=row.name, text=text_of(role)))
+
+
+async def _edit(screen: RolesScreen) -> None:
+    row = _in_force(screen)
+    if row is None or row.role is None:
+        return
+    before = await jobs.looked(screen, file_of, Path(screen.snapshot.root), row.role)
+    text = await screen.drafts.edit(row.name, before)
+    if text is not None:
+        await screen.submit(AdjustRole(name=row.name, text=text))
+
+
+def _in_force(screen: RolesScreen) -> RoleRow | None:
+    row = screen.rows.selected
+    if row is None or row.role is None:
+        screen.say("This one is retired: R rehires it.", bad=True)
+        return None
+    return row
+
+
+async def _undo(screen: RolesScreen) -> None:
+    await screen.submit(Undo())
+
+
+# What the keys do. Each is a job of its own, because each asks something first.
+_JOBS: dict[str, Callable[[RolesScreen], Awaitable[None]]] = {
+    "hire": _hire,
+    "fire": _fire,
+    "rehire": _rehire,
+    "adjust": _adjust,
+    "edit": _edit,
+    "undo": _undo,
+}

@@ -16,6 +16,7 @@ from lumen_tui.model.relay import Box
 from lumen_tui.model.requests.base import Request
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.sheets import act
 from lumen_tui.tui.panes.base import NOTHING
 from lumen_tui.tui.screens.relays import RelayScreen
 from lumen_tui.tui.theme import NO_APPEARANCE
@@ -82,7 +83,7 @@ async def test_what_an_action_did_is_told_in_the_room_where_its_sheet_was_left(
     async with room(RelayScreen(port, 1.0, list[Box])) as (app, _):
         app.host = SimpleNamespace(room=Said(), clock=lambda: 1.0, look=NO_APPEARANCE)
         screen = await opened(app, port)
-        screen.run_worker(screen._submit("undo"))
+        screen.run_worker(act(screen, port, "undo"))
         for _ in range(_PASSES):
             await asyncio.sleep(0)
         screen.dismiss(None)
