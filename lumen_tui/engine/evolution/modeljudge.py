@@ -144,9 +144,7 @@ class ModelJudge:
 
     def _ask(self, cases: list[Observation], config: Config, against: dict[Key, str]) -> None:
         refused = ReviewResult(problem=self._refusal)
-        answer = (
-            refused if self._refusal else ask_process("judge", config, self._trial(cases), ReviewResult, self._over)
-        )
+        answer = refused if self._refusal else _answer(config, self._trial(cases), self._over)
         done = self.done
         done.usd += answer.usd
         done.tokens += answer.tokens
@@ -181,3 +179,8 @@ def _newest(text: str) -> str:
         if len(lines) <= session_review.MOST_STANDING
         else lines[-session_review.MOST_STANDING :].partition("\n")[2]
     )
+
+
+def _answer(config: Config, trial: ReviewRequest, over: Callable[[], bool]) -> ReviewResult:
+    """Run the process to its end, which is now where `over` says so."""
+    return ask_process("judge", config, trial, ReviewResult, over)

@@ -97,7 +97,7 @@ def read(
                 return done
             if stretch.size >= _LEAST and not _ask(store, config, stretch, judging, judge, done, now, over):
                 return done
-            evolved.remember(store.layout, msgspec.structs.replace(stretch.place, at=iso(now)))
+            _keep(store, stretch, now)
     return done
 
 
@@ -153,6 +153,10 @@ def _place(key: str, path: Path, fd: int, offset: int, line: int) -> ReadPositio
     return ReadPosition(key, str(path), offset, line, status.st_size, status.st_mtime_ns, tail, "")
 
 
+def _keep(store: Store, stretch: _Stretch, now: float) -> None:
+    evolved.remember(store.layout, msgspec.structs.replace(stretch.place, at=iso(now)))
+
+
 def _ask(
     store: Store,
     config: Config,
@@ -167,9 +171,7 @@ def _ask(
     passages = tuple(
         SessionPassage(entry.line, "person" if entry.person else "agent", entry.text) for entry in stretch.entries
     )
-    answer = modeljudge.ask_process(
-        "read", config, ReadingRequest(str(store.root), stretch.session, passages), ReadingResult, over
-    )
+    answer = _answer(config, ReadingRequest(str(store.root), stretch.session, passages), over)
     done.usd += answer.usd
     done.tokens += answer.tokens
     done.brain = one_line(answer.brain, 80) or done.brain
@@ -185,6 +187,11 @@ def _ask(
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         judging.take(candidates, ExtractionState(), done.report, now, opinion)
     return True
+
+
+def _answer(config: Config, order: ReadingRequest, over: Callable[[], bool]) -> ReadingResult:
+    """Run the process to its end, which is now where `over` says so."""
+    return modeljudge.ask_process("read", config, order, ReadingResult, over)
 
 
 def found_in(answer: ReadingResult, entries: Iterable[SessionEntry]) -> Iterator[LearningCandidate]:
