@@ -126,7 +126,7 @@ def test_a_person_sees_the_whole_change_before_it_is_made(make_box, granted, sta
     assert box.call("edit_file", arguments).ok
     (first, _) = asked
     assert f"--- {granted}/f\n+++ {granted}/f\n@@ -1 +1 @@\n-old\n+new" in first.diff
-    assert first.reason == "calls of the kind write need a person's word"
+    assert first.reason == "policy: write requires approval"
     assert first.rule == f"{granted}/f"
     assert first.arguments == arguments
 

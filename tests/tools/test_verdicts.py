@@ -67,7 +67,7 @@ def said(
             "allow: ann allowed git push origin main",
         ),
         (said("shell", PUSH, target="git push origin dev", allows=(ALWAYS,)), "ask: "),
-        (said("shell", asks=("shell:any",), groups=("shell", "shell:any")), "ask: calls of the kind shell:any need"),
+        (said("shell", asks=("shell:any",), groups=("shell", "shell:any")), "ask: policy: shell:any requires approval"),
         (said("shell", asks=("shell:any",), groups=("shell",)), "allow: "),
         (said("write_file", asks=("write",), groups=("write",)), "ask: "),
         (said("write_file", asks=("write_file",), groups=("write",)), "ask: "),

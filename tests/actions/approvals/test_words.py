@@ -191,7 +191,7 @@ def test_it_is_answered_from_the_shell(run, waiting, store):
 def test_always_from_the_shell_shows_the_rule(run, waiting, store):
     code, out, err = run("approve", waiting[0].id, "--always")
     assert code == 0
-    assert err.startswith("builder may always use shell on: make a, without asking. It runs or goes by what stands in")
+    assert err.startswith("builder may always use shell on: make a, without asking. It runs or goes by what is in")
     assert "saved: builder may always" in out
     listed = "1  builder may always use shell on: make a, without asking  by ann 2027-01-15\n"
     assert run("approvals", "rules")[1] == listed

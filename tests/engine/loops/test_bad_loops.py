@@ -197,7 +197,7 @@ async def test_a_session_without_steps_left_may_still_deposit_and_then_ends(offi
     api.otherwise(lambda r: tool("list_dir", path="/" + "usr" * (len(r.called) % 2)))
     office.do("signal.send", message="go")
     await office.beat()
-    assert "steps" in (await office.loop_over(1)).failed
+    assert "step limit" in (await office.loop_over(1)).failed
     api.say(tool("list_dir", path="/"), tool("list_dir", path="/usr"), tool("deposit", wake_state="enough"))
     assert (await office.beat("asked")).loop == 2
     assert (await office.loop_over(2)).wake_state == "enough"
