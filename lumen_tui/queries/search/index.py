@@ -179,9 +179,12 @@ class SearchIndex:
     def _update(self, now: float) -> None:
         if self.in_memory:
             self._take_in(now)
-        elif ingest.behind(self.db, self._layout, now):
+        elif self._is_behind(now):
             with self._lock():
                 self._take_in(now)
+
+    def _is_behind(self, now: float) -> bool:
+        return ingest.behind(self.db, self._layout, now)
 
     def _take_in(self, now: float) -> None:
         ingest.everything(self.db, self._layout, now)
