@@ -126,22 +126,33 @@ def test_reading_by_lines(make_box, tree):
     assert "use list_dir" in box.call("read_file", {"path": str(tree)}).text
 
 
-def test_hostile_names_and_content_are_made_visible(make_box, tmp_path):
+@pytest.fixture
+def evil(tmp_path):
+    """A folder whose names and content act on a terminal."""
     folder = tmp_path / "evil"
     folder.mkdir()
     (folder / "a\x1b]52;c;aGk=\x07b").write_text("\x1b[2J\u202ehidden\n")
     (folder / os.fsdecode(b"bad\xff\xfename")).write_text("x")
     (folder / "new\nline").write_text("x")
+    return folder
+
+
+def made_visible(result):
+    assert result.ok
+    assert "\x1b" not in result.text
+    assert "\u202e" not in result.text
+    result.text.encode()
+
+
+def test_hostile_names_and_content_are_made_visible(make_box, evil):
     box = make_box()
-    for name, arguments in (
-        ("list_dir", {"path": str(folder)}), ("find", {"path": str(folder)}), ("disk_usage", {"path": str(folder)}),
-        ("grep", {"path": str(folder), "pattern": "hidden"}), ("shell", {"command": f"ls {folder}"}),
-    ):  # fmt: skip
-        result = box.call(name, arguments)
-        assert result.ok
-        assert "\x1b" not in result.text
-        assert "\u202e" not in result.text
-        result.text.encode()
+    for name in ("list_dir", "find", "disk_usage"):
+        made_visible(box.call(name, {"path": str(evil)}))
+    made_visible(box.call("grep", {"path": str(evil), "pattern": "hidden"}))
+
+
+def test_hostile_names_in_the_output_of_a_command_are_made_visible(make_box, evil, walls):
+    made_visible(make_box().call("shell", {"command": f"ls {evil}"}))
 
 
 def test_control_files_of_the_state_are_not_read(make_box, state):

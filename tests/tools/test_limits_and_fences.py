@@ -15,7 +15,7 @@ INJECTIONS = [
 ]  # fmt: skip
 
 
-def test_a_long_result_can_be_read_whole(make_box, tmp_path, state):
+def test_a_long_result_can_be_read_whole(make_box, tmp_path, state, walls):
     (tmp_path / "long").write_text("".join(f"line {number}\n" for number in range(20_000)))
     box = make_box(limits=Limits(max_output_bytes=130_000))
     result = box.call("shell", {"command": f"cat {tmp_path}/long"})
@@ -83,7 +83,7 @@ def test_the_mark_is_new_each_time_and_taken_out_of_the_text(make_box, tmp_path)
     assert box.fenced("read_file", arguments, box.call("read_file", arguments)).text.count(box.mark) == 2
 
 
-def test_output_of_a_command_that_failed_is_material_and_our_own_words_are_not(make_box, tmp_path):
+def test_output_of_a_command_that_failed_is_material_and_our_own_words_are_not(make_box, tmp_path, walls):
     box = make_box()
     failed = box.call("shell", {"command": f"ls {tmp_path}/no-such"})
     assert not failed.ok

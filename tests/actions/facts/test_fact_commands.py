@@ -25,7 +25,7 @@ def shell(world, capsys, monkeypatch):
     return run
 
 
-def test_a_fact_from_the_shell_with_its_own_probes(world, shell, tmp_path: Path, monkeypatch) -> None:
+def test_a_fact_from_the_shell_with_its_own_probes(world, shell, tmp_path: Path, monkeypatch, walls) -> None:
     (tmp_path / "VERSION").write_text("1.4.2\n")
     code, out, err = shell("fact", "add", f"{tmp_path}/VERSION holds 1.4.2", "--class", "quick")
     fact = out.strip()
