@@ -60,6 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     import lumen_sweeps
 
     items[:], others = lumen_sweeps.split(items)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)  # or all wait for one at the end
     config.hook.pytest_deselected(items=others)
 
 

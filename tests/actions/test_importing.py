@@ -216,6 +216,7 @@ def test_what_is_no_issue_goes_to_quarantine(desk, tmp_path):
     assert report.parts[0].added == 1
 
 
+@pytest.mark.long
 def test_ten_thousand_records_in_a_moment(desk, tmp_path):
     path = issues(tmp_path, *[{**ISSUE, "id": f"bd-{number}"} for number in range(10_000)])
     report = import_sources.import_beads(desk.store.layout, path, AT)

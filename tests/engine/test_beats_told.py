@@ -95,6 +95,7 @@ async def test_a_failure_that_could_not_be_written_is_told_with_the_next_beat_th
     assert told(world.store, "beat_failed") == ["no room"]
 
 
+@pytest.mark.long
 def test_an_engine_that_was_stopped_by_a_signal_tells_of_the_beats_it_missed(tmp_path):
     root = tmp_path / "state"
     environ = {**os.environ, "LUMEN_STATE": str(root), "PYTHONPATH": str(REPO)}

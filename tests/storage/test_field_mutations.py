@@ -9,6 +9,7 @@ import copy
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from lumen_program import lumen
 from lumen_tui.model import jsontext
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.store.tasks.task_records import has_worker
 
 SAMPLED_FILES = 8  # changed JSON files of the short form
 NOW = 1_800_000_000.0
@@ -74,6 +76,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["role", "hire", "scout", "--from", "researcher"], ["--engine-only", "--once"],
     ):  # fmt: skip
         run(root, *words)
+    while any(has_worker(folder) for folder in (root / "tasks").iterdir()):
+        time.sleep(0.05)  # a folder in which somebody writes cannot be copied
     nodes = [json.loads(line) for line in (root / "memory/memory.jsonl").read_text().splitlines()]
     run(root, "touch", nodes[0]["id"])
     hooks = root / "sessions/hook-events.jsonl"

@@ -8,6 +8,7 @@ import pytest
 
 
 @pytest.mark.xdist_group("hammer")
+@pytest.mark.long
 def test_a_few_seconds_of_kills_leave_every_task_ended_once_and_spend_counted_once(hammering):
     done, faults = hammering.hammer(1.0, 4711, open_tasks=3)
     assert faults == [], done.root  # which is kept then

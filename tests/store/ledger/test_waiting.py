@@ -100,6 +100,7 @@ def hurried(purse, step):
     return Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events)
 
 
+@pytest.mark.long
 def test_no_worker_waits_on_for_an_engine_that_does_not_come_back(purse):
     spending = hurried(purse, 10.0)
     with pytest.raises(ProviderError, match=r"no engine has driven for 10 m .*it waited because today's budget"):
