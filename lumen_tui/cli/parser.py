@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 
 import msgspec
 
@@ -96,11 +96,11 @@ class Parser(argparse.ArgumentParser):
         """
         declared = declared_fields(kind)
         for name in names or declared:
-            hint, arg = declared[name]
+            hint, arg, default = declared[name]
             if hint == bool | None:
                 self._add_yes_or_no(name, arg)
                 continue
-            declaration = _settings(name, hint, arg, _default(kind, name))
+            declaration = _settings(name, hint, arg, default)
             (into or self).add_argument(*_spelling(name, arg), **{**declaration, **settings})
 
     def _add_yes_or_no(self, name: str, arg: Arg) -> None:
@@ -140,13 +140,22 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(text, nearest(str(value), words))
 
 
-def declared_fields(kind: type[Request]) -> dict[str, tuple[object, Arg]]:
-    """Return the fields of a request that say how they are spelled, in order, each with its type."""
-    hints = get_type_hints(kind, include_extras=True)
-    declared = {name: get_args(hints[name]) for name in kind.__struct_fields__}
-    return {
-        name: (parts[0], parts[1]) for name, parts in declared.items() if len(parts) > 1 and isinstance(parts[1], Arg)
-    }
+class DeclaredField(NamedTuple):
+    """A field of a request that says how it is spelled; `default` is NODEFAULT where it must be given."""
+
+    hint: object  # its type
+    arg: Arg
+    default: object
+
+
+def declared_fields(kind: type[Request]) -> dict[str, DeclaredField]:
+    """Return the fields of a request that say how they are spelled, in order; resolves its types once."""
+    declared = {}
+    for field in msgspec.structs.fields(kind):
+        hint, *notes = get_args(field.type) or (field.type,)
+        if notes and isinstance(notes[0], Arg):
+            declared[field.name] = DeclaredField(hint, notes[0], field.default)
+    return declared
 
 
 def request_of(kind: type[R], args: argparse.Namespace, **more: object) -> R:
@@ -161,11 +170,6 @@ def _spelling(name: str, arg: Arg) -> tuple[str, ...]:
         return ()
     own = () if any(option.startswith("--") for option in arg.names) else (f"--{name.replace('_', '-')}",)
     return (*arg.names, *own)
-
-
-def _default(kind: type[Request], name: str) -> object:
-    """Return the default of a field, or NODEFAULT."""
-    return next(field.default for field in msgspec.structs.fields(kind) if field.name == name)
 
 
 def _settings(name: str, hint: object, arg: Arg, default: object) -> dict[str, Any]:

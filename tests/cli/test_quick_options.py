@@ -18,7 +18,7 @@ _OF_EVERY_COMMAND = {"--state", "--from"}
     ("options", "kind"), [(hot.SIGNAL, SendSignal), (hot.CREATE, CreateNode), (warm.CHECKPOINT, SaveCheckpoint)]
 )
 def test_an_option_of_the_quick_form_is_that_of_the_request(options: dict[str, str], kind: type[Request]) -> None:
-    declared = {option: name for name, (_, arg) in declared_fields(kind).items() for option in _spelling(name, arg)}
+    declared = {option: name for name, field in declared_fields(kind).items() for option in _spelling(name, field.arg)}
     quick = {option: name for option, name in options.items() if option not in _OF_EVERY_COMMAND}
     assert quick.items() <= declared.items()
     assert len(quick) > 5
