@@ -14,7 +14,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
-from lumen_tui.store.signals import inbox, withdrawal
+from lumen_tui.store.signals import inbox, receipts
 from lumen_tui.store.signals.compaction import archive_path
 
 _THERE = "the signal was sent already under this key"
@@ -95,14 +95,14 @@ def sent_change(signal_id: str) -> Change:
 
 def sent_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the signal can be read now."""
-    return {"sent": True} if withdrawal.is_there(store.layout, change.key) else None
+    return {"sent": True} if receipts.is_there(store.layout, change.key) else None
 
 
 def may_send(store: Store, change: Change) -> None:
     """For undo: refuse to take back a signal that somebody has read."""
     if change.after is not None:
         return
-    if readers := withdrawal.readers(store.layout, change.key):
+    if readers := receipts.readers(store.layout, change.key):
         more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
         hint = f"send a correction (`signal TEXT --reply-to {change.key}`)"
         raise ActionError(f"it was read by {readers[0]}{more}: {hint}")
@@ -111,11 +111,11 @@ def may_send(store: Store, change: Change) -> None:
 def put_sent(store: Store, change: Change) -> None:
     """For undo: take back a signal that nobody has read yet, or send it again."""
     if change.after is not None:
-        withdrawal.bring_back(store.layout, change.key)
+        receipts.bring_back(store.layout, change.key)
         return
     may_send(store, change)
     order = acting.caller()
-    withdrawal.withdraw(store.layout, change.key, by=order.by, now=order.now)
+    receipts.withdraw(store.layout, change.key, by=order.by, now=order.now)
 
 
 def read(store: Store, request: ReadSignals, *, by: str, now: float) -> Done:

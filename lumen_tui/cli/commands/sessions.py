@@ -25,7 +25,7 @@ from lumen_tui.model.requests.sessions import (
 )
 from lumen_tui.model.views import ContextBlock, PageEntry
 from lumen_tui.model.work import WorkSession
-from lumen_tui.storage import ancestry
+from lumen_tui.storage import process
 from lumen_tui.store.work import sessions as stored
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def belonging(session: Session, args: Namespace) -> dict[str, str]:
 
 
 def run_start(session: Session, args: Namespace) -> int:
-    request = request_of(StartSession, args, folder=str(Path.cwd()), started_below=ancestry.above())
+    request = request_of(StartSession, args, folder=str(Path.cwd()), started_below=process.above())
     done = session.perform(request, by=args.by)
     page = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu_id)
     taken = [note for note in page.handoffs if note.extra.get("taken_session") == done.target]

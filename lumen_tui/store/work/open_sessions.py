@@ -94,10 +94,10 @@ def newest(root: files.StrPath, agent: str, wu_id: str = "") -> SessionView | No
     candidates = [session for session in live(root) if session.agent == agent and wu_id in ("", session.active_wu)]
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    from lumen_tui.storage import ancestry
+    from lumen_tui.storage import process
 
-    above = ancestry.above()
-    return max(candidates, key=lambda session: (-ancestry.distance(above, session.started_below), session.started_at))
+    above = process.above()
+    return max(candidates, key=lambda session: (-process.distance(above, session.started_below), session.started_at))
 
 
 def resolve(root: files.StrPath, text: str) -> str:
