@@ -24,14 +24,13 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import integrity, last_frame
-from lumen_tui.tui import theme
+from lumen_tui.storage import integrity
+from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.patches import fewer_bytes, fewer_lines, one_frame
-from lumen_tui.tui.patches.output_guard import AsciiTwins, Guard
-from lumen_tui.tui.patches.terminal import NO_CELLS, Terminal
+from lumen_tui.tui.patches import fewer_bytes, one_frame
+from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
 from lumen_tui.tui.patches.way_out import ENDING, way_out
 from lumen_tui.tui.presence import Presence
@@ -67,7 +66,6 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.lean = lean
         self.look = theme.NO_APPEARANCE
         fewer_bytes.install()
-        fewer_lines.install()
         one_frame.forget_closed_screens()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.host: Host = self  # as `host_of` finds it
@@ -144,7 +142,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if self.read_only or self.is_headless or not self.room.snapshot.root or self.room.snapshot.loading < 1:
             return
         lines = [strip.text.rstrip() for strip in self.room._compositor.render_strips()]
-        last_frame.save(
+        first_paint.save(
             self.room.snapshot.root, (self.size.width, self.size.height), lines, self.clock(), lean=self.lean
         )
 

@@ -17,9 +17,8 @@ from textual.widget import Widget
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui.commands import COMMANDS, DISCOVERIES, EVERYWHERE, ROWS, SIGNALS, WORKERS, RoomCommand, shown_key
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.cells import fit, spread
 from lumen_tui.tui.kit.header import header
-from lumen_tui.tui.kit.lines import Lines
+from lumen_tui.tui.kit.lines import Lines, fit, spread
 from lumen_tui.tui.panes.base import Pane, PanedRoom
 from lumen_tui.tui.theme import Appearance
 

@@ -1,7 +1,8 @@
 """The first screen, some hundred milliseconds before Textual is there: the last one of this folder, with its age.
 
 It is drawn in grey and says that it is not the present. What is typed meanwhile is kept for the room: echo is
-off, nothing is read. Only builtins and the store's primitives are imported, because that is the point.
+off, nothing is read. Only builtins and the storage's primitives are imported, because that is the point. The room
+saves its last screen under index/ as plain text when it is left: derived, and disposable.
 """
 
 from __future__ import annotations
@@ -12,8 +13,34 @@ import termios
 import time
 
 from lumen_tui.model.times import ago
-from lumen_tui.storage import last_frame
+from lumen_tui.storage import files
 from lumen_tui.tui.patches.way_out import way_out
+
+_NAME = "index/last-frame.txt"
+_LIMIT = 256 * 1024
+_KINDS = ("full", "lean")  # of a room: the other one has other shapes
+
+
+def save(root: str, size: tuple[int, int], lines: list[str], now: float, *, lean: bool) -> None:
+    """Save the screen of a window of `size` (columns, rows). A disk that refuses it is ignored."""
+    head = f"{size[0]} {size[1]} {now:.0f} {_KINDS[lean]}"
+    try:
+        files.replace(os.path.join(root, _NAME), "\n".join([head, *lines]).encode(errors="replace"))
+    except (files.StoreError, OSError):
+        pass
+
+
+def load(root: str, size: tuple[int, int], *, lean: bool) -> tuple[list[str], float]:
+    """Return the lines saved for a window of this size and kind, and when; nothing and 0 for another."""
+    try:
+        text = (files.read(os.path.join(root, _NAME), _LIMIT) or b"").decode(errors="replace")
+        head, *lines = text.split("\n")
+        columns, rows, saved_at, kind = head.split()
+        fits = (int(columns), int(rows)) == size and kind == _KINDS[lean]
+        return (lines, float(saved_at)) if fits else ([], 0.0)
+    except (files.StoreError, OSError, ValueError):
+        return [], 0.0
+
 
 _GREY, _PLAIN = "\x1b[38;5;242m", "\x1b[0m"
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H"
@@ -29,7 +56,7 @@ def show(root: str, *, lean: bool) -> None:
         if not size.columns or not size.lines:
             return
         way_out.taken = True
-        lines, kept = last_frame.load(root, (size.columns, size.lines), lean=lean)
+        lines, kept = load(root, (size.columns, size.lines), lean=lean)
         text = _ENTER + frame(lines, kept, time.time(), size.columns, size.lines, lean=lean)
         os.write(sys.stdout.fileno(), text.encode())
     except (OSError, termios.error, ValueError):

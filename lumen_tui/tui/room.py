@@ -17,10 +17,10 @@ from lumen_tui.tui.chrome import Chrome, Layout, arrange, layout_for, share
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.filter_bar import FilterBar, FilterLine
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ClickedLines, Lines, ScrolledLines
+from lumen_tui.tui.kit.query import FilterBar, FilterLine
 from lumen_tui.tui.panes.base import NOTHING, DetailColumn, Pane
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane, LikenessFinder

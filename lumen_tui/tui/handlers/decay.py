@@ -16,7 +16,7 @@ from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler, show_node
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.jobs import Loader, looked
-from lumen_tui.tui.kit.leaving import step_past
+from lumen_tui.tui.kit.line_list import step_past
 from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.panes.decay import DecayPane, Foresight, Travel
 

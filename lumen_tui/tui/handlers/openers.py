@@ -14,7 +14,7 @@ from lumen_tui.tui.handlers.base import Handler, show_node
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.sheets import ListSheet
-    from lumen_tui.tui.screens.digest import DigestRow
+    from lumen_tui.tui.screens.loops import DigestRow
 
 _TALK_BYTES = 16 * 1024 * 1024  # of new conversations between two answers
 
@@ -126,7 +126,7 @@ class ContinuityHandler(Handler):
         return "" if self.host.presence.ready else "the state folder is not read yet"
 
     def do_since(self) -> None:
-        from lumen_tui.tui.screens.digest import DigestScreen
+        from lumen_tui.tui.screens.loops import DigestScreen
 
         self.host.push_screen(DigestScreen(self.host.presence.digest, self._go))
 

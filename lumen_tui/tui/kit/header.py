@@ -18,7 +18,7 @@ from lumen_tui.model.snapshot import EngineLife, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.cells import spread
+from lumen_tui.tui.kit.lines import spread
 from lumen_tui.tui.theme import Appearance, Ink
 
 _ENGINE = 2  # up to this `drop` a part tells whether the engine lives: it is not left out while others are said shorter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from rich.segment import Segment
@@ -14,9 +14,8 @@ from textual.strip import Strip
 
 from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import changed_span, fit, push, wrap
 from lumen_tui.tui.kit.keys import bindings
-from lumen_tui.tui.kit.lines import Pointed
+from lumen_tui.tui.kit.lines import Pointed, changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
 from lumen_tui.tui.theme import Appearance, Shapes
@@ -24,6 +23,7 @@ from lumen_tui.tui.theme import Appearance, Shapes
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
 
+_FAR = 500  # rows looked at, both ways, for one that stays
 _SAME_PRESS = 0.05  # seconds between a press and the focus that it gave
 
 
@@ -219,6 +219,18 @@ class AwaitedRow:
         """Select the row if it is there."""
         if self._key and (self._lines.moves != self._moves or self._lines.select_key(self._key)):
             self._key = ""
+
+
+def step_past(rows: LineList[Any], keys: Collection[str]) -> None:
+    """Put the cursor on the nearest row whose key is not among `keys`, further down where there is one."""
+    model = rows.model
+    here = model.cursor
+    if len(model) and len(keys) < len(model):
+        after = range(here, min(len(model), here + _FAR))
+        before = range(here - 1, max(-1, here - _FAR), -1)
+        near = (index for index in (*after, *before) if model.key(model.row(index)) not in keys)
+        model.move(next(near, here))
+    rows._moved()
 
 
 def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:

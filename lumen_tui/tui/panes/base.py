@@ -18,9 +18,8 @@ from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import RoomView, appearance_of
-from lumen_tui.tui.kit.cells import spread, wrap
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Lines, ScrolledLines
+from lumen_tui.tui.kit.lines import Lines, ScrolledLines, spread, wrap
 from lumen_tui.tui.theme import Appearance
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often

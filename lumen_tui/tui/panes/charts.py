@@ -12,7 +12,7 @@ from lumen_tui.model.decay import DecayRule, DecayView, score
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.times import DAY
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.cells import spread
+from lumen_tui.tui.kit.lines import spread
 from lumen_tui.tui.theme import Appearance
 
 Piece = tuple[str, Style]

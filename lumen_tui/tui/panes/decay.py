@@ -15,10 +15,9 @@ from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.times import DAY, iso
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, DECAY, shown_key
-from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Lines
+from lumen_tui.tui.kit.lines import Cell, Lines, line, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.panes.charts import Charts
 from lumen_tui.tui.theme import Appearance

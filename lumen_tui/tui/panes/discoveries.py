@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -20,11 +20,50 @@ from lumen_tui.model.snapshot import DiscoveryRow, Revisions
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DISCOVERIES
-from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.keys import bindings
-from lumen_tui.tui.kit.leaving import Leaving
-from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.line_list import LineList, step_past
+from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.panes.base import Detail, Pane, PanedRoom, place_of
+
+_SEEN = 1.0  # seconds after which what was carried out is in the rows, or was undone since
+
+
+class Leaving:
+    """Rows that an action was asked for and that are in their list yet: the cursor goes on before the disk answers."""
+
+    def __init__(self, rows: LineList[Any]) -> None:
+        self._rows = rows
+        self.keys: set[str] = set()
+        self._happened: set[str] = set()
+
+    def take(self, keys: Iterable[str]) -> None:
+        """These will go: drop the marks and put the cursor on the next row that stays."""
+        self.keys.update(keys)
+        self._rows.marks.clear()
+        step_past(self._rows, self.keys)
+
+    def happened(self, keys: Collection[str]) -> None:
+        """The action was carried out: its rows are forgotten once they are gone, as the next ones may be older."""
+        self._happened.update(keys)
+        self._rows.set_timer(_SEEN, lambda: self._forget(keys))
+
+    def failed(self, keys: Collection[str]) -> None:
+        """The action was refused: they stay, and several are marked again."""
+        self.keys.difference_update(keys)
+        if len(keys) > 1:
+            self._rows.marks.keys.update(dict.fromkeys(keys))
+        self._rows.refresh_changed()
+
+    def newer_rows(self) -> None:
+        """The list took newer rows: forget those that are gone."""
+        model = self._rows.model
+        self._forget([key for key in self._happened if model.find(key) is None])
+
+    def _forget(self, keys: Collection[str]) -> None:
+        self.keys.difference_update(keys)
+        self._happened.difference_update(keys)
+        self._rows.refresh_changed()
+
 
 _EMPTY = "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
 _PRIORITY, _WU, _AGE = 2, 7, 6

@@ -14,9 +14,9 @@ from lumen_tui.model import times
 from lumen_tui.model.snapshot import Revisions, SignalRow
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import SIGNALS
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 
 _LOOKED_AT = 50  # rows that decide which columns are shown

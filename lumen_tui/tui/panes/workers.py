@@ -19,10 +19,9 @@ from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_word
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Lines
+from lumen_tui.tui.kit.lines import Cell, Lines, line
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.theme import Ink, Shapes
 

@@ -1,19 +1,24 @@
-"""Partial updates that begin where the change begins, and say of colours only what changes.
+"""Partial updates that draw the lines that changed and no others, and send no more bytes than the change needs.
 
-Textual's compositor crops an update at the right edge of the changed region but not at the left one: a changed
-clock at the end of a row sends the whole row. Rich ends every segment with a reset and begins the next with both
-colours. Over SSH these two are most of what the room sends.
+Textual's compositor draws every widget from top to bottom that stands anywhere between the first and the last changed
+line, and keeps the changed ones. Where a cursor moves, these are two lines of a list, its frame and the footer: nearly
+all of the screen is drawn for four lines. It crops an update at the right edge of the changed region but not at the
+left one: a changed clock at the end of a row sends the whole row. Rich ends every segment with a reset and begins the
+next with both colours. Over SSH these two are most of what the room sends.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from rich.console import Console
 from rich.control import Control
-from textual._compositor import ChopsUpdate
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.strip import Strip
 
 _COLOURS = re.compile("\x1b\\[([0-9;]*)m")
 _MOVES = re.compile("(?:\x1b\\[[0-9;]*H)*")
@@ -89,6 +94,39 @@ def _render_segments(self: ChopsUpdate, console: Console) -> str:
     return thrifty("".join(parts))
 
 
+def bands(lines: Iterable[int]) -> list[range]:
+    """Return line numbers as ranges of neighbours: 2, 3, 39 as 2 to 3 and 39."""
+    ranges: list[range] = []
+    for line in sorted(lines):
+        if ranges and line <= ranges[-1].stop:
+            ranges[-1] = range(ranges[-1].start, line + 1)
+        else:
+            ranges.append(range(line, line + 1))
+    return ranges
+
+
+def _render_partial_update(self: Compositor) -> ChopsUpdate | None:
+    height = self.size.height
+    spans = [span for span in self._regions_to_spans(self._dirty_regions) if 0 <= span[0] < height]
+    self._dirty_regions.clear()
+    if not spans:
+        return None
+    chops: list[Mapping[int, Strip]] = [{} for _ in range(height)]
+    for band in bands({y for y, _, _ in spans}):
+        crop = Region(0, band.start, self.size.width, len(band))
+        chops[band.start : band.stop] = self._render_chops(crop, band.__contains__)[band.start : band.stop]
+    return ChopsUpdate(chops, spans, [cuts[1:] for cuts in self.cuts])
+
+
+def _get_renders(self: Compositor, crop: Region | None = None) -> Iterator[tuple[Region, Region, Sequence[Strip]]]:
+    for widget, (region, clip) in self.visible_widgets.items():
+        seen = region.intersection(clip) if crop is None else region.intersection(clip).intersection(crop)
+        if seen:
+            yield seen, clip, widget.render_lines(seen.translate(-region.offset))
+
+
 def install() -> None:
-    """Use it for every partial update of this process."""
+    """Use both for every partial update of this process."""
     ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign]
+    Compositor.render_partial_update = _render_partial_update  # type: ignore[method-assign]
+    Compositor._get_renders = _get_renders  # type: ignore[assignment, method-assign]

@@ -20,10 +20,9 @@ from lumen_tui.model.tasks import live_ones
 from lumen_tui.model.text import fold, line_count, one_line, safe
 from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.kit.cells import Cell, line, wrap
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
-from lumen_tui.tui.kit.lines import ScrolledLines
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, wrap
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.screens.approval_answer import NO_WALLS, Answers, Desk, Walls, high

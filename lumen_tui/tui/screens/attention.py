@@ -20,9 +20,9 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.screens.approval_answer import Answers, Desk, Walls, high, walls_of

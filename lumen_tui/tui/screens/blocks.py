@@ -29,11 +29,11 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import FILTERING, LoadedSheet, ReadingScreen, Rows, beside, chosen_row, fill

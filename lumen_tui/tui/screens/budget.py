@@ -25,11 +25,10 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
-from lumen_tui.tui.kit.lines import ScrolledLines
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, retitle, row

@@ -21,11 +21,11 @@ from lumen_tui.model.records import Alike, Node
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, retitle, row
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.theme import Appearance

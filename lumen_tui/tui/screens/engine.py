@@ -17,8 +17,8 @@ from lumen_tui.model.snapshot import Problem, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row

@@ -27,9 +27,9 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.questions import ConfirmKey, ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys

@@ -19,9 +19,9 @@ from lumen_tui.model.requests.facts import AddProbe, CheckFacts, ConfirmFacts, R
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, fill

@@ -15,8 +15,8 @@ from lumen_tui.model.lineage import Hop, Trace, TreeRow, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line, spread
 from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, fill
 

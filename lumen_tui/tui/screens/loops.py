@@ -1,19 +1,21 @@
-"""The list of loops, the packet of each, and the capsule it woke with."""
+"""What was before: the list of loops with the packet and capsule of each, and what happened since the last visit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import capsule as shape
+from lumen_tui.model import capsule as capsules
+from lumen_tui.model import digest as digest_words
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model import times
 from lumen_tui.model.agent import task_id
+from lumen_tui.model.digest import Digest, DigestEntry, Group
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize
@@ -22,12 +24,12 @@ from lumen_tui.queries.loop_history import PacketIndex, PacketRows
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, note
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, chosen_row, fill
+from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, ReadingScreen, Rows, chosen_row, count_to, fill
 from lumen_tui.tui.screens.lineage import WhyScreen
 from lumen_tui.tui.theme import Appearance
 
@@ -156,8 +158,8 @@ async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) ->
         note(screen, text)
         return
     facts: list[Fact] = [("tokens", f"about {words.number(capsule.tokens)} of {words.number(capsule.budget)}")]
-    facts += [("cut", text) for text in shape.report(capsule)]
-    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", humanize(shape.render(capsule)), facts))
+    facts += [("cut", text) for text in capsules.report(capsule)]
+    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", humanize(capsules.render(capsule)), facts))
 
 
 class PacketSheet(ReadingScreen[None]):
@@ -188,3 +190,82 @@ class PacketSheet(ReadingScreen[None]):
 
     def action_capsule(self) -> None:
         self.run_worker(show_capsule(self, self._layout, self._packet.loop), group="capsule", exclusive=True)
+
+
+_BAD = frozenset({"failed", "drift"})
+_TITLES_WIDE = 90  # columns from which titles stand in full
+
+
+class DigestRow(NamedTuple):
+    """One entry; the first of a group names it."""
+
+    group: Group
+    entry: DigestEntry
+    place: int  # in the group
+
+
+class DigestRows(Rows[DigestRow]):
+    """The group, how long ago, what."""
+
+    def key(self, row: DigestRow) -> str:
+        return f"{row.group.name} {row.place}"
+
+    def line(self, row: DigestRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, bad = self.look.ink, row.group.name in _BAD
+        wide = width >= _TITLES_WIDE
+        name = row.group.title if wide else digest_words.SHORT.get(row.group.name, row.group.title)
+        title = f"{name} {words.number(row.group.count)}" if row.place == 0 else ""
+        age = words.age(self.now - row.entry.at) if row.entry.at else ""
+        text = ink.strong if selected else ink.bad if bad else ink.text if row.entry.target else ink.muted
+        cells = (
+            Cell(title, ink.bad if bad else ink.accent, 30 if wide else 18),
+            Cell(age, ink.muted, 6, right=True),
+            Cell(humanize(row.entry.text), text),
+        )
+        return line(width, cells)
+
+    def words(self, row: DigestRow) -> str:
+        return f"{row.group.title} {row.entry.text} {row.entry.target}"
+
+    def fields(self, row: DigestRow) -> dict[str, str]:
+        age = f"{self.now - row.entry.at:.0f}"
+        return {"group": row.group.name, "kind": row.entry.kind, "id": row.entry.target, "age": age}
+
+
+class DigestScreen(LoadedSheet[DigestRow, Digest]):
+    """`read` makes the digest. `go` carries the operator to what a row is about."""
+
+    EMPTY = "Nothing happened since you left."
+
+    def __init__(self, read: Callable[[], Digest], go: Callable[[ListSheet[None, DigestRow], DigestRow], None]) -> None:
+        super().__init__("Since you left", 0.0, read)
+        self._go = go
+
+    def rows_view(self) -> DigestRows:
+        return DigestRows(appearance_of(self.app))
+
+    def keys(self) -> Keys:
+        return (*self.offer("open"), *super().keys()[1:])
+
+    def show(self, snapshot: Snapshot) -> None:
+        """It tells of the time until it was opened."""
+
+    def _loaded(self, digest: Digest) -> None:
+        count_to(self.rows, digest.until)
+        past = words.age(digest.until - digest.since)
+        cost = f"{words.money(digest.usd)} spent on tasks" if digest.usd else ""
+        heading = f"Last {past}" if digest.first else f"Since you left {past} ago"
+        events = words.plural(digest.count, "event") if digest.count else "no changes"
+        fill(self, list(_rows(digest)), f"{heading}: {events}", cost)
+
+    def opened(self, row: DigestRow) -> None:
+        self._go(self, row)
+
+
+def _rows(digest: Digest) -> Iterator[DigestRow]:
+    for group in digest.groups:
+        for place, entry in enumerate(group.entries):
+            yield DigestRow(group, entry, place)
+        if (hidden := group.count - len(group.entries)) > 0:
+            more = f"and {words.number(hidden)} more: {digest_words.words(group)} in all"
+            yield DigestRow(group, DigestEntry(0.0, more), len(group.entries))

@@ -18,8 +18,8 @@ from lumen_tui.model.requests.memory import PinNodes, UnarchiveNodes
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, chosen_row, fill

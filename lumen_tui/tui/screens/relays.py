@@ -16,8 +16,8 @@ from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys

@@ -29,9 +29,9 @@ from lumen_tui.queries.role_texts import file_of, text_of
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys

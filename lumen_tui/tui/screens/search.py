@@ -28,11 +28,11 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.cells import Cell, fit, line, push
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, fit, line, push
 from lumen_tui.tui.kit.parts import Fact, Said
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import ReadingScreen, Rows

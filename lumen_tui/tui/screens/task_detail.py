@@ -25,12 +25,10 @@ from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.cells import Cell, line
 from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import ScrolledLines
-from lumen_tui.tui.kit.markdown import markdown_lines
-from lumen_tui.tui.kit.parts import Fact, Facts, Said
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
+from lumen_tui.tui.kit.parts import Fact, Facts, Said, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.sheets import ReadingScreen, Rows
 from lumen_tui.tui.screens.task_form import retry

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.cells import Cell, changed_span, fit, line, spread, wrap
+from lumen_tui.tui.kit.lines import Cell, changed_span, fit, line, spread, wrap
 
 PLAIN, BOLD = Style(), Style(bold=True)
 TEXT = st.text(alphabet="ab 漢é\n\x1b\u202e", max_size=30)

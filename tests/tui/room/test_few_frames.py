@@ -10,7 +10,7 @@ import pytest
 from textual.widget import Widget
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.patches.fewer_lines import bands
+from lumen_tui.tui.patches.fewer_bytes import bands
 
 
 class Glass:

@@ -15,7 +15,7 @@ from lumen_tui.model.config import AgentConfig, Config
 from lumen_tui.model.loop import Artifact, Health
 from lumen_tui.model.snapshot import Attention, Need, Problem, Snapshot, WakeState
 from lumen_tui.model.text import is_safe
-from lumen_tui.tui.patches.output_guard import Guard
+from lumen_tui.tui.patches.terminal import Guard
 
 EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee\u200bf [/] [bold red]g[/] [@click=app.exit]h[/]"
 

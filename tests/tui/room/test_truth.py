@@ -16,12 +16,11 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Snapshot, WakeState
-from lumen_tui.storage import last_frame
-from lumen_tui.tui import words
+from lumen_tui.tui import first_paint, words
 from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.first_paint import frame
 from lumen_tui.tui.panes.decay import _TOGETHER
-from lumen_tui.tui.patches import output_guard
+from lumen_tui.tui.patches import terminal
 
 
 @pytest.mark.parametrize(
@@ -112,9 +111,9 @@ def test_the_log_says_how_a_task_ended(data: dict[str, Any], line: str, wrong: b
 @pytest.mark.parametrize("lean", [True, False])
 def test_the_first_frame_is_of_the_kind_of_the_room(tmp_path: Any, lean: bool) -> None:
     (tmp_path / "index").mkdir()
-    last_frame.save(str(tmp_path), (80, 24), ["top", "a row"], 5.0, lean=lean)
-    assert last_frame.load(str(tmp_path), (80, 24), lean=lean) == (["top", "a row"], 5.0)
-    assert last_frame.load(str(tmp_path), (80, 24), lean=not lean) == ([], 0.0)
+    first_paint.save(str(tmp_path), (80, 24), ["top", "a row"], 5.0, lean=lean)
+    assert first_paint.load(str(tmp_path), (80, 24), lean=lean) == (["top", "a row"], 5.0)
+    assert first_paint.load(str(tmp_path), (80, 24), lean=not lean) == ([], 0.0)
     assert frame(["top", "a row"], 5.0, 70.0, 80, 24, lean=lean).isascii() is lean
 
 
@@ -232,4 +231,4 @@ def test_every_sign_in_the_rooms_own_words_has_a_twin_in_ascii() -> None:
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     literals = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings]
     signs = {sign for text in literals if isinstance(text, str) for sign in text if not sign.isascii()} - {_TOGETHER}
-    assert {sign for sign in signs if not sign.translate(output_guard._TWINS).isascii()} == set()
+    assert {sign for sign in signs if not sign.translate(terminal._TWINS).isascii()} == set()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.tui.commands import COMMANDS, RoomCommand
-from lumen_tui.tui.kit.finder import ranked
-from lumen_tui.tui.screens.help import HelpScreen, Palette
+from lumen_tui.tui.screens.help import HelpScreen, Palette, ranked
 
 
 def refuse_tasks(command: RoomCommand) -> str:

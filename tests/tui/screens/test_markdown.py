@@ -9,7 +9,7 @@ from lumen_rows import each_row
 from rich.cells import cell_len
 
 from lumen_tui.model.text import is_safe
-from lumen_tui.tui.kit.markdown import markdown_lines
+from lumen_tui.tui.kit.parts import markdown_lines
 from lumen_tui.tui.theme import NO_APPEARANCE
 
 INK = NO_APPEARANCE.ink

@@ -24,9 +24,8 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.kit.finder import ranked
 from lumen_tui.tui.screens.budget import BudgetScreen
-from lumen_tui.tui.screens.help import HelpScreen
+from lumen_tui.tui.screens.help import HelpScreen, ranked
 from lumen_tui.tui.screens.memory import ArchivedScreen
 from lumen_tui.tui.screens.relays import RelayScreen
 from lumen_tui.tui.screens.search import SearchScreen
