@@ -188,24 +188,24 @@ def signal_sessions(leaders: Iterable[ProcessId], number: int) -> None:
     send(session_members({leader.pid for leader in leaders if is_same(leader)}), number)
 
 
-_MOST = 12  # levels that are examined
+_MOST_LEVELS = 12  # levels that are examined
 
 
-def above() -> list[str]:
+def ancestors() -> list[str]:
     """Return `pid:start ticks` of each ancestor of this process, nearest first and without pid 1."""
-    ancestors: list[str] = []
+    names: list[str] = []
     pid = os.getppid()
-    while pid > 1 and len(ancestors) < _MOST:
+    while pid > 1 and len(names) < _MOST_LEVELS:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
         except OSError:
             break
-        ancestors.append(f"{pid}:{int(fields[19])}")
+        names.append(f"{pid}:{int(fields[19])}")
         pid = int(fields[1])
-    return ancestors
+    return names
 
 
-def distance(mine: list[str], theirs: tuple[str, ...]) -> int:
-    """Return how many levels up the nearest common ancestor is; `_MOST` where there is none."""
-    return next((level for level, process in enumerate(mine) if process in theirs), _MOST)
+def levels_up(mine: list[str], theirs: tuple[str, ...]) -> int:
+    """Return how many levels up the nearest common ancestor is; `_MOST_LEVELS` where there is none."""
+    return next((level for level, process in enumerate(mine) if process in theirs), _MOST_LEVELS)

@@ -87,7 +87,7 @@ def belonging(session: Session, args: Namespace) -> dict[str, str]:
 
 
 def run_start(session: Session, args: Namespace) -> int:
-    request = request_of(StartSession, args, folder=str(Path.cwd()), started_below=process.above())
+    request = request_of(StartSession, args, folder=str(Path.cwd()), started_below=process.ancestors())
     done = session.perform(request, by=args.by)
     page = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu_id)
     taken = [note for note in page.handoffs if note.extra.get("taken_session") == done.target]

@@ -96,8 +96,10 @@ def newest(root: files.StrPath, agent: str, wu_id: str = "") -> SessionView | No
         return candidates[0] if candidates else None
     from lumen_tui.storage import process
 
-    above = process.above()
-    return max(candidates, key=lambda session: (-process.distance(above, session.started_below), session.started_at))
+    ancestors = process.ancestors()
+    return max(
+        candidates, key=lambda session: (-process.levels_up(ancestors, session.started_below), session.started_at)
+    )
 
 
 def resolve(root: files.StrPath, text: str) -> str:
