@@ -126,7 +126,7 @@ def sampled(request: pytest.FixtureRequest, record_property: Callable[[str, obje
 
 
 @pytest.fixture
-def walls() -> None:
+def sandbox() -> None:
     """For what takes place only where a sandbox holds: without one every command asks."""
     import lumen_machine
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from lumen_apiserver import ApiServer, fail, held, rubbish, text, think, tool, tools, use
 from lumen_apiserver.script import load
+from lumen_until import until
 
 ASK = [{"role": "user", "content": "hello"}]
 TOOL = {"name": "look", "description": "looks", "input_schema": {"type": "object"}}
@@ -107,7 +108,7 @@ def test_a_held_answer_waits_for_its_release(api):
     found: list[str] = []
     waiting = threading.Thread(target=lambda: found.append(ask(api).content[0].text))
     waiting.start()
-    api.until(1)
+    until(lambda: api.asked)
     assert found == []
     while waiting.is_alive():
         api.release()

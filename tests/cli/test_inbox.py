@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from lumen_until import until
 
 from lumen_tui.actions import fields
 from lumen_tui.cli.fast import hot
@@ -171,10 +172,7 @@ def test_watch_shows_what_comes(shell, watch):
         assert shell("signal", "late news").returncode == 0
         assert line().startswith("sig-")
         assert line().strip() == "late news"
-        ends = time.monotonic() + 60
-        while unread(shell.layout) and time.monotonic() < ends:  # it marks what it has shown
-            time.sleep(0.01)
-    assert unread(shell.layout) == []
+        until(lambda: unread(shell.layout) == [])  # it marks what it has shown
 
 
 def test_a_long_count_agrees_with_counting_one_by_one(tmp_path, capsys, monkeypatch):

@@ -6,18 +6,16 @@ import json
 import os
 import pty
 import resource
-import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 import pytest
 from lumen_rows import each_row
 from lumen_tree import endless
+from lumen_until import until
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
@@ -29,13 +27,6 @@ from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
 DEADLINE = 40.0  # seconds
-
-
-def wait_for(true: Callable[[], object], seconds: float = DEADLINE) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        select.select([], [], [], 0.05)
 
 
 def start(shell, *words: str, **more) -> subprocess.Popen[str]:
@@ -144,7 +135,7 @@ def test_a_signal_in_run_cancels_the_task_and_ends_its_worker(shell, number, tmp
     assert "the task is cancelled and its worker ended" in said
     [ended] = shell.layout.tasks.rglob("exit.json")
     assert json.loads(ended.read_text())["status"] == "cancelled"
-    wait_for(lambda: not locks.is_locked(ended.parent / "run.lock"), seconds=5)
+    until(lambda: not locks.is_locked(ended.parent / "run.lock"), seconds=5)
 
 
 def _until(stream: IO[str], word: str) -> str:
@@ -275,13 +266,13 @@ def test_ctrl_c_while_a_demo_is_filled_stops_it_and_leaves_nothing(tmp_path, she
         text=True, start_new_session=True,
     )  # fmt: skip
     os.close(other)
-    wait_for(lambda: list((tmp_path / "t").glob("lumen-demo-*/state/tasks/*/run.json")))
+    until(lambda: list((tmp_path / "t").glob("lumen-demo-*/state/tasks/*/run.json")))
     program.send_signal(signal.SIGINT)
     said = program.communicate(timeout=DEADLINE)[1]
     os.close(main_end)
     assert program.returncode == 130, said
     assert "what was made is being removed" in said
-    wait_for(lambda: not list((tmp_path / "t").glob("lumen-demo-*")))
+    until(lambda: not list((tmp_path / "t").glob("lumen-demo-*")))
 
 
 def test_a_demo_that_was_left_is_removed_unless_an_engine_drives_it(tmp_path, monkeypatch):

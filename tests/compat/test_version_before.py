@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from lumen_program import lumen
+from lumen_robot import until
 
 from lumen_tui.cli.main import main
 from lumen_tui.engine.port import RemotePort
@@ -126,8 +127,6 @@ def test_a_hook_as_it_was_installed_is_heard(before: Before, capsys: Any) -> Non
 async def test_the_keys_of_its_settings_are_in_force(before: Before) -> None:
     app = LumenApp(RemotePort(before.state, "operator"), operator="operator")
     async with app.run_test(size=(120, 40)) as pilot:
-        while app.room.snapshot.loading < 1 or not app.room.snapshot.root:
-            await pilot.pause(0.01)
+        await until(pilot, lambda: app.room.snapshot.loading == 1 and app.room.snapshot.root)
         await pilot.press("5", "o")
-        await pilot.pause(0.1)
-        assert "Promote" in type(app.screen).__name__
+        await until(pilot, lambda: "Promote" in type(app.screen).__name__)

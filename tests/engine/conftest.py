@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lumen_until import AwaitedInLoop
 
 from lumen_tui.actions.killing import end_all
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
+from lumen_tui.engine.events import recent_events
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks.pauses import Kill
@@ -47,7 +48,7 @@ class FakeClock:
         return self.wall
 
 
-class World:
+class World(AwaitedInLoop):
     """A state folder, its clock, and the engines that come and go on it."""
 
     def __init__(self, root: Path) -> None:
@@ -74,6 +75,9 @@ class World:
     def task(self, objective: str = "What are the 5 largest files in /etc?", **arguments: object) -> str:
         return self.do("task.new", objective=objective, **arguments).target
 
+    def instead(self) -> object:
+        return recent_events(self.store, 200)
+
     async def beat(self) -> object:
         return self.engine().beat(self.clock.now())
 
@@ -86,14 +90,6 @@ class World:
         view = reader.tasks.find(task_id)
         assert view is not None
         return str(view.status)
-
-    async def until(self, check: Callable[[], bool], seconds: float = 60) -> None:
-        """Wait for real processes, at most `seconds` of real time."""
-        for _ in range(int(seconds / 0.02)):
-            if check():
-                return
-            await asyncio.sleep(0.02)
-        raise AssertionError("it did not happen in time")
 
 
 @pytest.fixture

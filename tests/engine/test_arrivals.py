@@ -6,6 +6,7 @@ import asyncio
 
 import msgspec
 import pytest
+from lumen_until import until_async
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
@@ -100,13 +101,12 @@ async def test_a_kill_that_is_lifted_is_said_at_once_and_not_at_the_next_beat(tm
     running = asyncio.create_task(runner.run())
     await asyncio.wait_for(slept.wait(), 15)
 
+    def beat() -> dict[str, object]:
+        return msgspec.json.decode(store.layout.heartbeat.read_bytes())
+
     async def says(phase: str) -> dict[str, object]:
-        for _ in range(500):
-            beat = msgspec.json.decode(store.layout.heartbeat.read_bytes())
-            if beat["phase"] == phase:
-                return beat
-            await asyncio.sleep(0.02)
-        raise AssertionError(beat)
+        await until_async(lambda: beat()["phase"] == phase, beat)
+        return beat()
 
     first = await says("asleep")
     perform(store, named("kill", {"reason": "a drill"}), by="ann", now=engine.clock.now())

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lumen_until import until, until_async
 
 from lumen_tui.engine.beats import IDLE, SLEPT, STOOD_STILL, BeatLog
 from lumen_tui.engine.events import recent_events
@@ -29,11 +30,16 @@ def told(store: Store, kind: str) -> list[str]:
     return [event.text for event in recent_events(store, 200) if event.kind == kind]
 
 
+def is_asleep(root: Path) -> bool:
+    heartbeat = root / "heartbeat.json"
+    return heartbeat.exists() and b'"asleep"' in heartbeat.read_bytes()
+
+
 async def beats_once_after(world, act) -> None:
     """A runner whose time is moved by `act` while it waits for its second beat; that one ends it."""
     runner = Runner(world.engine(), RunOptions(beats=2, signals=False))
     running = asyncio.create_task(runner.run())
-    await asyncio.to_thread(until, lambda: b'"asleep"' in world.layout.heartbeat.read_bytes())
+    await until_async(lambda: is_asleep(world.root))
     act()
     await running
 
@@ -105,7 +111,7 @@ def test_an_engine_that_was_stopped_by_a_signal_tells_of_the_beats_it_missed(tmp
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([*run, "--engine-only"], env=environ, **quiet) as engine:
         try:
-            until(lambda: b'"asleep"' in (root / "heartbeat.json").read_bytes())
+            until(lambda: is_asleep(root))
             engine.send_signal(signal.SIGSTOP)
             time.sleep(18)  # nothing tells of a process that stands still but the time that goes by
             engine.send_signal(signal.SIGCONT)
@@ -114,15 +120,3 @@ def test_an_engine_that_was_stopped_by_a_signal_tells_of_the_beats_it_missed(tmp
         finally:
             engine.send_signal(signal.SIGCONT)
             engine.terminate()
-
-
-def until(check) -> None:
-    ends = time.monotonic() + 60
-    while True:
-        try:
-            if check():
-                return
-        except FileNotFoundError:
-            pass
-        assert time.monotonic() < ends, "it did not happen"
-        time.sleep(0.05)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from lumen_until import until
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
@@ -42,13 +43,10 @@ class Follower:
         for picture in port.changes(self.stop):
             self.pictures.append(picture)
 
-    def until(self, check, seconds: float = 60) -> Snapshot:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if self.pictures and check(self.pictures[-1]):
-                return self.pictures[-1]
-            time.sleep(0.005)
-        raise AssertionError("the picture never came")
+    def latest(self, holds: Callable[[Snapshot], object]) -> Snapshot:
+        """The newest picture, once it is as awaited."""
+        until(lambda: self.pictures and holds(self.pictures[-1]), lambda: self.pictures[-1:])
+        return self.pictures[-1]
 
     def end(self) -> None:
         self.stop.set()
@@ -77,9 +75,9 @@ def test_what_one_does_another_sees(root, follow, monkeypatch, way):
         monkeypatch.setattr(watch, "_by_watchfiles", _fails)
     ada, bob = RemotePort(root, "ada"), RemotePort(root, "bob")
     seen = follow(bob)
-    seen.until(lambda picture: picture.unread == 0)
+    seen.latest(lambda picture: picture.unread == 0)
     ada.submit(SendSignal(message="hello"))
-    assert seen.until(lambda picture: picture.unread == 1).signals[0].signal.message == "hello"
+    assert seen.latest(lambda picture: picture.unread == 1).signals[0].signal.message == "hello"
 
 
 def _fails(*_: object) -> Iterator[None]:
@@ -96,7 +94,7 @@ def test_one_operators_reading_hides_nothing_from_another(root):
 
 def test_no_new_picture_without_a_change(root, follow):
     seen = follow(RemotePort(root, "ada"))
-    seen.until(lambda picture: True)
+    seen.latest(lambda picture: True)
     time.sleep(1.0)  # two and a half of the port's own looks
     assert len(seen.pictures) <= 2
 

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from lumen_tree import endless, shorten
+from lumen_until import until
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat
@@ -30,13 +30,6 @@ def run(root: Path, *words: str, seconds: float = 60) -> subprocess.CompletedPro
     return subprocess.run(
         command(root, *words), capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL
     )
-
-
-def until(check: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from lumen_apiserver import text, tool
 from lumen_program import Child, start_lumen
 from lumen_questions import asking_role, events_of, question_of
+from lumen_until import until
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Approval
@@ -28,13 +29,6 @@ from lumen_tui.store.tasks.task_records import read_json
 
 ROLE = asking_role("shell", "write_file", "list_dir")
 CONFIG = '[heartbeat]\nsettle_seconds = 0.2\n[workers]\nwarm_minutes = 0\n[models]\nprovider = "openai"\n'
-
-
-def until(check: Callable[[], Any], seconds: float = 40.0) -> None:
-    ends = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.02)
 
 
 class Site:

@@ -6,13 +6,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lumen_apiserver import fail, text, tool
 from lumen_program import Child, start_worker
+from lumen_task import TaskFolder
 
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -20,17 +21,15 @@ from lumen_tui.storage.layout import Layout
 BOX_KEY = "box-secret-0123456789"
 
 
-class Work:
-    """One task on one state folder, and the worker on it."""
+class Work(TaskFolder):
+    """The one task of a state folder, and the worker on it."""
 
     def __init__(self, root: Path, api: Any) -> None:
-        self.layout = Layout(root)
-        self.layout.create()
-        self.folder = self.layout.task("tsk-one")
-        self.folder.mkdir()
+        layout = Layout(root)
+        layout.create()
+        super().__init__(layout)
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(root), "BOX_KEY": BOX_KEY, **api.anthropic_env}
-        spec = {"id": "tsk-one", "objective": "look around", "role": "researcher", "model": "sonnet"}
-        files.replace(self.folder / "spec.json", json.dumps(spec).encode())
+        self.write("spec.json", {"id": self.id, "objective": "look around", "role": "researcher", "model": "sonnet"})
         self.layout.config.write_text(
             '[models]\nprovider = "anthropic"\ntries = 2\n[models.fallback]\nsonnet = ["box:qwen"]\n'
             f'[models.endpoints.box]\nbase_url = "{api.openai_url}"\nkey_env = "BOX_KEY"\n'
@@ -44,22 +43,6 @@ class Work:
     def run(self) -> dict[str, Any]:
         self.start().wait(30)
         return self.exit
-
-    @property
-    def exit(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
-        return found
-
-    def events(self, kind: str) -> list[dict[str, Any]]:
-        path = self.folder / "events.jsonl"
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        return [event for event in map(json.loads, lines) if event["kind"] == kind]
-
-    def until(self, true: Callable[[], Any], seconds: float = 60) -> None:
-        ends = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < ends, (self.folder / "worker.log").read_text()
-            time.sleep(0.02)
 
     def everything(self) -> bytes:
         """All that is written below the state folder but the settings."""
@@ -83,8 +66,8 @@ def test_text_is_in_the_live_tail_and_the_model_in_the_exit(work, api):
     ended = work.run()
     assert ended["status"] == "done"
     assert ended["brain"] == "anthropic claude-sonnet-5-5, then box qwen"
-    assert "".join(event["text"] for event in work.events("text")) == "I look.done"
-    assert any("box qwen goes on from here" in event["text"] for event in work.events("note"))
+    assert "".join(event["text"] for event in work.kinds("text")) == "I look.done"
+    assert any("box qwen goes on from here" in event["text"] for event in work.kinds("note"))
     assert (work.folder / "result.md").read_text() == "# Found\n"
 
 
@@ -99,7 +82,7 @@ def test_a_small_budget_makes_answers_short_and_then_ends_the_task(work, api):
     first = api.requests[0].body["max_tokens"]
     assert 1024 <= first < 11_000
     said = f"the answer may have {first:,} tokens at most: the task's budget"
-    assert any(event["text"].startswith(said) for event in work.events("note"))
+    assert any(event["text"].startswith(said) for event in work.kinds("note"))
     assert ended["status"] == "failed"
     assert "the task's budget has no room for a call of up to" in ended["reason"]
 
@@ -108,8 +91,8 @@ def test_a_wait_for_a_server_is_told_and_can_be_stopped(work, api):
     work.layout.config.write_text('[models]\nprovider = "anthropic"\n')
     api.say(fail(429, retry_after=300))
     child = work.start()
-    work.until(lambda: work.events("wait"))
-    assert work.events("wait")[0]["data"]["until"] > time.time() + 200
+    work.until(lambda: work.kinds("wait"))
+    assert work.kinds("wait")[0]["data"]["until"] > time.time() + 200
     files.replace(work.folder / "stop.json", b'{"status": "cancelled", "reason": "enough"}')
     child.wait(5)
     assert work.exit["status"] == "cancelled"

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,16 +109,3 @@ class Found:
 def look() -> Callable[[Path], Found]:
     """What stands in a journal now."""
     return Found
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], bool]], None]:
-    """Wait for something that another process does; fail after 20 seconds."""
-
-    def wait(ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not ready():
-            assert time.monotonic() < deadline, "it did not come"
-            time.sleep(0.005)
-
-    return wait

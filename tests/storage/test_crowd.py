@@ -4,6 +4,8 @@ import os
 import random
 from pathlib import Path
 
+from lumen_until import until
+
 WRITERS, EACH = 8, 300
 
 
@@ -30,7 +32,7 @@ def test_each_writer_finds_its_lines_in_its_order(crowd, look, tmp_path: Path) -
         assert [i for i in look(path).ids if i.startswith(name)] == [f"{name}-{n}" for n in range(50)]
 
 
-def test_killed_writers_take_nothing_acknowledged_with_them(crowd, look, until, tmp_path: Path) -> None:
+def test_killed_writers_take_nothing_acknowledged_with_them(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     dice = random.Random(7)  # noqa: S311 - chance, not secrecy
     rewriter = crowd.start("rewrite", str(path))
@@ -52,7 +54,7 @@ def test_killed_writers_take_nothing_acknowledged_with_them(crowd, look, until, 
     assert len(found.damaged) <= 30 + 6
 
 
-def test_a_killed_rewriter_leaves_the_old_file_or_the_new(crowd, look, until, tmp_path: Path) -> None:
+def test_a_killed_rewriter_leaves_the_old_file_or_the_new(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     assert crowd.run("append", str(path), "old", "200") == 0
     for _ in range(10):
@@ -63,7 +65,7 @@ def test_a_killed_rewriter_leaves_the_old_file_or_the_new(crowd, look, until, tm
         assert look(path).ids == [f"old-{n}" for n in range(200)]
 
 
-def test_the_lock_dies_with_its_holder(crowd, until, tmp_path: Path) -> None:
+def test_the_lock_dies_with_its_holder(crowd, tmp_path: Path) -> None:
     from lumen_tui.storage import files
 
     path = tmp_path / "signals.jsonl"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from textual.app import App
-from textual.pilot import Pilot
 from textual.screen import Screen
 
 from lumen_tui.model.text import is_safe
@@ -66,11 +64,3 @@ class Stage(TypeAhead, App[None]):
                 assert not segment.control
                 assert not (segment.style and segment.style.link)
                 assert "@click" not in (segment.style.meta if segment.style else {})
-
-
-async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
-    """Wait for threads and the disk; fail with the screen after a minute."""
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, pilot.app.shown  # type: ignore[attr-defined]
-        await pilot.pause(0.01)

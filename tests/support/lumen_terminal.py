@@ -6,10 +6,10 @@ import os
 import pty
 import select
 import termios
-import time
 from pathlib import Path
 
 from lumen_program import start_room
+from lumen_until import Fact, until
 
 DEADLINE = 30.0
 
@@ -43,11 +43,12 @@ class Terminal:
 
     def wait_for(self, text: str, after: int = 0) -> None:
         """Wait until the room has sent this text, after its first `after` bytes."""
-        deadline = time.monotonic() + DEADLINE
-        while text.encode() not in self.sent[after:]:
-            assert time.monotonic() < deadline, f"{text!r} never came: {self.sent[-2000:]!r}"
-            self.read(0.1)
+        self.until(lambda: text.encode() in self.sent[after:], f"{text!r} does not come: ")
         self.read(0.3)
+
+    def until(self, fact: Fact, why: str = "") -> None:
+        """Read until `fact` returns something true."""
+        until(fact, lambda: f"{why}{self.sent[-2000:]!r}", DEADLINE, sleep=lambda _: self.read(0.05))
 
     def press(self, key: str) -> bytes:
         os.write(self.fd, key.encode())

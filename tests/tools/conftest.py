@@ -56,7 +56,7 @@ def make_box(state: Store) -> MakeBox:
 
 @pytest.fixture
 def yes() -> Callable[[ApprovalRequest], ApprovalReply]:
-    """Lets every command run that asks, as all do where no sandbox holds: for tests that are not about walls."""
+    """Lets every command run that asks, as all do where no sandbox holds: for tests that are not about a sandbox."""
     return lambda request: ApprovalReply(allowed=True, by="ann")
 
 

@@ -151,7 +151,7 @@ def test_hostile_names_and_content_are_made_visible(make_box, evil):
     made_visible(box.call("grep", {"path": str(evil), "pattern": "hidden"}))
 
 
-def test_hostile_names_in_the_output_of_a_command_are_made_visible(make_box, evil, walls):
+def test_hostile_names_in_the_output_of_a_command_are_made_visible(make_box, evil, sandbox):
     made_visible(make_box().call("shell", {"command": f"ls {evil}"}))
 
 

@@ -15,7 +15,7 @@ INJECTIONS = [
 ]  # fmt: skip
 
 
-def test_a_long_result_can_be_read_whole(make_box, tmp_path, state, walls):
+def test_a_long_result_can_be_read_whole(make_box, tmp_path, state, sandbox):
     (tmp_path / "long").write_text("".join(f"line {number}\n" for number in range(20_000)))
     box = make_box(limits=Limits(max_output_bytes=130_000))
     result = box.call("shell", {"command": f"cat {tmp_path}/long"})
@@ -83,7 +83,7 @@ def test_the_mark_is_new_each_time_and_taken_out_of_the_text(make_box, tmp_path)
     assert box.fenced("read_file", arguments, box.call("read_file", arguments)).text.count(box.mark) == 2
 
 
-def test_output_of_a_command_that_failed_is_material_and_our_own_words_are_not(make_box, tmp_path, walls):
+def test_output_of_a_command_that_failed_is_material_and_our_own_words_are_not(make_box, tmp_path, sandbox):
     box = make_box()
     failed = box.call("shell", {"command": f"ls {tmp_path}/no-such"})
     assert not failed.ok
@@ -166,7 +166,7 @@ def test_a_change_too_large_to_look_at_is_not_asked_about(make_box, granted, sta
     assert asked == []
 
 
-@pytest.mark.usefixtures("walls")
+@pytest.mark.usefixtures("sandbox")
 def test_shell_any_names_the_commands_of_roles_that_may_run_anything(make_box, state, asked, answering):
     state.layout.config.write_text('[approvals]\nask = ["shell:any"]\n')
     assert make_box("read", ask=answering()).call("shell", {"command": "ls | wc -l"}).ok
@@ -179,7 +179,7 @@ def test_shell_any_names_the_commands_of_roles_that_may_run_anything(make_box, s
     assert (state.layout.task("tsk-a") / "files" / "made").exists()
 
 
-@pytest.mark.usefixtures("walls")
+@pytest.mark.usefixtures("sandbox")
 def test_a_question_on_a_reading_command_says_that_it_can_change_nothing(make_box, state, asked, answering):
     state.layout.config.write_text('[approvals]\nask = ["shell"]\n')
     assert make_box("read", ask=answering(YES)).call("shell", {"command": "ls"}).ok
@@ -198,7 +198,7 @@ def test_a_rule_that_was_saved_a_moment_ago_counts(make_box, state, asked, answe
     box = make_box("any", write=True, ask=answering(NO, NO))
     rule = '[[allow]]\ntool = "shell"\nrole = "researcher"\npattern = "touch made"\nby = "ann"\n'
     state.layout.operator.write_text(rule)
-    assert not box.call("shell", {"command": "touch made"}).ok, "it was allowed within walls"
+    assert not box.call("shell", {"command": "touch made"}).ok, "it was allowed in a sandbox"
     state.layout.operator.write_text(f"{rule}unwalled = true\n")
     assert box.call("shell", {"command": "touch made"}).ok
     assert not box.call("shell", {"command": "touch more"}).ok

@@ -128,7 +128,7 @@ def test_a_child_gets_no_secrets_in_its_environment(make_box, place):
 
 
 def test_without_network_a_command_reaches_nothing(make_box, place):
-    """Whichever walls there are; where there are none it is not run, as here nobody says yes."""
+    """In any sandbox; where there is none it is not run, as here nobody says yes."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 10)"
         call = {"command": f'{sys.executable} -I -S -c "{connect}"', "cwd": str(place)}

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lumen_program import Child, start_worker
+from lumen_task import TaskFolder
 
-from lumen_tui.storage import files, locks
+from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class WorkerTask:
+class WorkerTask(TaskFolder):
     """One task folder and the processes that were started on it."""
 
     def __init__(self, layout: Layout, task_id: str) -> None:
-        self.layout = layout
-        self.folder = layout.task(task_id)
-        self.folder.mkdir()
+        super().__init__(layout, task_id)
         self.children: list[subprocess.Popen[bytes] | Child] = []
 
     def start(self, lock: bool = True, warm: bool = False, **environ: str) -> subprocess.Popen[bytes] | Child:
@@ -55,29 +52,8 @@ class WorkerTask:
         return self.exit
 
     @property
-    def exit(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
-        return found
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        path = self.folder / "events.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
-
-    @property
     def result(self) -> str:
         return (self.folder / "result.md").read_text()
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "worker.log").read_text()
-
-    def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
-        """Poll a real process's effect."""
-        ends = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < ends, f"it did not happen; log: {self.log} events: {self.events}"
-            time.sleep(0.02)
 
     def until_called(self) -> None:
         self.until(lambda: any(event["kind"] == "call" for event in self.events))
@@ -94,9 +70,8 @@ def make_task(tmp_path: Path) -> Iterator[MakeTask]:
 
     def make(objective: str, role: str = "researcher", task_id: str = "tsk-one", **spec: Any) -> WorkerTask:
         task = WorkerTask(layout, task_id)
-        record = {"id": task_id, "objective": objective, "role": role, **spec}
-        files.replace(task.folder / "spec.json", json.dumps(record).encode())
-        files.replace(task.folder / "run.json", b'{"attempt": 2, "started_at": "2026-01-01T00:00:00Z"}')
+        task.write("spec.json", {"id": task_id, "objective": objective, "role": role, **spec})
+        task.write("run.json", {"attempt": 2, "started_at": "2026-01-01T00:00:00Z"})
         made.append(task)
         return task
 

@@ -20,7 +20,7 @@ tools = ["shell", "write_result"]
 
 Work.
 """
-# Without any walls a command asks, and here nobody answers.
+# Without a sandbox a command asks, and here nobody answers.
 UNATTENDED = "[approvals]\nexpires_minutes = 0.01\n"
 
 
@@ -115,7 +115,7 @@ def command_lines() -> list[str]:
 
 
 def test_a_command_cannot_read_the_workers_keys(make_task, server):
-    """Whichever walls there are: it is not let to read them, or is not run at all, and they stand nowhere."""
+    """In any sandbox: it is not let to read them, or is not run at all, and they are written nowhere."""
     server.script = [("shell", {"command": "tr '\\0' '\\n' < /proc/$PPID/environ > out; wc -c < out"}), "done"]
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)

@@ -63,7 +63,7 @@ def test_the_first_task(make_task, data):
 )
 def test_every_playbook_answers(make_task, data, tmp_path, request, objective, brain, wanted):
     if brain == "git-log":
-        request.getfixturevalue("walls")  # its command asks where no sandbox holds
+        request.getfixturevalue("sandbox")  # its command asks where no sandbox holds
     if "log?" in objective or "errors" in objective:
         (data / "log").write_text(
             "2026-01-01 10:00:01 ERROR disk 5 is full\nfine\n2026-01-02 11:00:00 ERROR disk 7 is full\n"

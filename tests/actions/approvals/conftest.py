@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,13 +10,14 @@ from typing import Any
 
 import pytest
 from lumen_program import Child, start_worker
-from lumen_questions import asking_role, events_of
+from lumen_questions import asking_role
+from lumen_task import TaskFolder
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
-from lumen_tui.storage import files, locks
+from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
@@ -63,19 +63,16 @@ def ask(store: Store) -> Callable[..., Approval]:
     return put
 
 
-class Worker:
+class Worker(TaskFolder):
     """One task folder and the processes that were started on it."""
 
     def __init__(self, layout: Layout, task_id: str) -> None:
-        self.layout, self.id = layout, task_id
-        self.folder = layout.task(task_id)
-        self.folder.mkdir()
+        super().__init__(layout, task_id)
         self.children: list[Child] = []
 
     def start(self, attempt: int = 1, **environ: str) -> Child:
         """Start a worker as the engine does."""
-        run = {"attempt": attempt, "started_at": times.iso(time.time())}
-        files.replace(self.folder / "run.json", json.dumps(run).encode())
+        self.write("run.json", {"attempt": attempt, "started_at": times.iso(time.time())})
         env = {"PATH": os.environ["PATH"], "HOME": str(self.layout.root), "PYTHONPATH": str(ROOT), **environ}
         fd = locks.try_lock(self.folder / "run.lock")
         assert fd is not None
@@ -83,26 +80,6 @@ class Worker:
         os.close(fd)
         self.children.append(child)
         return child
-
-    @property
-    def exit(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
-        return found
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return events_of(self.folder)
-
-    def kinds(self, *wanted: str) -> list[dict[str, Any]]:
-        return [event for event in self.events if event["kind"] in wanted]
-
-    def until(self, true: Callable[[], Any], seconds: float = 60) -> None:
-        """Poll a real process's effect."""
-        ends = time.monotonic() + seconds
-        while not true():
-            log = (self.folder / "worker.log").read_text()
-            assert time.monotonic() < ends, f"it did not happen; log: {log} events: {self.events}"
-            time.sleep(0.02)
 
     def question(self) -> Approval:
         """The one question that waits, once there is one."""
@@ -118,8 +95,7 @@ def make_worker(store: Store) -> Iterator[Callable[..., Worker]]:
 
     def make(role: str = "builder", task_id: str = "tsk-one", **spec: Any) -> Worker:
         worker = Worker(store.layout, task_id)
-        record = {"id": task_id, "objective": "do it", "role": role, **spec}
-        files.replace(worker.folder / "spec.json", json.dumps(record).encode())
+        worker.write("spec.json", {"id": task_id, "objective": "do it", "role": role, **spec})
         made.append(worker)
         return worker
 

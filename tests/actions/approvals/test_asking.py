@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from lumen_until import until
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Decision
@@ -171,9 +171,8 @@ def test_what_an_allowed_command_runs_is_what_stood_there_when_it_was_asked(wait
 
     def looks_again() -> None:
         changed_and_allowed()
-        while not (open_ones := approvals.undecided(store.layout)):
-            time.sleep(0.01)
-        whys.append(open_ones[0].why)
+        until(lambda: approvals.undecided(store.layout))
+        whys.append(approvals.undecided(store.layout)[0].why)
         waiting.say("deny", reason="no")
 
     assert waiting.asks(looks_again, call=call).reason == "no"

@@ -111,10 +111,10 @@ def test_who_waits_can_be_cancelled(make_worker, api, store):
     assert (worker.exit["status"], worker.exit["reason"]) == ("cancelled", "enough")
 
 
-@pytest.mark.parametrize("walls", ["auto", "ask"])
-def test_always_lets_the_next_one_through(make_worker, api, decide, store, walls):
-    """With walls around the command and without any: the rule is for what was asked about."""
-    store.layout.config.write_text(f'[sandbox]\ntier = "{walls}"\n')
+@pytest.mark.parametrize("tier", ["auto", "ask"])
+def test_always_lets_the_next_one_through(make_worker, api, decide, store, tier):
+    """In a sandbox and without one: the rule is for what was asked about."""
+    store.layout.config.write_text(f'[sandbox]\ntier = "{tier}"\n')
     api.say(tool("shell", **COMMAND), tool("shell", **COMMAND), text("twice"))
     worker = make_worker()
     child = worker.start(**api.anthropic_env)

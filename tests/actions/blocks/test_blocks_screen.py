@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from blocks_desk import Memory
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times

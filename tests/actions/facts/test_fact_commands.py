@@ -1,12 +1,11 @@
 """Facts from the shell and in the room, as a person uses them."""
 
-import asyncio
 import json
-import time
 from pathlib import Path
 
 import pytest
 from lumen_clock import HandClock
+from lumen_robot import screen_text, until
 
 from lumen_tui.cli.main import main
 from lumen_tui.engine.port import RemotePort
@@ -25,7 +24,7 @@ def shell(world, capsys, monkeypatch):
     return run
 
 
-def test_a_fact_from_the_shell_with_its_own_probes(world, shell, tmp_path: Path, monkeypatch, walls) -> None:
+def test_a_fact_from_the_shell_with_its_own_probes(world, shell, tmp_path: Path, monkeypatch, sandbox) -> None:
     (tmp_path / "VERSION").write_text("1.4.2\n")
     code, out, err = shell("fact", "add", f"{tmp_path}/VERSION holds 1.4.2", "--class", "quick")
     fact = out.strip()
@@ -65,19 +64,6 @@ def test_what_cannot_be_done_says_why(shell, words: tuple[str, ...], code: int, 
     assert said in found[2]
 
 
-def text(app: LumenApp) -> str:
-    strips = app.screen._compositor.render_strips(app.screen.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-async def until(pilot, true) -> None:
-    ends = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < ends, text(pilot.app)
-        await pilot.pause()
-        await asyncio.sleep(0.02)
-
-
 async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> None:
     fact = world.fact("[/] \x1b[2J [@click=app.quit]the sky is blue", by="lumen")
     gone = world.fact(f"a marker stands at {tmp_path}", f"file {tmp_path}/marker", by="ann")
@@ -87,25 +73,25 @@ async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> N
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.room.snapshot.facts.current == 2)
         await pilot.press("F")
-        await until(pilot, lambda: isinstance(app.screen, FreshnessScreen) and "2 facts" in text(app))
-        shown = text(app)
+        await until(pilot, lambda: isinstance(app.screen, FreshnessScreen) and "2 facts" in screen_text(app))
+        shown = screen_text(app)
         assert ("▮▮▮▯  a marker stands" in shown, "▯▯▯▯  [/]" in shown) == (True, True)
         assert ("confirmed 40 d" in shown, "never confirmed" in shown, "\x1b" in shown) == (True, True, False)
         await pilot.press("c")
-        await until(pilot, lambda: "the sky is blue” confirmed" in text(app))
+        await until(pilot, lambda: "the sky is blue” confirmed" in screen_text(app))
         assert world.state(fact).confirmed_by == "ann"
         await pilot.press("u")
-        await until(pilot, lambda: "undone:" in text(app) and "never confirmed" in text(app))
+        await until(pilot, lambda: "undone:" in screen_text(app) and "never confirmed" in screen_text(app))
         assert not world.state(fact).confirmed
         app.screen.rows.select_key(gone)
         await pilot.press("p")
-        await until(pilot, lambda: "↯" in text(app) and "used by CLAUDE.md" in text(app))
+        await until(pilot, lambda: "↯" in screen_text(app) and "used by CLAUDE.md" in screen_text(app))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, ProbeForm))
         await pilot.press(*"nonsense", "enter")
-        await until(pilot, lambda: "there is no probe 'nonsense'" in text(app))
+        await until(pilot, lambda: "there is no probe 'nonsense'" in screen_text(app))
         await pilot.press("escape", "x")
-        await until(pilot, lambda: "retired" in text(app) and "1 fact" in text(app))
+        await until(pilot, lambda: "retired" in screen_text(app) and "1 fact" in screen_text(app))
     assert world.state(gone).fact.status == "archived"
 
 

@@ -51,7 +51,7 @@ def _falsify(world, other_site, second_repository) -> None:
 
 
 async def test_every_false_fact_is_flagged_in_time_and_no_true_one(
-    world, site, other_site, repository, second_repository, walls
+    world, site, other_site, repository, second_repository, sandbox
 ) -> None:
     true, false = _plant(world, site, other_site, repository, second_repository)
     config = world.engine().config.freshness

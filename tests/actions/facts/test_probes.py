@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lumen_rows import each_row
+from lumen_until import until
 
 from lumen_tui.model.facts import Outcome, Reading, parse_probe
 from lumen_tui.tools.probes import batch
@@ -20,7 +21,7 @@ def look(world, *texts: str, seconds: float = 60.0, each: float = 3.0) -> list[R
     return [reading for _, reading in batch.run(world.root, jobs, seconds=seconds, each=each)]
 
 
-@pytest.mark.usefixtures("walls")
+@pytest.mark.usefixtures("sandbox")
 def test_what_holds_and_what_does_not(world, repository, tmp_path: Path) -> None:
     (tmp_path / "conf").write_text("port = 8080\n")
     (tmp_path / "a.json").write_text('{"a": [{"b": true}, 2]}')
@@ -77,7 +78,7 @@ def test_what_changes_from_one_look_to_the_next_has_not_drifted(world) -> None:
     assert look(world, "output date +%N = 1")[0].outcome is Outcome.FAILED
 
 
-@pytest.mark.usefixtures("walls")
+@pytest.mark.usefixtures("sandbox")
 async def test_hanging_probes_hold_no_beat_and_keep_to_their_time(world) -> None:
     world.settings("[freshness]\nseconds = 1.0\neach_seconds = 0.5\n")
     facts = [world.fact(f"it sleeps {number}", f"exit sleep {60 + number}") for number in range(6)]
@@ -97,22 +98,17 @@ async def test_hanging_probes_hold_no_beat_and_keep_to_their_time(world) -> None
     assert all(state.failing and not state.drifted for state in states), "each had its turn, and none is called false"
 
 
-@pytest.mark.usefixtures("walls")
+@pytest.mark.usefixtures("sandbox")
 def test_a_batch_is_ended_with_all_it_started(world) -> None:
     jobs = [ProbeJob("mem-a", parse_probe("exit sleep 4711", "p1"))]
     made = batch.Batch(world.root, jobs, seconds=60, each=60)
     waiter = threading.Thread(target=made.wait)
     waiter.start()
-    ends = time.monotonic() + 60
-    while not _running("4711") and time.monotonic() < ends:
-        time.sleep(0.02)
-    assert _running("4711")
+    until(lambda: _running("4711"))
     made.end()
     waiter.join(10)
     assert not waiter.is_alive()
-    while _running("4711") and time.monotonic() < ends:
-        time.sleep(0.02)
-    assert not _running("4711")
+    until(lambda: not _running("4711"))
 
 
 def _running(word: str) -> bool:

@@ -156,16 +156,3 @@ def crew(desk: Desk, tmp_path: Path) -> Iterator[Crew]:
     yield made
     for process in list(made.running):
         made.kill(process)
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], bool]], None]:
-    """Wait for something that another process does; fail after 30 seconds."""
-
-    def wait(ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not ready():
-            assert time.monotonic() < deadline, "it did not come"
-            time.sleep(0.005)
-
-    return wait

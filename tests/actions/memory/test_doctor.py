@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from lumen_until import until
 
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.storage import files, lease
@@ -207,7 +208,7 @@ def test_it_says_what_it_did_in_words(desk, cli):
     assert cli("doctor", "--fix")[1].endswith("1 fixed, healthy\n")
 
 
-def test_mending_beside_a_writer_loses_nothing(desk, crew, cli, until):
+def test_mending_beside_a_writer_loses_nothing(desk, crew, cli):
     files.append(desk.layout.signals, b"nonsense\n")
     crew.start("signals", "400")
     until(lambda: len(crew.told("signals")) > 20)

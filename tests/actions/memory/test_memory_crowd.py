@@ -9,6 +9,7 @@ from collections import Counter
 
 import lumen_sweeps
 import pytest
+from lumen_until import until
 
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.signals import receipts
@@ -50,7 +51,7 @@ def check(desk, crew, *, torn: int = 0) -> None:
 
 
 @pytest.mark.sweep
-def test_eight_writers_beside_upkeep_in_a_loop(desk, crew, until):
+def test_eight_writers_beside_upkeep_in_a_loop(desk, crew):
     begin(desk)
     for what in UPKEEP:
         crew.start("keep", what)
@@ -82,7 +83,7 @@ def test_eight_writers_beside_upkeep_in_a_loop(desk, crew, until):
 
 
 @pytest.mark.sweep
-def test_kills_in_the_middle_lose_nothing_acknowledged(desk, crew, until):
+def test_kills_in_the_middle_lose_nothing_acknowledged(desk, crew):
     begin(desk)
     dice = random.Random(11)  # noqa: S311 - chance, not secrecy
     crew.start("reader", "ana")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.store.memory.relays import RelayIndex

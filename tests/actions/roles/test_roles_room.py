@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from lumen_clock import HandClock
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 from collections.abc import Callable
 from http.server import ThreadingHTTPServer
 from typing import Any
@@ -86,14 +85,6 @@ class ApiServer(ThreadingHTTPServer):
             gates, self._gates = self._gates, []
         for gate in gates:
             gate.set()
-
-    def until(self, count: int, seconds: float = 60) -> None:
-        """Wait until so many requests for an answer have come."""
-        ends = time.monotonic() + seconds
-        while len(self.asked) < count:
-            if time.monotonic() > ends:
-                raise AssertionError(f"{len(self.asked)} requests after {seconds} s, not {count}: {self.requests}")
-            time.sleep(0.01)
 
     def close(self) -> None:
         self.hanging_up.set()

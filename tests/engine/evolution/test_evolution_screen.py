@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from evolution_desk import Mind, SessionFile
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.text import is_safe

@@ -12,8 +12,9 @@ import pytest
 from evolution_desk import Mind, SessionFile
 from lumen_apiserver import Answer, ApiServer, fail, text
 from lumen_apiserver.request import Request
+from lumen_robot import until
 from lumen_rows import each_row
-from lumen_stage import Stage, until
+from lumen_stage import Stage
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main

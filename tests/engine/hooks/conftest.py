@@ -6,13 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lumen_program import lumen, lumen_bytes
+from lumen_until import Awaited
 
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
@@ -38,7 +37,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-class Agent:
+class Agent(Awaited):
     """`agent("PostToolUse", tool_name="Bash")` runs the hook as the agent's program does."""
 
     def __init__(self, root: Path, project: Path) -> None:
@@ -77,16 +76,13 @@ class Agent:
         found = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
         return [line for line in found if event in ("", line["event"])]
 
-    def wait(self, what: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
-        while not what():
-            assert time.monotonic() < deadline, (self.lines(), (self.root / hook_journal.LOG).read_text())
-            time.sleep(0.02)
+    def instead(self) -> object:
+        return self.lines(), (self.root / hook_journal.LOG).read_text()
 
     def quiet(self) -> None:
         """Until the background has nothing left to do."""
         lock = self.root / hook_journal.LOCK
-        self.wait(lambda: not locks.is_locked(lock))
+        self.until(lambda: not locks.is_locked(lock))
 
     def checkpoints(self) -> list[dict[str, Any]]:
         nodes = [json.loads(line) for line in self.layout.memory.read_bytes().splitlines()]

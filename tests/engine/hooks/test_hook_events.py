@@ -66,7 +66,7 @@ def test_of_thirty_tool_calls_the_last_makes_a_checkpoint_and_each_session_is_co
         agent("PostToolUse", "one")
         if number % 2:
             agent("PostToolUse", "two")
-    agent.wait(lambda: agent.lines("outcome"))
+    agent.until(lambda: agent.lines("outcome"))
     agent.quiet()
     asked = [line for line in agent.lines() if "ask" in line]
     assert [(line["session"], line["ask"], line["calls"]) for line in asked] == [("one", "tool_calls", 30)]
@@ -100,7 +100,7 @@ def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent
     assert agent.lines("outcome") == []  # somebody held the lock: none of them started a process
     files.os.close(lock)
     agent("SubagentStop")
-    agent.wait(lambda: not hook_journal.pending(str(agent.root), time.time()))
+    agent.until(lambda: not hook_journal.pending(str(agent.root), time.time()))
     agent.quiet()
     answered = [request for line in agent.lines("outcome") for request in line["answers"]]
     assert sorted(answered) == sorted(line["id"] for line in agent.lines("SubagentStop"))
@@ -110,7 +110,7 @@ def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent
 def test_twenty_hooks_that_race_lose_no_request(agent):
     for one in twenty(agent):
         one.wait(60)
-    agent.wait(lambda: not hook_journal.pending(str(agent.root), time.time()))
+    agent.until(lambda: not hook_journal.pending(str(agent.root), time.time()))
     answered = [request for line in agent.lines("outcome") for request in line["answers"]]
     assert len(answered) == len(set(answered)) == 20
 
@@ -266,7 +266,7 @@ def test_passed_tests_make_a_checkpoint_where_progress_signals_ask_for_one(agent
     steps = {"oldTodos": [{"status": "pending"}], "newTodos": [{"status": "completed"}]}
     agent("PostToolUse", tool_name="TodoWrite", tool_response=steps)
     assert [line.get("ask") for line in agent.lines("PostToolUse")] == [None, "tests_pass", "milestone"]
-    agent.wait(lambda: not hook_journal.pending(str(agent.root), time.time()))
+    agent.until(lambda: not hook_journal.pending(str(agent.root), time.time()))
 
 
 def test_a_start_gives_the_recovery_block_within_its_bound(agent):
@@ -287,7 +287,7 @@ def test_a_background_job_that_fails_needs_a_person_until_one_succeeds(agent):
     memory.rename(aside)
     memory.mkdir()
     agent("SubagentStop")
-    agent.wait(lambda: agent.lines("outcome"))
+    agent.until(lambda: agent.lines("outcome"))
     agent.quiet()
     assert agent.lines("outcome")[0]["ok"] is False
     hooks = HookEvents(agent.layout)
@@ -302,7 +302,7 @@ def test_a_background_job_that_fails_needs_a_person_until_one_succeeds(agent):
     snapshot = SnapshotReader(agent.root, "ana").snapshot(time.time())
     assert [item.target for item in snapshot.attention if item.need is Need.PROBLEM] == [hook_journal.NAME]
     agent("SubagentStop")
-    agent.wait(lambda: len(agent.lines("outcome")) == 2)
+    agent.until(lambda: len(agent.lines("outcome")) == 2)
     snapshot = SnapshotReader(agent.root, "ana").snapshot(time.time())
     assert snapshot.attention == ()
     assert (snapshot.hooks.checkpoints, snapshot.hooks.failures) == (1, 1)
@@ -323,7 +323,7 @@ def test_a_killed_job_is_made_up_for_by_the_next(agent):
     agent("SubagentStop")  # its process died before it did anything
     files.os.close(lock)
     agent("SubagentStop")
-    agent.wait(lambda: agent.lines("outcome"))
+    agent.until(lambda: agent.lines("outcome"))
     agent.quiet()
     assert len([request for line in agent.lines("outcome") for request in line["answers"]]) == 2
 

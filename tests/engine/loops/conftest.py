@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from lumen_clock import MovedClock
+from lumen_until import AwaitedInLoop, until
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
@@ -39,18 +38,15 @@ class LentZygote(ZygoteClient):
 
     def lend(self, engine: Engine) -> None:
         """Give it to an engine that has just been opened."""
-        ends = time.monotonic() + 60
         self.launch("anthropic", {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()}, 3600)
-        while not self.usable("anthropic"):
-            assert time.monotonic() < ends, "no zygote came up"
-            time.sleep(0.02)
+        until(lambda: self.usable("anthropic"))
         self.take_ended()
         dispatcher = engine.supervisor.dispatcher
         dispatcher.zygote = self
         dispatcher.wakeups.watch_fd(self.fileno())
 
 
-class Office:
+class Office(AwaitedInLoop):
     """A state folder, its engines, and what they left."""
 
     def __init__(self, root: Path, zygote: LentZygote) -> None:
@@ -80,13 +76,13 @@ class Office:
     async def beat(self, reason: str = "timer") -> BeatReport:
         return self.engine.beat(self.clock.now(), reason)
 
-    async def until(self, check: Callable[[], Any], seconds: float = 60) -> None:
-        """Look as the runner does until it is so, for at most so long in real time."""
-        ends = time.monotonic() + seconds
-        while not check():
-            assert time.monotonic() < ends, f"it did not happen; events: {self.told()}"
-            await asyncio.sleep(0.02)
-            self.engine.poll(self.engine.clock.now())
+    def instead(self) -> object:
+        return self.told()
+
+    async def sleep(self, seconds: float) -> None:
+        """Poll as the runner does."""
+        await super().sleep(seconds)
+        self.engine.poll(self.engine.clock.now())
 
     async def loop_over(self, number: int) -> Packet:
         """Wait for the packet of that loop."""

@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import msgspec
 import pytest
+from lumen_until import until
 
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.port import RemotePort
@@ -47,14 +47,6 @@ def load(name: str, path: Path) -> ModuleType:
 
 
 base = load("engine_conftest_for_supervisor", HERE.parent / "conftest.py")
-
-
-def until(check: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for real processes."""
-    ends = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.02)
 
 
 class Room:
@@ -108,9 +100,6 @@ class World(base.World):
     def port(self) -> RemotePort:
         """A front end on the machine's own clocks."""
         return RemotePort(self.root, "tester")
-
-    def until_true(self, check: Callable[[], object], seconds: float = 60) -> None:
-        until(check, seconds)
 
     def open(self) -> Engine:
         engine: Engine = self.engine()

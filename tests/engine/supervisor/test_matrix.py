@@ -8,6 +8,7 @@ import sys
 
 import msgspec
 import pytest
+from lumen_until import until
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat
@@ -45,13 +46,13 @@ async def test_a_stopped_worker_is_shown_at_once_and_goes_on(world):
     child = world.hold(task_id)
     assert world.room.task(task_id).status is Status.RUNNING
     os.kill(child.pid, signal.SIGSTOP)
-    world.until_true(lambda: process.state_letter(child.pid) == "T")
+    until(lambda: process.state_letter(child.pid) == "T")
     seen = world.room.task(task_id)
     assert seen.status is Status.STALLED
     assert f"kill -CONT {child.pid}" in seen.reason
     assert any(item.need is Need.STALLED and "stopped" in item.text for item in world.room.look().attention)
     os.kill(child.pid, signal.SIGCONT)
-    world.until_true(lambda: world.room.task(task_id).status is Status.RUNNING)
+    until(lambda: world.room.task(task_id).status is Status.RUNNING)
 
 
 async def test_a_silent_worker_is_stalled_by_running_time_and_says_after_what(world):
@@ -117,8 +118,8 @@ async def test_a_killed_worker_is_lost_at_once_and_the_reason_names_the_signal(w
     await world.beat()
     world.open().supervisor.dispatcher._children[task_id] = child
     child.kill()
-    world.until_true(lambda: world.room.task(task_id).status is Status.LOST)
-    world.until_true(lambda: child.poll() is not None)
+    until(lambda: world.room.task(task_id).status is Status.LOST)
+    until(lambda: child.poll() is not None)
     child.returncode, code = None, child.returncode
     child.poll = lambda: code  # the engine's own look
     await world.beat()
@@ -136,7 +137,7 @@ async def test_a_lock_that_a_grandchild_inherited_is_seen_and_freed_within_two_b
     seen = world.room.task(task_id)
     assert seen.status is Status.STALLED and "still holds its lock" in seen.reason
     await world.beat()
-    world.until_true(lambda: not locks.is_locked(lock))
+    until(lambda: not locks.is_locked(lock))
     await world.beat()
     assert world.room.task(task_id).status is Status.LOST
     assert "leftover" in kinds(world)
@@ -304,8 +305,8 @@ async def test_nothing_decays_in_the_beat_right_after_a_jump(world):
 def test_a_stopped_engine_is_seen_at_once(world, drive):
     driver = drive()
     port = world.port()
-    world.until_true(lambda: port.snapshot().engine.life is EngineLife.ALIVE and port.snapshot().engine.heartbeat)
+    until(lambda: port.snapshot().engine.life is EngineLife.ALIVE and port.snapshot().engine.heartbeat)
     os.kill(driver.child.pid, signal.SIGSTOP)
-    world.until_true(lambda: "SIGSTOP" in port.snapshot().engine.why, 3)
+    until(lambda: "SIGSTOP" in port.snapshot().engine.why, 3)
     assert port.snapshot().engine.life is EngineLife.HUNG
     assert any(item.need is Need.ENGINE for item in port.snapshot().attention)

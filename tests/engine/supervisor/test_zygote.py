@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lumen_tree import long_walk
+from lumen_until import until
 
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor import zygote as zygotes
@@ -30,7 +31,7 @@ def zygote(world):
         found.launch("offline", workers.worker_env(()), 60.0)  # once more where the code was changed meanwhile
         return found.usable("offline")
 
-    world.until_true(usable)
+    until(usable)
     yield found
     found.kill()
 
@@ -44,7 +45,7 @@ def start(world, task_id: str, zygote: ZygoteClient | None, **env: str):
 
 def exit_of(world, task_id: str) -> dict:
     path = world.layout.task(task_id) / "exit.json"
-    world.until_true(path.exists)
+    until(path.exists)
     return json.loads(path.read_bytes())
 
 
@@ -64,9 +65,9 @@ def test_a_fork_does_the_task_like_a_cold_start(world, zygote):
 def test_a_fork_has_a_session_a_folder_and_an_environment_of_its_own(world, zygote):
     task_id = world.task(slow())
     born = start(world, task_id, zygote, LUMEN_TEST_SECRET="sk-of-this-task-only")
-    world.until_true(lambda: os.getsid(born.pid) == born.pid and list(world.layout.task(task_id).glob("events*")))
+    until(lambda: os.getsid(born.pid) == born.pid and list(world.layout.task(task_id).glob("events*")))
     os.kill(born.pid, signal.SIGSTOP)
-    world.until_true(lambda: process.state_letter(born.pid) == "T")
+    until(lambda: process.state_letter(born.pid) == "T")
     assert born.pid in process.session_members({born.pid})
     assert os.getsid(zygote.pid) == zygote.pid != os.getsid(0)
     if os.geteuid() == 0:
@@ -130,7 +131,7 @@ def test_changed_code_and_another_kind_of_provider_retire_it(world, zygote, monk
     assert not zygote.usable("anthropic")
     assert zygote.pid == 0
     zygote.launch("offline", workers.worker_env(()), 60.0)
-    world.until_true(lambda: zygote.usable("offline"))
+    until(lambda: zygote.usable("offline"))
     monkeypatch.setattr(zygotes, "code_stamp", lambda: 1)
     assert not zygote.usable("offline")
     assert start(world, world.task(EASY), zygote).child is not None
@@ -148,11 +149,11 @@ def test_it_ends_with_the_engine_and_its_workers_go_on(world, drive):
     first = drive()
     zygote = first.zygote()
     task_id = world.task(slow())
-    world.until_true(lambda: locks.is_locked(world.layout.task(task_id) / "run.lock"))
+    until(lambda: locks.is_locked(world.layout.task(task_id) / "run.lock"))
     first.end()
-    world.until_true(lambda: process.state_letter(zygote) in ("", "Z"), 3)
+    until(lambda: process.state_letter(zygote) in ("", "Z"), 3)
     drive()
-    world.until_true(lambda: next(world.layout.archive.glob(f"*/*/{task_id}/exit.json"), None))
+    until(lambda: next(world.layout.archive.glob(f"*/*/{task_id}/exit.json"), None))
     events = next(world.layout.archive.glob(f"*/*/{task_id}/events.jsonl")).read_text()
     assert events.count('"started"') == 1
 
@@ -160,7 +161,7 @@ def test_it_ends_with_the_engine_and_its_workers_go_on(world, drive):
 def test_the_engine_dispatches_warm_and_notices_the_end_by_itself(world, drive):
     drive().zygote()
     task_id = world.task(EASY)
-    world.until_true(lambda: next(world.layout.archive.glob(f"*/*/{task_id}/result.md"), None), 5)
+    until(lambda: next(world.layout.archive.glob(f"*/*/{task_id}/result.md"), None), 5)
     assert "lumen" not in next(world.layout.archive.glob(f"*/*/{task_id}/worker.log")).read_text()
 
 
@@ -170,7 +171,7 @@ def test_no_key_stands_in_the_zygote(world, monkeypatch):
     world.layout.config.write_text('[models]\nprovider = "offline"\n')
     found = ZygoteClient(world.layout.engine_log)
     found.launch("offline", workers.worker_env(()), 60.0)
-    world.until_true(lambda: found.usable("offline"))
+    until(lambda: found.usable("offline"))
     task_id = world.task(EASY)
     env = workers.worker_env(("ANTHROPIC_API_KEY",))
     assert env["ANTHROPIC_API_KEY"] == secret

@@ -8,13 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lumen_program import Child, start_worker
+from lumen_task import TaskFolder
 from msgspec import Struct, field
 
 from lumen_tui.model.config import ModelsConfig
@@ -142,14 +142,13 @@ def fake(tmp_path: Path) -> Fake:
     return Fake(tmp_path)
 
 
-class Work:
+class Work(TaskFolder):
     """A task, and a worker on it that uses Claude Code."""
 
     def __init__(self, root: Path, program: Path, environ: dict[str, str]) -> None:
-        self.layout = Layout(root)
-        self.layout.create()
-        self.folder = self.layout.task("tsk-one")
-        self.folder.mkdir()
+        layout = Layout(root)
+        layout.create()
+        super().__init__(layout)
         self.program, self.environ = program, environ
         self.settings()
         self.spec()
@@ -160,8 +159,8 @@ class Work:
         self.layout.config.write_text(models + more)
 
     def spec(self, role: str = "researcher", **more: Any) -> None:
-        spec = {"id": "tsk-one", "objective": "look around", "role": role, "model": "sonnet", **more}
-        files.replace(self.folder / "spec.json", json.dumps(spec).encode())
+        spec = {"id": self.id, "objective": "look around", "role": role, "model": "sonnet", **more}
+        self.write("spec.json", spec)
 
     def role(self, name: str, rules: str) -> None:
         path = self.layout.roles / f"{name}.md"
@@ -177,25 +176,13 @@ class Work:
         self.start().wait(60)
         return self.exit
 
-    @property
-    def exit(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
-        return found
-
-    def events(self, kind: str) -> list[str]:
-        path = self.folder / "events.jsonl"
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        return [f"{one.get('tool', '')} {one['text']}".strip() for one in map(json.loads, lines) if one["kind"] == kind]
+    def texts(self, kind: str) -> list[str]:
+        """What the events of a kind say, after the tool that they name."""
+        return [f"{event.get('tool', '')} {event['text']}".strip() for event in self.kinds(kind)]
 
     def below(self) -> list[int]:
         """The processes that the worker has started."""
         return descendants([self.child.pid])[1:] if self.child else []
-
-    def until(self, true: Callable[[], Any], seconds: float = 60) -> None:
-        ends = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < ends, (self.folder / "worker.log").read_text() + str(self.events("note"))
-            time.sleep(0.02)
 
     def book(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.layout.root / "spend.jsonl").read_bytes().splitlines()]

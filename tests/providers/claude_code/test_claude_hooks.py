@@ -6,13 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lumen_apiserver import text, tool
+from lumen_until import until
 
 from lumen_tui.storage import locks
 from lumen_tui.store.sessions import hook_journal
@@ -66,7 +65,7 @@ class Project:
                     break
                 self._say(child.stdin, left.pop(0))
             child.stdout.read()
-        self.wait(lambda: not locks.is_locked(self.state / hook_journal.LOCK))
+        until(lambda: not locks.is_locked(self.state / hook_journal.LOCK), (self.state / hook_journal.NAME).read_text)
 
     def _say(self, stdin: Any, words: str) -> None:
         stdin.write(json.dumps({"type": "user", "message": {"role": "user", "content": words}}) + "\n")
@@ -75,12 +74,6 @@ class Project:
     def lines(self, event: str) -> list[dict[str, Any]]:
         found = map(json.loads, (self.state / hook_journal.NAME).read_bytes().splitlines())
         return [line for line in found if line["event"] == event]
-
-    def wait(self, true: Callable[[], Any]) -> None:
-        ends = time.monotonic() + 60
-        while not true():
-            assert time.monotonic() < ends, (self.state / hook_journal.NAME).read_text()
-            time.sleep(0.02)
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ def test_it_works_with_our_tools_and_its_own(real_work, api, tmp_path):
     ended = real_work.run()
     assert (ended["status"], ended["brain"]) == ("done", "claude claude-sonnet-5-5")
     assert (real_work.folder / "result.md").read_text() == "# Two lines\n"
-    assert "".join(real_work.events("text")) == "I look.That is all."
-    assert [one.partition(" ")[0] for one in real_work.events("call")] == [
+    assert "".join(real_work.texts("text")) == "I look.That is all."
+    assert [one.partition(" ")[0] for one in real_work.texts("call")] == [
         "Read", "Read", "list_dir", "shell", "write_result",
     ]  # fmt: skip
     assert "is where keys or private data are kept" in str(api.requests[2].results)
@@ -44,14 +44,14 @@ def test_what_it_spends_is_what_it_says(real_work, api):
     assert [line["kind"] for line in lines] == ["hold", "sent", "settle"] * 2
     assert len({line["id"] for line in lines}) == 2
     assert real_work.exit["usage"]["usd"] == pytest.approx(sum(line["usd"] for line in lines[2::3]))
-    assert len(real_work.events("wait")) == 1
+    assert len(real_work.texts("wait")) == 1
 
 
 def test_its_session_file_is_recorded_and_is_there(real_work, api):
     api.say(text("The final words."))
     real_work.run()
     assert (real_work.folder / "result.md").read_text() == "The final words."
-    (note,) = [one for one in real_work.events("note") if "session file" in one]
+    (note,) = [one for one in real_work.texts("note") if "session file" in one]
     path = Path(note.partition(" is ")[2])
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert {"user", "assistant"} <= {line["type"] for line in lines}
@@ -66,7 +66,7 @@ def test_a_person_is_asked_through_its_own_question(real_work, api, tmp_path):
     real_work.role("asker", rule)
     api.say(tool("Read", file_path=str(tmp_path / "notes.txt")), tool(f"{OURS}write_result", text="# R"), text("ok"))
     child = real_work.start()
-    real_work.until(lambda: real_work.events("waiting"))
+    real_work.until(lambda: real_work.texts("waiting"))
     (request,) = approvals.undecided(real_work.layout)
     assert request.arguments["path"] == str(tmp_path / "notes.txt")
     store = Store(real_work.layout.root)

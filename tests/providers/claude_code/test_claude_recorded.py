@@ -291,10 +291,10 @@ def test_a_worker_records_what_it_did(fake, work):
     ended = work.run()
     assert (ended["status"], ended["brain"]) == ("done", "claude claude-sonnet-5-5")
     assert (work.folder / "result.md").read_text() == "# Two lines\n"
-    calls = work.events("call")
+    calls = work.texts("call")
     assert calls[1:3] == ["Read read_file /etc/shadow", "list_dir list_dir /home/ann"]
-    assert "/etc/shadow" in next(text for text in work.events("result") if "not read" in text)
-    assert any("its own session file is /home/ann/" in text for text in work.events("note"))
+    assert "/etc/shadow" in next(text for text in work.texts("result") if "not read" in text)
+    assert any("its own session file is /home/ann/" in text for text in work.texts("note"))
     lines = work.book()
     assert [line["kind"] for line in lines if line["kind"] != "sent"] == ["hold", "settle"] * 6
     told = {line["id"] for line in lines if line["kind"] == "sent"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import lumen_quiet
+from lumen_robot import until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.config import Config
@@ -24,13 +25,6 @@ async def room(home: Any, **options: Any) -> AsyncIterator[tuple[LumenApp, Any]]
     app = LumenApp(RemotePort(home.root, "ann"), operator="ann", **options)
     async with app.run_test(size=(120, 40)) as pilot:
         yield app, pilot
-
-
-async def until(pilot: Any, check: Callable[[], Any], seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < ends, "it did not happen"
-        await pilot.pause(0.02)
 
 
 def titles(app: LumenApp) -> str:

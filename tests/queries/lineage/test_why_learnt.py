@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from lumen_stage import Stage, until
+from lumen_robot import until
+from lumen_stage import Stage
 from textual.widgets import Static
 
 from lumen_tui.engine.port import RemotePort

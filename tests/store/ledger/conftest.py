@@ -110,13 +110,6 @@ class Purse:
         found = [msgspec.json.decode(line) for line in lines]
         return [event["text"] for event in found if event["kind"] == kind]
 
-    def until(self, true: Callable[[], object], seconds: float = 60) -> None:
-        """Wait for real processes."""
-        ends = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < ends, "it did not happen in time"
-            time.sleep(0.01)
-
 
 @pytest.fixture
 def purse(tmp_path: Path) -> Iterator[Purse]:

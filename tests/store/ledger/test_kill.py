@@ -8,6 +8,7 @@ import signal
 import time
 
 import pytest
+from lumen_until import until
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.queries.snapshot_reader import SnapshotReader
@@ -39,7 +40,7 @@ def test_without_an_engine_it_ends_the_workers_itself(purse):
     children = [purse.stubborn(f"tsk-{number}") for number in range(4)]
     began = time.monotonic()
     done = purse.do("kill", now=time.time(), reason="it ran wild")
-    purse.until(lambda: gone(children), 1)
+    until(lambda: gone(children), 1)
     assert time.monotonic() - began < 1
     assert "4 workers ended" in done.summary
     assert exit_of(purse, "tsk-2") == {
@@ -51,7 +52,7 @@ def test_a_stopped_worker_ends_too(purse):
     child = purse.stubborn("tsk-a")
     child.send_signal(signal.SIGSTOP)
     purse.do("kill", now=time.time())
-    purse.until(lambda: gone([child]), 1)
+    until(lambda: gone([child]), 1)
 
 
 def test_what_was_set_aside_counts_in_full(purse, a_hold, day):
@@ -71,17 +72,17 @@ def test_what_was_set_aside_counts_in_full(purse, a_hold, day):
 def test_an_engine_honours_it_within_a_second_and_goes_on_when_it_is_lifted(purse, by_hand):
     child = purse.stubborn("tsk-a")  # before there is an engine, which would begin its task
     purse.engine()
-    purse.until(lambda: asleep(purse))
+    until(lambda: asleep(purse))
     purse.task("tsk-later")
     began = time.monotonic()
     if by_hand:
         (purse.root / "kill.json").write_text("")
     else:
         purse.do("kill", now=time.time(), reason="enough")
-    purse.until(lambda: gone([child]), 1)
+    until(lambda: gone([child]), 1)
     assert time.monotonic() - began < 1
-    purse.until(lambda: heartbeat(purse).get("phase") == "killed")
-    purse.until(lambda: exit_of(purse, "tsk-a"))
+    until(lambda: heartbeat(purse).get("phase") == "killed")
+    until(lambda: exit_of(purse, "tsk-a"))
     assert exit_of(purse, "tsk-a")["status"] == "cancelled"
     name = purse.do("task.new", now=time.time(), objective="What are the 3 largest files in /etc?").target
     picture = SnapshotReader(purse.root).snapshot(time.time())
@@ -92,22 +93,22 @@ def test_an_engine_honours_it_within_a_second_and_goes_on_when_it_is_lifted(purs
         (purse.root / "kill.json").unlink()
     else:
         assert "it was killed by ann: enough" in purse.do("unkill", now=time.time()).summary
-    purse.until(lambda: exit_of(purse, name))
+    until(lambda: exit_of(purse, name))
     assert purse.events("unkilled")[0].startswith("goes on; it was killed")
 
 
 def test_an_engine_that_hangs_is_not_waited_for(purse):
     child = purse.stubborn("tsk-a")
     engine = purse.engine()
-    purse.until(lambda: asleep(purse))
+    until(lambda: asleep(purse))
     engine.send_signal(signal.SIGSTOP)
     began = time.monotonic()
     purse.do("kill", now=time.time())
-    purse.until(lambda: gone([child]), 1)
+    until(lambda: gone([child]), 1)
     assert time.monotonic() - began < 1
     purse.task("tsk-later")
     engine.send_signal(signal.SIGCONT)
-    purse.until(lambda: heartbeat(purse).get("phase") == "killed")
+    until(lambda: heartbeat(purse).get("phase") == "killed")
     assert is_held(purse.layout)
     assert not (purse.layout.tasks / "tsk-later" / "run.json").exists()
 
@@ -116,7 +117,7 @@ def test_an_engine_that_starts_on_a_killed_folder_starts_nothing(purse):
     purse.do("kill", now=time.time())
     purse.task("tsk-later", role="researcher")
     purse.engine()
-    purse.until(lambda: heartbeat(purse).get("phase") == "killed")
+    until(lambda: heartbeat(purse).get("phase") == "killed")
     assert not (purse.layout.tasks / "tsk-later" / "run.json").exists()
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import lumen_sweeps
 import msgspec
 import pytest
+from lumen_until import until
 
 from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, LedgerEntry
 from lumen_tui.storage import files
@@ -118,7 +119,7 @@ def test_racing_workers_that_are_killed_turn_pages_and_lose_and_double_nothing(p
     watcher = purse.ledger  # one that follows from the beginning
     alive = [purse.race(f"tsk-{number}", seed * 100 + number, 400, page=PAGE) for number in range(WORKERS)]
     for number in range(WORKERS, WORKERS + KILLS):
-        purse.until(partial(_has_pages, purse, 2 * (number - WORKERS) + 1), 60)
+        until(partial(_has_pages, purse, 2 * (number - WORKERS) + 1), 60)
         watcher.refresh()
         time.sleep(chance.uniform(0, 0.02))  # somewhere within a call
         victim = alive.pop(chance.randrange(len(alive)))

@@ -10,6 +10,7 @@ from functools import partial
 import lumen_sweeps
 import msgspec
 import pytest
+from lumen_until import until
 
 from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SETTLE, LedgerEntry
 
@@ -62,13 +63,13 @@ def test_the_cap_holds_and_spend_counts_once_whatever_is_killed(purse, seed):
     alive = [purse.race(f"tsk-{number}", seed * 100 + number, 400) for number in range(WORKERS)]
     size = 0
     for number in range(WORKERS, WORKERS + KILLS):
-        purse.until(partial(goes_on, purse, size), 60)
+        until(partial(goes_on, purse, size), 60)
         time.sleep(chance.uniform(0, 0.03))  # somewhere within a call
         size = purse.layout.spend.stat().st_size
         victim = alive.pop(chance.randrange(len(alive)))
         victim.send_signal(signal.SIGKILL)
         alive.append(purse.race(f"tsk-{number}", seed * 100 + number, 400))
-    purse.until(lambda: SETTLE.encode() in purse.layout.spend.read_bytes(), 60)
+    until(lambda: SETTLE.encode() in purse.layout.spend.read_bytes(), 60)
     for child in alive:
         child.kill()
     told = [tokens for child in purse.children for tokens in acknowledged(child)]
@@ -96,7 +97,7 @@ def goes_on(purse, size: int) -> bool:
 def test_many_at_once(purse):
     purse.settings("[budget]\nday_tokens = 3000\nday_usd = 0\n")
     children = [purse.race(f"tsk-{number}", number, 30) for number in range(MANY)]
-    purse.until(lambda: purse.layout.spend.exists() and len(purse.ledger.book.waits) > MANY // 2, 100)
+    until(lambda: purse.layout.spend.exists() and len(purse.ledger.book.waits) > MANY // 2, 100)
     for child in children:
         child.kill()
         child.communicate()

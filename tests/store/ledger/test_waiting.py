@@ -7,6 +7,7 @@ import json
 import time
 
 import pytest
+from lumen_until import until
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError, Reserve
@@ -25,7 +26,7 @@ def events(purse, name, kind):
 
 
 def waits(purse, name="tsk-a"):
-    purse.until(lambda: events(purse, name, "waiting"))
+    until(lambda: events(purse, name, "waiting"))
     return events(purse, name, "waiting")[0]
 
 

@@ -1,4 +1,4 @@
-"""`TIER FOLDER MARK`: again and again a process that has started a command in its walls is killed, a little later each
+"""`TIER FOLDER MARK`: over and over a process that has started a command in its sandbox is killed, a little later each
 time. Every round is a fork, so that no time goes into imports."""
 
 from __future__ import annotations

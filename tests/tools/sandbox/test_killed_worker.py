@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from lumen_until import until
 
 
 def alive(mark: str, session: int) -> list[str]:
@@ -33,7 +35,5 @@ def test_nothing_lives_on_once_its_worker_was_killed(tier, results, tmp_path):
     words = [sys.executable, str(script), tier, str(tmp_path), mark]
     with subprocess.Popen(words, start_new_session=True) as rounds:
         assert rounds.wait(60) == 0
-    deadline = time.monotonic() + 60
-    while (left := alive(f"600.{mark}", rounds.pid)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert left == []
+    left = partial(alive, f"600.{mark}", rounds.pid)
+    until(lambda: not left(), left)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-# A TERM comes right before the walls against signals stand. `_end_all` only tells, so that no fault can do harm here.
+# A TERM comes right before the protection from signals is up. `_end_all` only tells, so that no fault can do harm here.
 EARLY = """
 import os, signal, sys
 from lumen_tui.tools.sandbox import launcher

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from lumen_clock import HandClock
+from lumen_robot import Robot as RoomRobot
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
@@ -71,38 +71,10 @@ class Desk:
         return approvals.decision(self.store.layout, request.id)
 
 
-class Robot:
-    """Reads the screen and presses keys."""
-
-    def __init__(self, app: LumenApp, pilot: Any) -> None:
-        self.app, self.pilot = app, pilot
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for the disk and the threads; fail with the screen after a minute."""
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, self.text
-            await self.pilot.pause(0.01)
-
-    async def sees(self, *words: str) -> None:
-        await self.until(lambda: all(word in self.text for word in words))
-
+class Robot(RoomRobot):
     async def rested(self) -> None:
         """Until a key may answer again."""
         await self.until(lambda: not self.app.screen.answers._rests)
-
-    @property
-    def lines(self) -> list[str]:
-        screen = self.app.screen
-        return ["".join(part.text for part in strip) for strip in screen._compositor.render_strips(screen.size)]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
 
     @property
     def needs(self) -> int:

@@ -34,34 +34,17 @@ from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 
-sys.path.append(str(Path(__file__).resolve().parent))
+sys.path += [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "support")]
 import loopback as sshd
 from loopback import Loopback, loopback
+from lumen_until import until
 
 REPO = Path(__file__).resolve().parents[3]
 MARK = "LUMEN_LEAVING"
-DEADLINE = 30.0  # seconds for a room to open, and for what must end
 SOON = 1.0  # seconds in which a room is gone; only the table holds it to that, since a loaded machine tells nothing
 FULL = 3500  # bytes that wait in a terminal that takes no more
 TICKS = os.sysconf("SC_CLK_TCK")
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
-
-
-class Failed(Exception):
-    """What does not hold, in words."""
-
-
-def until(check: Callable[[], object], what: str) -> None:
-    """Wait for a fact, most of the time asleep: some look at all processes of the machine. Failed."""
-    ends = time.monotonic() + DEADLINE
-    while True:
-        begun = time.monotonic()
-        if check():
-            return
-        now = time.monotonic()
-        if now > ends:
-            raise Failed(f"{what}: not within {DEADLINE:.0f} s")
-        time.sleep(min(0.1, max(0.005, 3 * (now - begun))))
 
 
 def marked(mark: str) -> dict[int, str]:
@@ -133,7 +116,7 @@ class Opened:
 
     def open(self) -> Opened:
         """Wait until the room has taken the terminal over."""
-        until(self._find, "the room opens")
+        until(self._find)
         return self
 
     def _find(self) -> bool:
@@ -158,7 +141,11 @@ class Opened:
         """Whether no process is left of all that was started here."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.leader, os.WNOHANG)
-        return not marked(self.mark)
+        return not self.left()
+
+    def left(self) -> dict[int, str]:
+        """What is left of it, as `marked` returns it."""
+        return marked(self.mark)
 
     def unread(self) -> int:
         """Bytes that wait to be read."""
@@ -290,16 +277,16 @@ def lacking(leader: str) -> str:
 
 
 def once(leader: str, way: str, size: str) -> float:
-    """Open one room and end it; returns the seconds until all is gone. Failed."""
+    """Open one room and end it; returns the seconds until all is gone."""
     rows, columns = SIZES[size]
     with folder() as root, Opened(LEADERS[leader](root), rows, columns) as opened:
         opened.open()
         began = time.monotonic()
         WAYS[way](opened, root)
-        until(opened.gone, f"all is gone ({marked(opened.mark)})")
+        until(opened.gone, opened.left)
         took = time.monotonic() - began
         if opened.terminal >= 0 and way != "the leader is killed":
-            until(opened.restored, "the terminal is as it was")
+            until(opened.restored)
         return took
 
 
@@ -307,13 +294,13 @@ def unread() -> float:
     """TERM where nobody reads what the room writes, so that it waits to write, and hears nothing else."""
     with folder() as root, Opened(room(root)) as opened:
         opened.open().reads = False
-        until(lambda: filled(opened), "the terminal is full")
+        until(lambda: filled(opened))
         began = time.monotonic()
         os.kill(opened.room, signal.SIGTERM)
-        until(lambda: opened.room not in marked(opened.mark), "the room is gone")
+        until(lambda: opened.room not in marked(opened.mark))
         took = time.monotonic() - began
         opened.reads = True
-        until(opened.restored, "the terminal is as it was")
+        until(opened.restored)
         return took
 
 
@@ -336,9 +323,9 @@ def end_of_input() -> float:
             opened.open()
             began = time.monotonic()
             opened.close()
-            until(opened.gone, "all is gone")
+            until(opened.gone, opened.left)
             took = time.monotonic() - began
-            until(lambda: left_screen(sent.all), f"the terminal is as it was {sent.all[-500:]}")
+            until(lambda: left_screen(sent.all))
             return took
     finally:
         sent.stop()
@@ -358,22 +345,22 @@ def in_the_editor(way: str) -> float:
         driving = locks.try_lock(Layout(root).engine_lock)  # so that no engine is started, and stays
         with Opened([*PROGRAM, "--state", str(root)], environ={"EDITOR": str(program), "VISUAL": ""}) as opened:
             opened.open()
-            until(lambda: b"something noticed" in opened.sent, "the row is there")
+            until(lambda: b"something noticed" in opened.sent)
             opened.type("5e")
-            until(lambda: b"EDITING" in opened.sent, "the editor is there")
+            until(lambda: b"EDITING" in opened.sent)
             took = ended(opened, way, root)
         os.close(driving or -1)
         return took
 
 
 def ended(opened: Opened, way: str, root: Path) -> float:
-    """End it in this way; the seconds until nothing of it was left. Failed."""
+    """End it in this way; the seconds until nothing of it was left."""
     began = time.monotonic()
     WAYS[way](opened, root)
-    until(opened.gone, f"all is gone ({marked(opened.mark)})")
+    until(opened.gone, opened.left)
     took = time.monotonic() - began
     if opened.terminal >= 0:
-        until(opened.restored, "the terminal is as it was")
+        until(opened.restored)
     return took
 
 
@@ -390,38 +377,38 @@ def demo(way: str, *, filling: bool = False) -> float:
     place = Path(tempfile.mkdtemp(prefix="lumen-leaving-"))
     with Opened([*PROGRAM, "--demo"], environ={"TMPDIR": str(place)}) as opened:
         if filling:
-            until(lambda: list(place.glob("*/state/tasks/*/run.json")), "workers are at work")
+            until(lambda: list(place.glob("*/state/tasks/*/run.json")))
             opened.room = opened.leader
         else:
             opened.open()
-            until(lambda: any("--engine-only" in words for words in marked(opened.mark).values()), "an engine")
+            until(lambda: any("--engine-only" in words for words in marked(opened.mark).values()))
         began = time.monotonic()
         WAYS[way](opened, place)
-        until(lambda: opened.room not in marked(opened.mark), "the room is gone")
+        until(lambda: opened.room not in marked(opened.mark))
         took = time.monotonic() - began
-        until(opened.gone, f"all is gone ({marked(opened.mark)})")
+        until(opened.gone, opened.left)
         if opened.terminal >= 0 and way != "the leader is killed":
-            until(opened.restored, "the terminal is as it was")
+            until(opened.restored)
     left = [path.name for path in place.glob("lumen-demo-*")]
     shutil.rmtree(place)
     if left:
-        raise Failed(f"{left} is left")
+        raise AssertionError(f"{left} is left")
     return took
 
 
 def still(size: str) -> None:
-    """A room on a terminal of no size draws nothing and burns nothing, and draws once there is a size. Failed."""
+    """A room on a terminal of no size draws nothing and burns nothing, and draws once there is a size."""
     with folder() as root, Opened(room(root), *SIZES[size]) as opened:
         opened.open()
-        until(lambda: resting(opened.room), "it rests")
+        until(lambda: resting(opened.room))
         if b"noticed" in opened.sent:
-            raise Failed("it draws")
+            raise AssertionError("it draws")
         opened.resize(40, 120)
-        until(lambda: b"something noticed" in opened.sent, "it draws where there is a size")
+        until(lambda: b"something noticed" in opened.sent)
 
 
 def resized_at_once() -> None:
-    """A room whose terminal changes its size while it opens draws in the new one, and rests. Failed."""
+    """A room whose terminal changes its size while it opens draws in the new one, and rests."""
     with folder() as root, Opened(room(root)) as opened:
         redrawn(opened.open())
 
@@ -448,10 +435,10 @@ def resized(opened: Opened, server: Loopback) -> None:
 
 
 def redrawn(opened: Opened) -> None:
-    """Give the terminal another size, also while the room opens. Failed."""
+    """Give the terminal another size, also while the room opens."""
     opened.resize(50, 150)
-    until(lambda: b"something noticed" in opened.sent, "it draws")
-    until(lambda: resting(opened.room), "it rests")
+    until(lambda: b"something noticed" in opened.sent)
+    until(lambda: resting(opened.room))
 
 
 SSH_WAYS: dict[str, Callable[[Opened, Loopback], None]] = {
@@ -471,7 +458,7 @@ def over_ssh(way: str, size: str = "40x120") -> float:
             opened.open()
             began = time.monotonic()
             SSH_WAYS[way](opened, server)
-            until(opened.gone, f"all is gone ({marked(mark)})")
+            until(opened.gone, opened.left)
             return time.monotonic() - began
 
 
@@ -520,7 +507,7 @@ def several(act: Callable[[], float], times: int) -> tuple[list[float], str]:
     try:
         for _ in range(times):
             took.append(act())
-    except Failed as failed:
+    except AssertionError as failed:
         return took, f"FAILED: {failed}"
     return took, f"more than {SOON:.0f} s" if max(took) > SOON else ""
 

@@ -8,11 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from lumen_until import until
 
 HERE = Path(__file__).parent
 
@@ -111,10 +111,7 @@ def test_an_interrupt_while_a_demo_is_filled_waits_for_no_thread(tmp_path: Path)
             program.kill()
     assert program.returncode == 130
     assert said == "lumen-tui: stopped while the demo was being filled; what was made is being removed\n"
-    ends = time.monotonic() + 60
-    while list(tmp_path.iterdir()):
-        assert time.monotonic() < ends
-        time.sleep(0.02)
+    until(lambda: not list(tmp_path.iterdir()))
 
 
 @pytest.mark.parametrize("way", ["the client is killed", "another size, then q"])
@@ -129,16 +126,16 @@ def test_the_room_draws_on_standard_output_wherever_errors_go(hangups: ModuleTyp
         elsewhere = ["sh", "-c", f"exec {shlex.join(hangups.room(root))} 2>/dev/null"]
         with hangups.Opened(elsewhere) as opened:
             opened.open()
-            hangups.until(lambda: b"something noticed" in opened.sent, "it draws")
+            until(lambda: b"something noticed" in opened.sent)
             opened.type("q")
-            hangups.until(opened.gone, "all is gone")
-            hangups.until(opened.restored, "the terminal is as it was")
+            until(opened.gone, opened.left)
+            until(opened.restored)
 
 
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
 def test_a_terminal_that_cannot_place_text_is_refused_with_a_sentence(hangups: ModuleType, kind: str) -> None:
     with hangups.folder() as root, hangups.Opened(hangups.room(root), environ={"TERM": kind}) as opened:
-        hangups.until(lambda: b"set TERM to what it is" in opened.sent, "it says so")
+        until(lambda: b"set TERM to what it is" in opened.sent)
         assert os.waitstatus_to_exitcode(os.waitpid(opened.leader, 0)[1]) == 2
         assert b"\x1b" not in opened.sent
         assert opened.restored()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import importlib.util
 import os
@@ -12,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from lumen_clock import MovedClock
+from lumen_robot import until
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -119,15 +118,6 @@ def alive() -> Counter[type]:
     """Screens and widgets that were not freed, reachable or not."""
     things = gc.get_objects()
     return Counter({kind: sum(isinstance(thing, kind) for thing in things) for kind in (Screen, Widget)})
-
-
-async def until(pilot: Any, holds: Any) -> None:
-    """Wait for what the room does by itself a moment later."""
-    ends = asyncio.get_running_loop().time() + DEADLINE
-    while not holds():
-        assert asyncio.get_running_loop().time() < ends, "it did not happen"
-        await pilot.pause()
-        await asyncio.sleep(0.02)
 
 
 def test_to_ask_for_tasks_by_their_ids_leaves_nothing_in_memory(tmp_path):

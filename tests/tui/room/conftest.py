@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from lumen_robot import Robot as RoomRobot
 from lumen_terminal import Terminal
 
 from lumen_tui.actions.outcome import ActionError, Done
@@ -273,40 +273,21 @@ class PaneRobot:
         return list(self._pane.rows.marks.keys)
 
 
-class Robot:
-    """Reads the screen and presses keys."""
+class Robot(RoomRobot):
+    """Knows panes, and a port in memory."""
 
     def __init__(self, app: LumenApp, pilot: Any, port: Any) -> None:
-        self.app, self.pilot, self.port = app, pilot, port
+        super().__init__(app, pilot)
+        self.port = port
 
     def pane(self, scope: str) -> PaneRobot:
         return PaneRobot(self, scope)
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.settle()
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for the disk and the threads; fail with the screen after a minute."""
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, self.text
-            await self.pilot.pause(0.01)
 
     async def settle(self) -> None:
         """Until the room shows what a port in memory last had, and has nothing in hand."""
         if isinstance(self.port, MemoryPort):
             await self.until(lambda: self.port.taken == self.port.changed)
-        await self.pilot.pause()
-
-    @property
-    def lines(self) -> list[str]:
-        screen = self.app.screen
-        return ["".join(s.text for s in strip) for strip in screen._compositor.render_strips(screen.size)]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
+        await super().settle()
 
     @property
     def header(self) -> str:

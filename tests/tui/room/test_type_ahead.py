@@ -6,14 +6,12 @@ import json
 import os
 import random
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import lumen_sweeps
 import pytest
-from lumen_terminal import DEADLINE, Terminal
+from lumen_terminal import Terminal
 from textual.events import Key
 
 from lumen_tui.engine.port import RemotePort
@@ -50,13 +48,6 @@ def _typed_in_pieces(terminal: Terminal, keys: str, chance: random.Random) -> No
         terminal.read(chance.choice((0, 0, 0.001, 0.02)))
 
 
-def _until(terminal: Terminal, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not holds():
-        assert time.monotonic() < deadline
-        terminal.read(0.05)
-
-
 @pytest.mark.parametrize("seed", lumen_sweeps.seeds(4))
 def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
     state: Path, terminals: list[Terminal], seed: int
@@ -76,7 +67,7 @@ def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
             objectives.append(_words(chance))
             keys += f"t{objectives[-1]}\r5"
     _typed_in_pieces(terminal, keys, chance)
-    _until(terminal, lambda: len(_reasons(state)) + len(_objectives(state)) >= 8)
+    terminal.until(lambda: len(_reasons(state)) + len(_objectives(state)) >= 8)
     assert _reasons(state) == reasons
     assert _objectives(state) == objectives
     terminal.press("q")
@@ -88,7 +79,7 @@ def test_what_an_earlier_answer_offers_can_be_taken_before_it_is_seen(state: Pat
     terminals.append(terminal := Terminal(state))
     terminal.wait_for("something noticed")
     os.write(terminal.fd, b"5a1\ra1\ra1\r")
-    _until(terminal, lambda: len(_reasons(state)) >= 4)
+    terminal.until(lambda: len(_reasons(state)) >= 4)
     assert _reasons(state) == ["dup"] * 4
     terminal.press("q")
     assert terminal.end() == 0

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import lumen_stage
 import pytest
 from lumen_clock import HandClock
 from lumen_stage import Stage
@@ -36,12 +35,6 @@ def room() -> Open:
             yield app, pilot
 
     return opened
-
-
-@pytest.fixture
-def until() -> Callable[..., Any]:
-    """`await until(pilot, condition)`: go on as soon as a condition holds."""
-    return lumen_stage.until
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import lumen_stage
 import pytest
+from lumen_robot import until
+from lumen_stage import Stage
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort
@@ -49,7 +50,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], asyncio.Future[Any]]
     return lambda: asked[-1]
 
 
-async def opened(app: lumen_stage.Stage, port: RemotePort) -> RelayScreen:
+async def opened(app: Stage, port: RemotePort) -> RelayScreen:
     screen = RelayScreen(port, 1.0, list[Box])
     await app.push_screen(screen)
     for _ in range(_PASSES):
@@ -96,7 +97,7 @@ async def test_what_an_action_did_is_told_in_the_room_where_its_sheet_was_left(
         assert app._exception is None
 
 
-async def test_a_sheet_says_the_same_of_a_failure_as_the_room(room: Any, port: RemotePort, until: Any) -> None:
+async def test_a_sheet_says_the_same_of_a_failure_as_the_room(room: Any, port: RemotePort) -> None:
     """Whatever kind of error it is: a defect behind one key does not take the room with it."""
     failing = [OSError("/state/x.json: the disk is full"), ActionError("which one?", candidates=("a", "b", "c", "d"))]
     said = ["The disk is full (undo)", "which one? (perhaps a, b, c)"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from lumen_robot import until
 
 from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent
@@ -67,7 +68,7 @@ async def test_a_problem_is_named_by_its_place_with_what_to_do(room, hostile):
         app.harmless()
 
 
-async def test_the_log_is_newest_first_and_opens_an_event(room, port, until, hostile):
+async def test_the_log_is_newest_first_and_opens_an_event(room, port, hostile):
     events = [
         EngineEvent(seq=1, at=times.iso(NOW), kind="beat", text="first"),
         EngineEvent(seq=2, at=times.iso(NOW + 1), kind="task.failed", text=hostile, data={hostile: hostile}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lumen_robot import until
+
 from lumen_tui.model.records import AuditEntry, Node, NodeRow
 from lumen_tui.model.requests.discoveries import ArchiveDiscoveries
 from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes, CreateNode, PinNodes
@@ -18,7 +20,7 @@ def made(port, content: str, **more: object) -> str:
     return port.submit(CreateNode(content=content, **more)).target
 
 
-async def test_a_verdict_names_the_marked_ones(room, port, until, hostile):
+async def test_a_verdict_names_the_marked_ones(room, port, hostile):
     first = made(port, f"Token is logged {hostile}")
     second = made(port, f"Token is logged {hostile} twice")
     made(port, "Something else entirely")
@@ -32,7 +34,7 @@ async def test_a_verdict_names_the_marked_ones(room, port, until, hostile):
         assert app.answers == [Verdict("later", (second,))]
 
 
-async def test_one_that_was_judged_meanwhile_is_told(room, port, until):
+async def test_one_that_was_judged_meanwhile_is_told(room, port):
     node = Node(id="mem-gone", type="discovery", content="Gone", created_at=iso(NOW))
     async with room(SimilarScreen(port, node, NOW)) as (app, pilot):
         await until(pilot, lambda: "already decided" in app.shown)
@@ -40,7 +42,7 @@ async def test_one_that_was_judged_meanwhile_is_told(room, port, until):
         assert app.answers == [None]
 
 
-async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
+async def test_the_journal_says_who_what_and_why(room, port, hostile):
     node_id = made(port, f"Race {hostile}")
     port.submit(ArchiveDiscoveries(node_ids=node_id, reason=f"known {hostile}"))
     async with room(JournalScreen(port, port.operator, NOW)) as (app, pilot):
@@ -56,7 +58,7 @@ async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
     assert port.node(node_id).status == "open"
 
 
-async def test_a_room_that_only_reads_says_so(room, port, until):
+async def test_a_room_that_only_reads_says_so(room, port):
     node_id = made(port, "Race")
     port.submit(ArchiveDiscoveries(node_ids=node_id, reason="known"))
     async with room(JournalScreen(port, port.operator, NOW, "the disk is read-only")) as (app, pilot):
@@ -66,7 +68,7 @@ async def test_a_room_that_only_reads_says_so(room, port, until):
     assert port.node(node_id).status == "archived"
 
 
-async def test_what_does_not_fade_is_shown_harmlessly(room, port, until, hostile):
+async def test_what_does_not_fade_is_shown_harmlessly(room, port, hostile):
     node_id = made(port, f"Old news {hostile}", type="note", tags=("news",))
     kept = made(port, f"Secret {hostile}", type="note")
     port.submit(ArchiveNodes(node_ids=node_id, reason=f"moved {hostile}"))
@@ -85,7 +87,7 @@ async def test_what_does_not_fade_is_shown_harmlessly(room, port, until, hostile
         await until(pilot, lambda: "Nothing is protected." in app.shown)
 
 
-async def test_what_decay_archived_says_its_score(room, port, until):
+async def test_what_decay_archived_says_its_score(room, port):
     record = {"id": "mem-old", "type": "note", "content": "Old", "created_at": iso(NOW - 200 * 86400), "metadata": {}}
     Store(port.root).nodes.append(record)
     port.submit(ApplyDecay())
@@ -106,7 +108,7 @@ def test_a_column_takes_no_more_than_its_longest_word_needs() -> None:
     assert deed.summary in "".join(part.text for part in deeds.line(deed, 76, False, False))
 
 
-async def test_the_lists_know_their_longest_word(room, port, until):
+async def test_the_lists_know_their_longest_word(room, port):
     made(port, "Health page shows yesterday's figures")
     port.submit(ArchiveDiscoveries(node_ids=made(port, "Race"), reason="no"))
     async with room(ProtectedScreen(port, NOW), size=(80, 24)) as (app, pilot):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lumen_robot import until
 
 from lumen_tui.model.requests.roles import FireRole, HireRole
 from lumen_tui.model.requests.tasks import NewTask
@@ -60,7 +61,7 @@ async def test_the_list_shows_who_is_in_force_and_what_the_role_may_do(room, sco
         assert "what for" in app.shown
 
 
-async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room, scouted, until):
+async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("f")
         await until(pilot, lambda: "Fire aide" in app.shown)
@@ -76,7 +77,7 @@ async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room
         assert "aide" in in_force(scouted)
 
 
-async def test_a_retired_role_is_rehired_and_nothing_else_is_done_to_it(room, scouted, until):
+async def test_a_retired_role_is_rehired_and_nothing_else_is_done_to_it(room, scouted):
     scouted.submit(FireRole(name="aide", reason="too slow"))
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("G", "f")
@@ -86,7 +87,7 @@ async def test_a_retired_role_is_rehired_and_nothing_else_is_done_to_it(room, sc
         assert "aide" in in_force(scouted)
 
 
-async def test_a_copy_is_hired_from_a_form(room, scouted, until):
+async def test_a_copy_is_hired_from_a_form(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("h", "c")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
@@ -97,7 +98,7 @@ async def test_a_copy_is_hired_from_a_form(room, scouted, until):
         assert {"aide", "bscout"} <= set(in_force(scouted))
 
 
-async def test_a_role_is_adjusted(room, scouted, until):
+async def test_a_role_is_adjusted(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
@@ -106,7 +107,7 @@ async def test_a_role_is_adjusted(room, scouted, until):
         assert newest(scouted).roles[0].tier == "sonnet"
 
 
-async def test_the_editor_gets_the_operators_own_file_with_its_remarks(room, scouted, until, editor):
+async def test_the_editor_gets_the_operators_own_file_with_its_remarks(room, scouted, editor):
     editor('grep -q "a remark of the operator" "$1" && sed -i s/haiku/opus/ "$1"')
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("e")
@@ -116,7 +117,7 @@ async def test_the_editor_gets_the_operators_own_file_with_its_remarks(room, sco
         assert newest(scouted).roles[0].tier == "opus"
 
 
-async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, scouted, until, editor):
+async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, scouted, editor):
     editor("sed -i 's/haiku/gpt/; s/Look ahead/Look far ahead/' \"$1\"")
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("e")
@@ -134,7 +135,7 @@ async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, 
         assert (role.tier, role.prompt) == ("sonnet", "Look far ahead.")
 
 
-async def test_a_role_is_written_from_scratch(room, scouted, until, editor):
+async def test_a_role_is_written_from_scratch(room, scouted, editor):
     editor('sed -i \'s/purpose = ""/purpose = "New."/\' "$1"')
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("h", "x")
@@ -145,14 +146,14 @@ async def test_a_role_is_written_from_scratch(room, scouted, until, editor):
         assert "cscout" in in_force(scouted)
 
 
-async def test_an_editor_that_cannot_be_started_is_named(room, scouted, until, monkeypatch):
+async def test_an_editor_that_cannot_be_started_is_named(room, scouted, monkeypatch):
     monkeypatch.setenv("VISUAL", "/nowhere/editor")
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("e")
         await until(pilot, lambda: "/nowhere/editor cannot be started" in app.shown)
 
 
-async def test_a_room_that_only_reads_says_why(room, scouted, until):
+async def test_a_room_that_only_reads_says_why(room, scouted):
     reading = msgspec.structs.replace(newest(scouted), read_only="the folder belongs to root")
     async with room(RolesScreen(scouted, reading)) as (app, pilot):
         await pilot.press("f")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from lumen_robot import until
 from lumen_rows import each_row
 from textual.screen import Screen
 
@@ -55,7 +56,7 @@ def words(shown: str) -> str:
 
 @pytest.mark.sweep(most=6)
 @pytest.mark.parametrize("name", DIALOGS)
-async def test_the_keys_are_seen_in_every_window(room, until, name):
+async def test_the_keys_are_seen_in_every_window(room, name):
     make, key = DIALOGS[name]
     async with room(make(), size=SMALL[0]) as (app, pilot):
         for size in (*SMALL, (120, 40), SMALL[0]):
@@ -64,7 +65,7 @@ async def test_the_keys_are_seen_in_every_window(room, until, name):
 
 
 @pytest.mark.parametrize("size", SMALL)
-async def test_each_choice_of_leaving_is_reached(room, until, size):
+async def test_each_choice_of_leaving_is_reached(room, size):
     async with room(QuitAsk(True), size=size) as (app, pilot):
         await until(pilot, lambda: "▌ k  keep it" in app.shown)
         await pilot.press("down")
@@ -75,7 +76,7 @@ async def test_each_choice_of_leaving_is_reached(room, until, size):
         await until(pilot, lambda: app.answers == ["stop"])
 
 
-async def test_what_is_about_to_be_done_can_be_read_to_its_end(room, until):
+async def test_what_is_about_to_be_done_can_be_read_to_its_end(room):
     lines = [f"worker {number} is ended" for number in range(9)]
     async with room(ConfirmKey("Kill?", lines, "k", "kill", [("the call", "make deploy")]), size=SMALL[0]) as (
         app,
@@ -87,7 +88,7 @@ async def test_what_is_about_to_be_done_can_be_read_to_its_end(room, until):
         assert "k kill" in app.shown
 
 
-async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_below(room, until):
+async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_below(room):
     async with room(ConfirmName("Delete", "abc", ["it is removed"] * 9), size=SMALL[0]) as (app, pilot):
         await until(pilot, lambda: "name" in app.shown)
         await pilot.press("a")
@@ -98,7 +99,7 @@ async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_
         await until(pilot, lambda: "does not match" in words(app.shown))
 
 
-async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(room, until):
+async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(room):
     async with room(RoleForm(ROLE, names_in_use=()), size=(80, 24)) as (app, pilot):
         line = app.screen.query_one("#purpose", Line)
         await until(pilot, lambda: "  Implements a change completely, with its tests and its docum…  │" in app.shown)
@@ -116,7 +117,7 @@ async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(r
         )
 
 
-async def test_a_sentence_that_is_longer_than_its_lines_says_that_it_goes_on(room, until):
+async def test_a_sentence_that_is_longer_than_its_lines_says_that_it_goes_on(room):
     class Sheet(DetailScreen[None]):
         def body(self):
             yield Said()
@@ -133,13 +134,13 @@ async def test_a_sentence_that_is_longer_than_its_lines_says_that_it_goes_on(roo
         await until(pilot, lambda: not app.screen.query_one(Said).display)
 
 
-async def test_a_list_beside_its_details_has_all_of_a_window_of_few_lines_and_says_names_first(room, until, port):
+async def test_a_list_beside_its_details_has_all_of_a_window_of_few_lines_and_says_names_first(room, port):
     async with room(BlocksScreen(port, port.snapshot()), size=SMALL[1]) as (app, pilot):
         await until(pilot, lambda: re.search(r"persona +0/20 k", app.shown) and "human" in app.shown)
         assert "esc back" in app.shown
 
 
-async def test_a_list_beside_its_details_shows_a_row_with_its_name_in_the_smallest_window(room, until, port):
+async def test_a_list_beside_its_details_shows_a_row_with_its_name_in_the_smallest_window(room, port):
     async with room(BlocksScreen(port, port.snapshot()), size=SMALL[0]) as (app, pilot):
         await until(pilot, lambda: "▌persona" in app.shown)
         assert "esc back" in app.shown

@@ -6,6 +6,7 @@ import stat
 
 import msgspec
 import pytest
+from lumen_robot import until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -49,7 +50,7 @@ def calls(count: int) -> list[TaskEvent]:
     return [TaskEvent(times.iso(NOW + n), "call", f"find number {n}", "find") for n in range(count)]
 
 
-async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port, until):
+async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port):
     task_id = asked(port)
     worked(port, task_id, calls(40), "# Largest\n\n- one\n- two\n")
     async with room(TaskDetailScreen(port, task_id, NOW + 60)) as (app, pilot):
@@ -66,7 +67,7 @@ async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port, 
         assert app.answers == [None]
 
 
-async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port, until):
+async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port):
     task_id = asked(port)
     async with room(TaskDetailScreen(port, task_id, NOW), size=(80, 24)) as (app, pilot):
         await until(pilot, lambda: "○ queued" in app.shown)
@@ -80,7 +81,7 @@ async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port, unti
         await until(pilot, lambda: "find number 2" in app.shown)
 
 
-async def test_a_failed_task_says_why_and_is_tried_again(room, port, until):
+async def test_a_failed_task_says_why_and_is_tried_again(room, port):
     task_id = asked(port)
     worked(port, task_id, calls(1), "", reason="the page answered 429 three times")
     async with room(TaskDetailScreen(port, task_id, NOW)) as (app, pilot):
@@ -90,13 +91,13 @@ async def test_a_failed_task_says_why_and_is_tried_again(room, port, until):
         await until(pilot, lambda: len(port.snapshot().tasks) == 2)
 
 
-async def test_a_task_that_is_not_there_is_said(room, port, until):
+async def test_a_task_that_is_not_there_is_said(room, port):
     async with room(TaskDetailScreen(port, "tsk-none")) as (app, pilot):
         await until(pilot, lambda: "there is no task tsk-none" in app.shown)
 
 
 @pytest.mark.parametrize("length", [1, 3000])
-async def test_hostile_text_is_text_in_facts_tail_and_result(room, port, until, hostile, length):
+async def test_hostile_text_is_text_in_facts_tail_and_result(room, port, hostile, length):
     task_id = asked(port, f"{hostile} largest")
     result = f"# {hostile}\n\n```[/]\n{hostile}\n```\n\n[x](javascript:app.quit) {hostile} end\n\n" * length
     worked(port, task_id, [TaskEvent(times.iso(NOW), "text", hostile, hostile)], result, reason=hostile)
@@ -108,7 +109,7 @@ async def test_hostile_text_is_text_in_facts_tail_and_result(room, port, until, 
         app.harmless()
 
 
-async def test_the_result_opens_in_the_editor_and_stays_as_it_was(room, port, until, tmp_path, monkeypatch):
+async def test_the_result_opens_in_the_editor_and_stays_as_it_was(room, port, tmp_path, monkeypatch):
     editor = tmp_path / "editor"
     files.replace(editor, b'#!/bin/sh\ncp "$1" "$0.saw"\necho more >> "$1"\n')
     editor.chmod(stat.S_IRWXU)
@@ -123,7 +124,7 @@ async def test_the_result_opens_in_the_editor_and_stays_as_it_was(room, port, un
     assert port.task_detail(task_id).result == "the answer"
 
 
-async def test_a_cancelled_task_has_no_result_and_offers_no_cancel(room, port, until):
+async def test_a_cancelled_task_has_no_result_and_offers_no_cancel(room, port):
     task_id = asked(port)
     async with room(TaskDetailScreen(port, task_id, NOW, model="haiku")) as (app, pilot):
         await until(pilot, lambda: "No result yet" in app.shown)
@@ -135,7 +136,7 @@ async def test_a_cancelled_task_has_no_result_and_offers_no_cancel(room, port, u
         assert "c cancel" not in app.shown
 
 
-async def test_a_screen_that_only_reads_offers_nothing_that_writes(room, port, until):
+async def test_a_screen_that_only_reads_offers_nothing_that_writes(room, port):
     task_id = asked(port)
     async with room(TaskDetailScreen(port, task_id, NOW, refusal="the folder is read-only")) as (app, pilot):
         await until(pilot, lambda: "queued" in app.shown)

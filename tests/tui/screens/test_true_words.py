@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_robot import until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
@@ -33,7 +34,7 @@ from lumen_tui.tui.screens.search import SearchScreen
 _NOW = 1_790_000_000.0
 
 
-async def test_a_list_does_not_say_that_it_is_empty_before_it_was_read(room: Any, port: RemotePort, until: Any) -> None:
+async def test_a_list_does_not_say_that_it_is_empty_before_it_was_read(room: Any, port: RemotePort) -> None:
     go_on = threading.Event()
 
     def read() -> list[Box]:
@@ -49,7 +50,7 @@ async def test_a_list_does_not_say_that_it_is_empty_before_it_was_read(room: Any
         assert "Reading" not in app.shown
 
 
-async def test_a_list_that_cannot_be_read_is_not_called_empty(room: Any, port: RemotePort, until: Any) -> None:
+async def test_a_list_that_cannot_be_read_is_not_called_empty(room: Any, port: RemotePort) -> None:
     def read() -> list[Box]:
         raise StoreError("relays/x.json is damaged")
 
@@ -59,9 +60,7 @@ async def test_a_list_that_cannot_be_read_is_not_called_empty(room: Any, port: R
         assert "No relays yet" not in app.shown
 
 
-async def test_ages_of_hits_and_of_the_budget_go_on_while_nothing_happens(
-    room: Any, port: RemotePort, until: Any
-) -> None:
+async def test_ages_of_hits_and_of_the_budget_go_on_while_nothing_happens(room: Any, port: RemotePort) -> None:
     port.submit(CreateNode(content="Race in the session manager"))
     layout, snapshot = Layout(port.root), port.snapshot()
     search = SearchScreen(port, Searcher(layout), snapshot, query="race")
@@ -85,7 +84,7 @@ async def test_a_key_that_may_not_write_says_so(room: Any, port: RemotePort, key
         assert "--read-only" in app.shown
 
 
-async def test_a_key_without_a_row_says_so(room: Any, port: RemotePort, until: Any) -> None:
+async def test_a_key_without_a_row_says_so(room: Any, port: RemotePort) -> None:
     async with room(ArchivedScreen(port, _NOW)) as (app, pilot):
         await until(pilot, lambda: "Nothing is archived" in app.shown)
         await pilot.press("b")
