@@ -14,8 +14,10 @@ from lumen_tui.store.memory import nodes
 NOW = 1_800_000_000.0
 
 
-class Desk(StateFolder):
+class ActionsFolder(StateFolder):
     """One state folder; `do` performs a verb as `ana`, and time goes on by a second with each."""
+
+    STEP = 1.0
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, NOW)
@@ -37,7 +39,7 @@ class Desk(StateFolder):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    made = Desk(tmp_path / "state")
+def desk(tmp_path: Path) -> ActionsFolder:
+    made = ActionsFolder(tmp_path / "state")
     made.store.layout.create()
     return made

@@ -18,7 +18,7 @@ from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
-from tests.actions.conftest import Desk
+from tests.actions.conftest import ActionsFolder
 from tests.actions.test_importing import ISSUE, folder, issues
 
 Arguments = dict[str, Any]
@@ -29,7 +29,7 @@ LANES = ("Core", "UI", "Docs", "QA")
 class Stage:
     """A folder with something for every verb, and the chance that picks among it."""
 
-    def __init__(self, desk: Desk, beside: Path, seed: int) -> None:
+    def __init__(self, desk: ActionsFolder, beside: Path, seed: int) -> None:
         self.desk, self.beside = desk, beside
         self.chance = random.Random(seed)  # noqa: S311 - a sample
         self.made = 0

@@ -30,7 +30,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.audit.journal import JournalEntry
 from tests.actions import random_acts
-from tests.actions.conftest import NOW, Desk
+from tests.actions.conftest import NOW, ActionsFolder
 from tests.actions.random_acts import Arguments, Stage
 from tests.actions.visible import visible
 
@@ -53,7 +53,7 @@ BEFORE = {back: verb for verb, back in random_acts.BACK.items()} | {
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """A state folder with something for every verb; each test acts on copies of it."""
     folder = tmp_path_factory.mktemp("furnished")
-    desk = Desk(folder / "state")
+    desk = ActionsFolder(folder / "state")
     desk.store.layout.create()
     return Stage(desk, folder, seed=1)
 
@@ -90,7 +90,7 @@ class Act:
         self._ready = beside / "ready"  # the folder before the verb
         self.calls = self._prepare()
         self._before, self._after = _files(self._ready), _files(beside / "done")
-        self._visible = visible(Desk(self._ready))
+        self._visible = visible(ActionsFolder(self._ready))
         self._entries = {entry.first.id for entry in journal.in_effect(Store(self._ready).layout, lambda _: True)}
         self._shown = _shown_problems(self._ready)
         self._known = _problems(self._ready) | _problems(beside / "done")
@@ -109,7 +109,7 @@ class Act:
                     return calls
         raise AssertionError(f"{self.verb}: no arguments of {_DRAWS} are possible in the furnished folder")
 
-    def _draw(self, desk: Desk) -> Arguments:
+    def _draw(self, desk: ActionsFolder) -> Arguments:
         """Return arguments, after what the verb takes back was done. Raise ActionError where that is not possible."""
         forward = BEFORE.get(self.verb)
         if self.verb in random_acts.NEEDS_ENGINE:
@@ -190,11 +190,11 @@ class Act:
         assert not journal.open_entries(Store(root).layout)
 
     def _is_as_before(self, root: Path) -> bool:
-        return visible(Desk(root)) == self._visible
+        return visible(ActionsFolder(root)) == self._visible
 
 
-def _desk(root: Path, now: float) -> Desk:
-    desk = Desk(root)
+def _desk(root: Path, now: float) -> ActionsFolder:
+    desk = ActionsFolder(root)
     desk.now = now
     return desk
 
@@ -218,6 +218,6 @@ def _files(root: Path) -> dict[str, bytes]:
     """Return what the files hold, but for locks, temporary and derived ones; one that is empty is as none."""
     return {
         name: data
-        for name, data in Desk(root).files().items()
+        for name, data in ActionsFolder(root).files().items()
         if data and not name.startswith(_DERIVED) and "/." not in f"/{name}"
     }

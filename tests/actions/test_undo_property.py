@@ -17,7 +17,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.audit import journal
 from tests.actions import random_acts
-from tests.actions.conftest import Desk
+from tests.actions.conftest import ActionsFolder
 from tests.actions.random_acts import MAKES, Stage
 from tests.actions.visible import STAMPS, View, visible
 
@@ -35,7 +35,7 @@ def test_any_acts_undone_one_after_the_other_leave_all_as_it_was(tmp_path, sampl
 
 def _one_run(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir()
-    desk = Desk(folder / "state")
+    desk = ActionsFolder(folder / "state")
     desk.store.layout.create()
     stage = Stage(desk, folder, seed)
     listed = _listings(desk, monkeypatch)
@@ -142,7 +142,7 @@ class Acts:
         assert final or self.held, ("refused without a word of its own", self.verbs.get(newest), why, self.done)
 
 
-def _listings(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def _listings(desk: ActionsFolder, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What each list says at one and the same hour."""
     with monkeypatch.context() as fixed:
         fixed.setenv("LUMEN_STATE", str(desk.root))

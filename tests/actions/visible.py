@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 
-from tests.actions.conftest import Desk
+from tests.actions.conftest import ActionsFolder
 
 View = dict[tuple[str, str], object]
 STAMPS = {"updated_at", "updated_by"}
@@ -20,7 +20,7 @@ _STEP = re.compile(rb"^step = \d+\n", re.M)  # the steps of a block are counted 
 _SKIPPED = {*STAMPS, "position", "note", "summarized_at", "at", "by"}
 
 
-def visible(desk: Desk) -> View:
+def visible(desk: ActionsFolder) -> View:
     """The files that are replaced, and the newest line of each record."""
     seen: View = {}
     for name, data in desk.files().items():

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lumen_folder import StateFolder
 from lumen_until import AwaitedInLoop
 
 from lumen_tui.actions.killing import end_all
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.events import recent_events
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks.pauses import Kill
 
 START = 1_790_000_000.0
@@ -48,12 +45,13 @@ class FakeClock:
         return self.wall
 
 
-class World(AwaitedInLoop):
+class World(StateFolder, AwaitedInLoop):
     """A state folder, its clock, and the engines that come and go on it."""
 
+    BY = "tester"
+
     def __init__(self, root: Path) -> None:
-        self.root, self.clock = root, FakeClock()
-        self.layout, self.store = Layout(root), Store(root)
+        super().__init__(root, FakeClock())
         self.layout.create()
         self._engine: Engine | None = None
 
@@ -68,9 +66,6 @@ class World(AwaitedInLoop):
         if self._engine is not None and self._engine._lease is not None:
             self._engine._lease.release()
         self._engine = None
-
-    def do(self, verb: str, **arguments: object) -> Done:
-        return perform(self.store, named(verb, arguments), by="tester", now=self.clock.now())
 
     def task(self, objective: str = "What are the 5 largest files in /etc?", **arguments: object) -> str:
         return self.do("task.new", objective=objective, **arguments).target

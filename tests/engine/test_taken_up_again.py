@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 from lumen_apiserver import text, tool
+from lumen_folder import StateFolder
 from lumen_program import Child, start_lumen
 from lumen_questions import asking_role, events_of, question_of
 from lumen_until import until
 
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.tasks import Run
 from lumen_tui.storage import locks, process
-from lumen_tui.storage.store import Store
+from lumen_tui.storage.clock import SystemClock
 from lumen_tui.store import approvals
 from lumen_tui.store.tasks.task_records import read_json
 
@@ -31,21 +31,20 @@ ROLE = asking_role("shell", "write_file", "list_dir")
 CONFIG = '[heartbeat]\nsettle_seconds = 0.2\n[workers]\nwarm_minutes = 0\n[models]\nprovider = "openai"\n'
 
 
-class Site:
+class Site(StateFolder):
     """A state folder whose engine and worker can be killed."""
 
+    BY = "ann"
+
     def __init__(self, root: Path, environ: dict[str, str]) -> None:
-        self.store, self._environ = Store(root), {**os.environ, **environ}
-        self.layout = self.store.layout
+        super().__init__(root, SystemClock())
+        self._environ = {**os.environ, **environ}
         self.layout.create()
         self.layout.role("builder").write_text(ROLE)
         self.layout.config.write_text(CONFIG)
         self.engines: list[Child] = []
         self.id = self.do("task.new", objective="do it", role="builder").target
         self.folder = self.layout.task(self.id)
-
-    def do(self, verb: str, **arguments: Any) -> Any:
-        return perform(self.store, named(verb, arguments), by="ann", now=time.time())
 
     def start(self) -> None:
         words = ["--engine-only", "--state", str(self.store.root)]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 INSTEAD = {
+    "do": "StateFolder of lumen_folder",
     "until": "lumen_until or lumen_robot",
     "until_true": "lumen_until",
     "wait_for": "lumen_until",
@@ -13,7 +14,7 @@ INSTEAD = {
 }
 
 
-def test_no_test_module_waits_in_its_own_way() -> None:
+def test_no_test_module_waits_or_acts_in_its_own_way() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{node.lineno} {node.name}: use {INSTEAD[node.name]}"
         for path in TESTS.rglob("*.py")

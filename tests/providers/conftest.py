@@ -54,7 +54,7 @@ class Talk(Struct):
         return "".join(names.get(type(step), "") for step in self.steps)
 
 
-class Desk:
+class Conversations:
     """Holds conversations. `config` and `environ` may be changed before."""
 
     def __init__(self, api: ApiServer) -> None:
@@ -101,8 +101,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(api: ApiServer) -> Desk:
-    return Desk(api)
+def desk(api: ApiServer) -> Conversations:
+    return Conversations(api)
 
 
 @pytest.fixture

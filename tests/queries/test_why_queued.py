@@ -9,17 +9,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_folder import StateFolder
 from lumen_rows import each_row
 
 from lumen_tui.__main__ import main
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.queueing import QueueConditions, waits, why
 from lumen_tui.model.tasks import Run, Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.times import iso
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, locks, process
-from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.pauses import Kill, write_kill
 from lumen_tui.tui.panes.workers import outcome, shape_of
@@ -102,19 +101,16 @@ def test_a_worker_that_waits_for_budget_asks_nobody() -> None:
     assert outcome(asking, NOW, NO_APPEARANCE.ink)[0].startswith("approval  ")
 
 
-class Folder:
+class Folder(StateFolder):
     """A real state folder."""
 
-    def __init__(self, root: Path) -> None:
-        self.store = Store(root)
-        self.store.layout.create()
+    BY = "ann"
 
     def task(self, objective: str, **more: Any) -> str:
-        given = {"objective": objective, "role": "researcher", **more}
-        return perform(self.store, named("task.new", given), by="ann", now=NOW).target
+        return self.do("task.new", objective=objective, **{"role": "researcher", **more}).target
 
     def words(self, task_id: str) -> str:
-        picture = SnapshotReader(self.store.root, "ann").snapshot(NOW)
+        picture = SnapshotReader(self.root, "ann").snapshot(NOW)
         view = next(one for one in picture.tasks if one.id == task_id)
         return why(view, picture.standing)
 
@@ -124,7 +120,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     root = tmp_path / "state"
     root.mkdir(mode=0o700)
     monkeypatch.setenv("LUMEN_STATE", str(root))
-    return Folder(root)
+    made = Folder(root, NOW)
+    made.layout.create()
+    return made
 
 
 def test_the_picture_of_a_real_folder_gives_the_reasons(here: Folder) -> None:

@@ -1,28 +1,41 @@
-"""A state folder with a clock in which operators act: what the desks of the areas extend."""
+"""A state folder with a clock in which operators act: what the folders of the areas extend."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from lumen_clock import HandClock
+
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
+from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
 
 
 class StateFolder:
-    """One state folder. `do` carries out a verb as `BY`, `STEP` seconds after the one before."""
+    """One state folder. `do` carries out a verb as `BY`, `STEP` seconds after the one before, or at `now`."""
 
     BY = "ana"
-    STEP = 1.0
+    STEP = 0.0
 
-    def __init__(self, root: Path, now: float) -> None:
+    def __init__(self, root: Path, clock: float | Clock) -> None:
         self.root = root
         self.store = Store(root)
         self.layout = self.store.layout
-        self.now = now
+        self.clock = HandClock(clock) if isinstance(clock, (int, float)) else clock
 
-    def do(self, verb: str, by: str = "", *, watch: Watch = unwatched, **arguments: Any) -> Done:
-        self.now += self.STEP
-        return perform(self.store, named(verb, arguments), by=by or self.BY, now=self.now, watch=watch)
+    @property
+    def now(self) -> float:
+        return self.clock.now()
+
+    @now.setter
+    def now(self, now: float) -> None:
+        assert isinstance(self.clock, HandClock)
+        self.clock.wall = now
+
+    def do(self, verb: str, by: str = "", *, now: float = 0, watch: Watch = unwatched, **arguments: Any) -> Done:
+        if self.STEP and not now:
+            self.now += self.STEP
+        return perform(self.store, named(verb, arguments), by=by or self.BY, now=now or self.now, watch=watch)

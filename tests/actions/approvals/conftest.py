@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 from lumen_program import Child, start_worker
 from lumen_questions import asking_role
 from lumen_task import TaskFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.storage import locks
@@ -28,23 +27,17 @@ BUILDER = asking_role("shell", "write_file", "write_result")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    found = Store(tmp_path / "state")
-    found.layout.create()
-    return found
-
-
-Do = Callable[..., Done]
+def folder(tmp_path: Path) -> StateFolder:
+    """A state folder in which operators answer a minute and more after everything was asked."""
+    made = StateFolder(tmp_path / "state", NOW + 60)
+    made.BY = "ann"
+    made.layout.create()
+    return made
 
 
 @pytest.fixture
-def do(store: Store) -> Do:
-    """Carry out a verb as ann, a minute after everything was asked."""
-
-    def act(verb: str, *, by: str = "ann", now: float = NOW + 60, **arguments: Any) -> Done:
-        return perform(store, named(verb, arguments), by=by, now=now)
-
-    return act
+def store(folder: StateFolder) -> Store:
+    return folder.store
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_the_engine_expires_withdraws_and_puts_away(store, ask):
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_what_a_worker_let_expire_is_told_once_and_needs_somebody_until_it_is_put_aside(store, ask, do, ended):
+def test_what_a_worker_let_expire_is_told_once_and_needs_somebody_until_it_is_put_aside(store, ask, folder, ended):
     request = ask("make \x1b[2J deploy", "tsk-one")
     approvals.expire(store.layout, request, NOW + 3600)
     task = view(store, "tsk-one", finished=NOW + 3700 if ended else 0.0)
@@ -161,7 +161,7 @@ def test_what_a_worker_let_expire_is_told_once_and_needs_somebody_until_it_is_pu
     (need,) = SnapshotReader(store.root).snapshot(NOW + 3700).attention
     assert (need.need, need.target, need.since) == (Need.EXPIRED, request.id, NOW + 3601)
     assert "\x1b" not in need.text
-    do("attention.dismiss", targets=request.id)
+    folder.do("attention.dismiss", targets=request.id)
     assert SnapshotReader(store.root).snapshot(NOW + 3700).attention == ()
 
 

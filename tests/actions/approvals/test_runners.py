@@ -44,23 +44,25 @@ def test_the_preview_of_a_rule_says_that_it_runs_files(ask):
     assert "files" not in preview_rule(ask("git push", rule="git push"))
 
 
-def test_without_a_sandbox_no_rule_is_made_of_it_by_hand_either(store, ask, do, capsys):
+def test_without_a_sandbox_no_rule_is_made_of_it_by_hand_either(store, ask, folder, capsys):
     request = ask("make test", rule="", unwalled=True)
     for pattern in ("", "make test", "make *", "git *"):
         with pytest.raises(ActionError, match="there is no sandbox around it"):
-            do("approval.allow_always", approval_id=request.id, pattern=pattern)
+            folder.do("approval.allow_always", approval_id=request.id, pattern=pattern)
     assert main(["--state", str(store.root), "approvals", "show", request.id]) == 0
     assert "there is no sandbox around it" in capsys.readouterr().out
     assert load_config(store.layout)[0].allow == ()
 
 
-def test_a_rule_from_within_walls_does_not_hold_without_them(store, ask, do):
+def test_a_rule_from_within_walls_does_not_hold_without_them(store, ask, folder):
     walled, bare = ask("git push", rule="git push"), ask("git push", rule="git push", task="tsk-two", unwalled=True)
-    do("approval.allow_always", approval_id=walled.id)
+    folder.do("approval.allow_always", approval_id=walled.id)
     (rule,) = load_config(store.layout)[0].allow
     assert not rule.unwalled
     assert not allows(rule, tool="shell", role="builder", target="git push", unwalled=True)
-    assert do("approval.allow_always", approval_id=bare.id).summary.endswith("without asking and without a sandbox")
+    assert folder.do("approval.allow_always", approval_id=bare.id).summary.endswith(
+        "without asking and without a sandbox"
+    )
     assert [one.unwalled for one in load_config(store.layout)[0].allow] == [False, True]
 
 

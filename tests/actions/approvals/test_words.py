@@ -17,60 +17,60 @@ from lumen_tui.store.settings.config import load_config
 NOW = 1_800_000_000.0
 
 
-def test_yes_no_and_why(store, ask, do):
+def test_yes_no_and_why(store, ask, folder):
     one, two = ask("make a"), ask("make b")
-    assert do("approval.allow", approval_ids=one.id).summary == "allowed: builder: make a"
-    do("approval.deny", approval_ids=[two.id], reason="not on a Friday")
+    assert folder.do("approval.allow", approval_ids=one.id).summary == "allowed: builder: make a"
+    folder.do("approval.deny", approval_ids=[two.id], reason="not on a Friday")
     found = [approvals.decision(store.layout, request.id) for request in (one, two)]
     assert [(answer.allowed, answer.by, answer.reason) for answer in found if answer] == [
         (True, "ann", ""), (False, "ann", "not on a Friday")]  # fmt: skip
     with pytest.raises(ActionError, match="has its answer: allowed by ann"):
-        do("approval.deny", approval_ids=one.id, by="bob")
+        folder.do("approval.deny", approval_ids=one.id, by="bob")
 
 
-def test_many_at_once_or_none(store, ask, do):
+def test_many_at_once_or_none(store, ask, folder):
     requests = [ask(f"make {name}") for name in "abc"]
     with pytest.raises(ActionError, match="there is no approval"):
-        do("approval.allow", approval_ids=[requests[0].id, "apr-nope"])
+        folder.do("approval.allow", approval_ids=[requests[0].id, "apr-nope"])
     assert len(approvals.undecided(store.layout)) == 3
-    assert do("approval.allow", approval_ids=[one.id for one in requests]).summary == "3 calls allowed"
+    assert folder.do("approval.allow", approval_ids=[one.id for one in requests]).summary == "3 calls allowed"
     assert approvals.undecided(store.layout) == []
-    assert do("undo").summary == "undone: allowed: builder: make c"
+    assert folder.do("undo").summary == "undone: allowed: builder: make c"
     assert [one.id for one in approvals.undecided(store.layout)] == [requests[2].id]
 
 
-def test_an_answer_can_be_taken_back_until_a_worker_acted_on_it(store, ask, do):
+def test_an_answer_can_be_taken_back_until_a_worker_acted_on_it(store, ask, folder):
     request = ask()
-    do("approval.allow", approval_ids=request.id)
-    do("undo")
+    folder.do("approval.allow", approval_ids=request.id)
+    folder.do("undo")
     assert approvals.decision(store.layout, request.id) is None
-    do("redo")
+    folder.do("redo")
     assert approvals.take(store.layout, request, 1, NOW + 61)
     with pytest.raises(ActionError, match="a worker has acted on this answer already at 2027-"):
-        do("undo")
+        folder.do("undo")
     approvals.archive(store.layout, request.id)
     with pytest.raises(ActionError, match="a worker has acted on this answer already"):
-        do("undo")
+        folder.do("undo")
     found = approvals.decision(store.layout, request.id)
     assert found
     assert found.allowed
 
 
-def test_too_late_and_not_what_was_shown(store, ask, do):
+def test_too_late_and_not_what_was_shown(store, ask, folder):
     request = ask()
     with pytest.raises(ActionError, match="is not the one that was shown"):
-        do("approval.allow", approval_ids=request.id, hash="0" * 64)
+        folder.do("approval.allow", approval_ids=request.id, hash="0" * 64)
     with pytest.raises(ActionError, match="expired"):
-        do("approval.allow", approval_ids=request.id, now=NOW + 3601)
+        folder.do("approval.allow", approval_ids=request.id, now=NOW + 3601)
     found = approvals.decision(store.layout, request.id)
     assert found
     assert found.ended == "expired"
 
 
-def test_always_is_a_rule_that_undo_takes_out_again(store, ask, do):
+def test_always_is_a_rule_that_undo_takes_out_again(store, ask, folder):
     store.layout.operator.write_text('[room]\ntheme = "x"\n')
     request = ask("make deploy")
-    done = do("approval.allow_always", approval_id=request.id, hash=request.hash)
+    done = folder.do("approval.allow_always", approval_id=request.id, hash=request.hash)
     assert "saved: builder may always use shell on: make deploy, without asking" in done.summary
     table = tomllib.loads(store.layout.operator.read_text())
     (rule,) = table["allow"]
@@ -79,47 +79,49 @@ def test_always_is_a_rule_that_undo_takes_out_again(store, ask, do):
     config, problems = load_config(store.layout)
     assert [one.pattern for one in config.allow] == ["make deploy"]
     assert problems == []
-    assert do("undo").summary.startswith("undone: saved:")
+    assert folder.do("undo").summary.startswith("undone: saved:")
     assert "allow" not in tomllib.loads(store.layout.operator.read_text())
     assert approvals.decision(store.layout, request.id)
-    do("undo")
+    folder.do("undo")
     assert approvals.decision(store.layout, request.id) is None
 
 
-def test_rules_of_the_operator_are_kept_beside_the_new_one(store, ask, do):
+def test_rules_of_the_operator_are_kept_beside_the_new_one(store, ask, folder):
     store.layout.config.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')
-    do("approval.allow_always", approval_id=ask("make deploy").id)
+    folder.do("approval.allow_always", approval_id=ask("make deploy").id)
     assert [one.pattern for one in load_config(store.layout)[0].allow] == ["make test", "make deploy"]
 
 
-def test_always_answers_the_other_questions_that_the_rule_covers_and_no_more(store, ask, do):
+def test_always_answers_the_other_questions_that_the_rule_covers_and_no_more(store, ask, folder):
     first, same, other = ask("make a"), ask("make a", task="tsk-two"), ask("make b", task="tsk-two")
     masked = ask("make a", task="tsk-three", rule="")  # what is hidden in it may be another call
-    done = do("approval.allow_always", approval_id=first.id)
+    done = folder.do("approval.allow_always", approval_id=first.id)
     assert done.summary.startswith("allowed: builder: make a, and 1 more that waits; saved:")
     answer = approvals.decision(store.layout, same.id)
     assert answer is not None
     assert (answer.allowed, answer.reason) == (True, "always: make a")
     assert [one.id for one in approvals.undecided(store.layout)] == sorted((masked.id, other.id))
-    assert do("undo").summary.startswith("undone: saved:")
+    assert folder.do("undo").summary.startswith("undone: saved:")
 
 
-def test_a_rule_is_taken_out_by_its_number_and_comes_back_with_undo(store, ask, do):
+def test_a_rule_is_taken_out_by_its_number_and_comes_back_with_undo(store, ask, folder):
     store.layout.config.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')
-    do("approval.allow_always", approval_id=ask("make deploy").id)
-    assert do("approval.forget", number=1).summary.startswith("taken out: builder may always use shell on: make test")
+    folder.do("approval.allow_always", approval_id=ask("make deploy").id)
+    assert folder.do("approval.forget", number=1).summary.startswith(
+        "taken out: builder may always use shell on: make test"
+    )
     assert [one.pattern for one in load_config(store.layout)[0].allow] == ["make deploy"]
-    do("approval.forget", number=1)
+    folder.do("approval.forget", number=1)
     assert load_config(store.layout)[0].allow == ()  # those of lumen.toml do not come back behind one's back
-    do("undo")
+    folder.do("undo")
     assert [one.pattern for one in load_config(store.layout)[0].allow] == ["make deploy"]
     with pytest.raises(ActionError, match="no rule 2"):
-        do("approval.forget", number=2)
+        folder.do("approval.forget", number=2)
 
 
-def test_a_beginning_that_holds_another_command_says_so(store, ask, do):
+def test_a_beginning_that_holds_another_command_says_so(store, ask, folder):
     with pytest.raises(ActionError, match="may hold none of"):
-        do("approval.allow_always", approval_id=ask("make a > b").id, pattern="make *")
+        folder.do("approval.allow_always", approval_id=ask("make a > b").id, pattern="make *")
 
 
 @pytest.mark.parametrize(
@@ -127,15 +129,17 @@ def test_a_beginning_that_holds_another_command_says_so(store, ask, do):
     [("*", "nearly everything"), (" / * ", "nearly everything"), ("make test", "does not cover the call"),
      ("git *", "does not cover the call")],
 )  # fmt: skip
-def test_a_rule_that_is_too_wide_or_beside_the_point(store, ask, do, pattern, why):
+def test_a_rule_that_is_too_wide_or_beside_the_point(store, ask, folder, pattern, why):
     with pytest.raises(ActionError, match=why):
-        do("approval.allow_always", approval_id=ask("make deploy").id, pattern=pattern)
+        folder.do("approval.allow_always", approval_id=ask("make deploy").id, pattern=pattern)
     assert len(approvals.undecided(store.layout)) == 1
 
 
-def test_no_rule_where_none_is_narrow(store, ask, do):
+def test_no_rule_where_none_is_narrow(store, ask, folder):
     with pytest.raises(ActionError, match="no narrow rule"):
-        do("approval.allow_always", approval_id=ask("x", rule="", tool="apply_patch", arguments={"patch": "x"}).id)
+        folder.do(
+            "approval.allow_always", approval_id=ask("x", rule="", tool="apply_patch", arguments={"patch": "x"}).id
+        )
 
 
 def test_a_broken_rule_allows_nothing_and_is_named(store):
@@ -224,18 +228,18 @@ def test_status_counts_them(run, waiting, store):
     assert run("approvals", "list")[2] == "nothing waits for an answer\n"
 
 
-def test_an_answer_that_cannot_be_recorded_does_not_stand(store, do, ask):
+def test_an_answer_that_cannot_be_recorded_does_not_stand(store, folder, ask):
     request, other = ask("make deploy"), ask("make test")
-    do("approval.allow_always", approval_id=other.id)
+    folder.do("approval.allow_always", approval_id=other.id)
     rules = load_config(store.layout)[0].allow
     aside = store.layout.actions.rename(store.layout.root / "aside")
     store.layout.actions.mkdir()
     with pytest.raises(StoreError):
-        do("approval.allow", approval_ids=request.id)
+        folder.do("approval.allow", approval_ids=request.id)
     with pytest.raises(StoreError):
-        do("approval.forget", number=1)
+        folder.do("approval.forget", number=1)
     assert approvals.decision(store.layout, request.id) is None
     assert load_config(store.layout)[0].allow == rules != []
     store.layout.actions.rmdir()
     aside.rename(store.layout.actions)
-    assert do("approval.allow", approval_ids=request.id).summary == "allowed: builder: make deploy"
+    assert folder.do("approval.allow", approval_ids=request.id).summary == "allowed: builder: make deploy"

@@ -15,6 +15,8 @@ NOON = 1_800_000_000.0
 class Memory(StateFolder):
     """The blocks of one state folder; each call is a second later."""
 
+    STEP = 1.0
+
     def __init__(self, root: Path) -> None:
         super().__init__(root, NOON)
         self.layout.create()

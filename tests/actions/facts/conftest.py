@@ -9,15 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lumen_clock import HandClock
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.freshness import FactState
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import facts
 
 START = 1_790_000_000.0
@@ -27,21 +23,20 @@ START = 1_790_000_000.0
 PATIENT = "[freshness]\nseconds = 60\neach_seconds = 60\n"
 
 
-class World:
+class World(StateFolder):
     """A state folder, a clock, one engine."""
 
+    BY = "ann"
+
     def __init__(self, folder: Path) -> None:
-        self.folder, self.root, self.clock = folder, folder / "state", HandClock(START)
-        self.layout, self.store = Layout(self.root), Store(self.root)
+        super().__init__(folder / "state", START)
+        self.folder = folder
         self.layout.create()
         self.settings(PATIENT)
         self._engine: Engine | None = None
 
     def settings(self, text: str) -> None:
         (self.root / "lumen.toml").write_text(text)
-
-    def do(self, verb: str, by: str = "ann", **arguments: object) -> Done:
-        return perform(self.store, named(verb, arguments), by=by, now=self.clock.wall)
 
     def fact(self, claim: str, *probes: str, by: str = "lumen", **more: object) -> str:
         """A fact that the agent claims, so that nothing but its probes confirms it."""

@@ -27,10 +27,8 @@ DAY = 86400.0
 HAMMER = Path(__file__).with_name("workers.py")
 
 
-class Desk(StateFolder):
+class MemoryFolder(StateFolder):
     """One state folder. `now` stands still until a test moves it."""
-
-    STEP = 0.0
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, NOW)
@@ -84,8 +82,8 @@ class Desk(StateFolder):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    made = Desk(tmp_path / "state")
+def desk(tmp_path: Path) -> MemoryFolder:
+    made = MemoryFolder(tmp_path / "state")
     made.layout.create()
     return made
 
@@ -94,7 +92,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def cli(desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+def cli(desk: MemoryFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """`cli("decay", "--json")` gives exit code, standard output and standard error; the clock is the desk's."""
     monkeypatch.setenv("LUMEN_STATE", str(desk.root))
     monkeypatch.setenv("LUMEN_OPERATOR", "ana")
@@ -149,7 +147,7 @@ class Crew:
 
 
 @pytest.fixture
-def crew(desk: Desk, tmp_path: Path) -> Iterator[Crew]:
+def crew(desk: MemoryFolder, tmp_path: Path) -> Iterator[Crew]:
     folder = tmp_path / "told"
     folder.mkdir()
     made = Crew(desk.root, folder)

@@ -15,7 +15,7 @@ from lumen_tui.store.memory import relays
 START = 1_790_000_000.0
 
 
-class Desk(StateFolder):
+class RelayFolder(StateFolder):
     """One state folder, seen by many."""
 
     BY = "ann"
@@ -50,5 +50,5 @@ class Desk(StateFolder):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path / "state")
+def desk(tmp_path: Path) -> RelayFolder:
+    return RelayFolder(tmp_path / "state")

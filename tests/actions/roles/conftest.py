@@ -20,8 +20,6 @@ NOW = 1_800_000_000.0
 class House(StateFolder):
     """Tasks are written as the worker and the engine leave them."""
 
-    STEP = 0.0
-
     def __init__(self, root: Path) -> None:
         super().__init__(root, NOW)
         self.layout.create()

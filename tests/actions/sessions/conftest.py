@@ -22,8 +22,10 @@ REPO = Path(__file__).resolve().parents[3]
 NOW = 1_800_000_000.0
 
 
-class Desk(StateFolder):
+class SessionsFolder(StateFolder):
     """One state folder; `do` performs a verb as `ana`, and time goes on by a second with each."""
+
+    STEP = 1.0
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, NOW)
@@ -102,8 +104,8 @@ class Shell:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    made = Desk(tmp_path / "state")
+def desk(tmp_path: Path) -> SessionsFolder:
+    made = SessionsFolder(tmp_path / "state")
     made.layout.create()
     return made
 

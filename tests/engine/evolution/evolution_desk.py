@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.evolve import EvolutionOutcome
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
-from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 
 NOW = 1_800_000_000.0
@@ -63,15 +61,15 @@ class SessionFile:
         return self.line("user", [result], **more)
 
 
-class Mind:
+class Mind(StateFolder):
     """One state folder and what it has learnt."""
 
+    STEP = 1.0
+
     def __init__(self, root: Path) -> None:
-        self.store = Store(root)
-        self.layout = self.store.layout
+        super().__init__(root, NOW)
         self.layout.create()
         self.config = EvolutionConfig()
-        self.now = NOW
 
     def learn(self, *paths: Path, **settings: Any) -> EvolutionOutcome:
         self.now += 1
@@ -80,10 +78,6 @@ class Mind:
         outcome = evolve.evolve(self.layout, evolving, paths, now=self.now)
         evolve.write(self.layout, outcome, config, now=self.now, by="evolution")
         return outcome
-
-    def do(self, verb: str, by: str = "ana", **arguments: Any) -> Done:
-        self.now += 1
-        return perform(self.store, named(verb, arguments), by=by, now=self.now)
 
     @property
     def known(self) -> list[Observation]:

@@ -7,17 +7,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_folder import StateFolder
 from lumen_rows import each_row
 
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.progress import Stretch, UnitState, missing
 from lumen_tui.model.snapshot import Need
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
 
 ON = ProgressSignalsConfig(enabled=True, frequency=10)
@@ -71,19 +69,15 @@ def test_a_finished_work_unit_needs_one_word_on_the_way_and_nothing_else():
     assert texts(ON, [], [done]) == []  # no hook saw the work
 
 
-class Room:
+class Room(StateFolder):
     """A state folder in which a hook told of calls, and what its reader says needs a person."""
 
-    def __init__(self, root: Any) -> None:
-        self.layout = Layout(root)
-        self.layout.create()
-        self.store = Store(root)
-        self.reader = SnapshotReader(root, "ana")
-        self.now = NOW
+    STEP = 1.0
 
-    def do(self, verb: str, **arguments: Any) -> str:
-        self.now += 1
-        return perform(self.store, named(verb, arguments), by="ana", now=self.now).target
+    def __init__(self, root: Any) -> None:
+        super().__init__(root, NOW)
+        self.layout.create()
+        self.reader = SnapshotReader(root, "ana")
 
     def calls(self, count: int, wu_id: str = "WU-042", **fields: Any) -> None:
         lines = []

@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 from lumen_clock import MovedClock
+from lumen_folder import StateFolder
 from lumen_until import AwaitedInLoop, until
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import BeatReport, Engine
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.supervisor.zygote import ZygoteClient
@@ -22,8 +21,6 @@ from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import read_json
 
@@ -46,12 +43,14 @@ class LentZygote(ZygoteClient):
         dispatcher.wakeups.watch_fd(self.fileno())
 
 
-class Office(AwaitedInLoop):
+class Office(StateFolder, AwaitedInLoop):
     """A state folder, its engines, and what they left."""
 
+    BY = "tester"
+
     def __init__(self, root: Path, zygote: LentZygote) -> None:
-        self.root, self.clock, self._zygote = root, MovedClock(), zygote
-        self.layout, self.store = Layout(root), Store(root)
+        super().__init__(root, MovedClock())
+        self._zygote = zygote
         self.layout.create()
         self.layout.config.write_text(CONFIG)
         self._engine: Engine | None = None
@@ -69,9 +68,6 @@ class Office(AwaitedInLoop):
             self._engine.supervisor.dispatcher.close()
             self._engine._lease.release()
         self._engine = None
-
-    def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, named(verb, arguments), by="tester", now=self.clock.now())
 
     async def beat(self, reason: str = "timer") -> BeatReport:
         return self.engine.beat(self.clock.now(), reason)

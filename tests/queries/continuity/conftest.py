@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import ids
 from lumen_tui.model.facts import Confirmation, Outcome
 from lumen_tui.model.loop import Artifact, Orientation, Packet
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import iso
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import facts
 
 NOW = 1_790_000_000.0
@@ -32,18 +29,16 @@ def a_packet(loop: int, at: float = 0.0, **more: Any) -> Packet:
     return Packet(ids.new_id("pkt"), loop, iso(ended - 40), iso(ended), **(fields | more))
 
 
-class Home:
+class Home(StateFolder):
     """A state folder and what a test does in it."""
 
+    BY = "ann"
     packet = staticmethod(a_packet)
 
     def __init__(self, root: Path) -> None:
-        self.root, self.layout, self.store = root, Layout(root), Store(root)
+        super().__init__(root, NOW)
         self.layout.create()
         self.log = EventLog(self.store)
-
-    def do(self, verb: str, by: str = "ann", now: float = NOW, **arguments: Any) -> Done:
-        return perform(self.store, named(verb, arguments), by=by, now=now)
 
     def packets(self, *packets: Packet) -> None:
         self.store.packets.append_all(packets)

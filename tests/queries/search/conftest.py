@@ -7,33 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model import times
 from lumen_tui.model.records import Node, Relationship, Signal
 from lumen_tui.model.searching import Found, parse
 from lumen_tui.queries.search.search import Searcher
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
 
 
-class Library:
+class Library(StateFolder):
     """A state folder; `ids` asks and names the hits in order."""
 
-    now = NOW
+    BY = "ann"
 
     def __init__(self, folder: Path) -> None:
-        self.root, self.layout, self.store = folder, Layout(folder), Store(folder)
+        super().__init__(folder, NOW)
         self.layout.create()
         self.sessions = folder.parent / "sessions"
         self.sessions.mkdir()
         self.layout.config.write_text(f'[evolution]\nsessions = ["{self.sessions}"]\n')
-
-    def do(self, verb: str, by: str = "ann", **arguments: Any) -> Done:
-        return perform(self.store, named(verb, arguments), by=by, now=NOW)
 
     def insert(self, text: str, **more: Any) -> str:
         return self.do("archive.insert", text=text, **more).target

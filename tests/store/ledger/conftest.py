@@ -13,15 +13,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lumen_folder import StateFolder
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.spendbook import HOLD, LedgerEntry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, process
-from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.store import Store
 from lumen_tui.store.ledger.ledger import Ledger
 
 RACER = Path(__file__).with_name("racer.py")
@@ -46,11 +43,13 @@ def hold(call: str, tokens: int = 100, **more: object) -> LedgerEntry:
     return LedgerEntry(**{"id": call, "kind": HOLD, "tokens": tokens, **known, **more})  # type: ignore[arg-type]
 
 
-class Purse:
+class Purse(StateFolder):
     """One state folder and the processes that spend in it."""
 
+    BY = "ann"
+
     def __init__(self, root: Path) -> None:
-        self.root, self.layout, self.store = root, Layout(root), Store(root)
+        super().__init__(root, NOW)
         self.layout.create()
         self.children: list[subprocess.Popen[str]] = []
 
@@ -93,9 +92,6 @@ class Purse:
 
     def engine(self) -> subprocess.Popen[str]:
         return self._child(["-m", "lumen_tui", "--engine-only", "--log-format", "jsonl", "--state", str(self.root)])
-
-    def do(self, verb: str, now: float = NOW, **arguments: object) -> Done:
-        return perform(self.store, named(verb, arguments), by="ann", now=now)
 
     @property
     def ledger(self) -> Ledger:

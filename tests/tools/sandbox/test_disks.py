@@ -89,13 +89,13 @@ def test_a_disk_that_takes_hardly_any_more_files_ends_it_sooner(machine, monkeyp
     """As if the disk had taken 3,000 more when the command began."""
     real, made = os.statvfs, machine.files / "d"
 
-    class Told:
+    class FewFilesFree:
         def __init__(self, path: str) -> None:
-            told = real(path)
-            self.f_bavail, self.f_frsize, self.f_files = told.f_bavail, told.f_frsize, told.f_files
+            disk = real(path)
+            self.f_bavail, self.f_frsize, self.f_files = disk.f_bavail, disk.f_frsize, disk.f_files
             self.f_ffree = 3000 - (len(os.listdir(made)) if made.exists() else 0)
 
-    monkeypatch.setattr(disks.os, "statvfs", Told)
+    monkeypatch.setattr(disks.os, "statvfs", FewFilesFree)
     result = machine.run('@py@ "' + MANY + "make('d',2500); time.sleep(20)\"", seconds=25)
     assert "it made too many files" in result.text
 

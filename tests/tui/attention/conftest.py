@@ -9,34 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lumen_clock import HandClock
+from lumen_folder import StateFolder
 from lumen_robot import Robot as RoomRobot
 
-from lumen_tui.actions.outcome import Done
-from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.process import myself
-from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
 from lumen_tui.tui.app import LumenApp
 
 NOW = 1_800_000_000.0
 
 
-class Desk:
-    """A state folder, what stands in it, and a port on it."""
+class AttentionFolder(StateFolder):
+    """A state folder, what is in it, and a port on it."""
+
+    BY = "ann"
 
     def __init__(self, root: Path) -> None:
-        self.store = Store(root)
-        self.store.layout.create()
-        self.clock = HandClock(NOW)
+        super().__init__(root, NOW)
+        self.layout.create()
         self.port = RemotePort(root, "ann", clock=self.clock)
-
-    def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, named(verb, arguments), by="ann", now=self.clock.wall)
 
     def task(self, objective: str = "ship it") -> str:
         return self.do("task.new", objective=objective, role="builder").target
@@ -85,14 +80,14 @@ Open = Callable[..., AbstractAsyncContextManager[Robot]]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> AttentionFolder:
     root = tmp_path / "state"
     root.mkdir(mode=0o700)
-    return Desk(root)
+    return AttentionFolder(root)
 
 
 @pytest.fixture
-def driven(desk: Desk) -> Iterator[Desk]:
+def driven(desk: AttentionFolder) -> Iterator[AttentionFolder]:
     """The folder with an engine on it, as far as its lock and its heartbeat say."""
     fd = locks.try_lock(desk.store.layout.engine_lock)
     assert fd is not None
@@ -110,7 +105,7 @@ def open_room() -> Open:
     """`async with open_room(desk) as room`: the picture is in."""
 
     @asynccontextmanager
-    async def opened(desk: Desk, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[Robot]:
+    async def opened(desk: AttentionFolder, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[Robot]:
         app = LumenApp(desk.port, operator="ann", clock=desk.clock.now, **options)
         async with app.run_test(size=size) as pilot:
             robot = Robot(app, pilot)

@@ -36,6 +36,7 @@ from lumen_tui.storage.store import Store
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 from lumen_clock import MovedClock
+from lumen_folder import StateFolder
 
 TIMES, SAMPLES = 10_000, 20
 LIMIT = 1024  # KiB by which the memory may grow behind the warm-up
@@ -135,10 +136,7 @@ def soak_room(root: Path, times: int) -> Iterator[Sample]:
 
 def news(store: Store, number: int, now: float) -> None:
     """What comes in: a signal, a discovery, a task, a fact that is noted already, words for the engine."""
-
-    def do(verb: str, **arguments: object) -> None:
-        perform(store, named(verb, arguments), by="soak", now=now)
-
+    do = StateFolder(store.root, now).do
     do("signal.send", message=f"round {number}", priority="P0" if number % (5 * NEWS) == 0 else "")
     do("node.create", content=f"a leak under sink {number}", priority="P2")
     do("task.new", objective="What are the 5 largest files in /etc/ssl?")

@@ -32,7 +32,7 @@ _TEXT = """
 _WORDS = _TEXT.split()
 
 
-class Desk:
+class TriageFolder:
     """A state folder, and what stands in it."""
 
     def __init__(self, root: Path) -> None:
@@ -68,11 +68,11 @@ def _became(meta: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path / "state")
+def desk(tmp_path: Path) -> TriageFolder:
+    return TriageFolder(tmp_path / "state")
 
 
-async def test_a_hundred_discoveries_are_judged_in_a_few_moments(desk: Desk, open_room: Any) -> None:
+async def test_a_hundred_discoveries_are_judged_in_a_few_moments(desk: TriageFolder, open_room: Any) -> None:
     desk.port.submit(NewWorkUnit(title="The screen", lane="UI"))
     unit = desk.port.snapshot().work[0].id
     alike = [desk.add(f"Flaky test in module {number}: gave up after 30 s", priority="P1") for number in range(20)]
@@ -109,7 +109,9 @@ async def test_a_hundred_discoveries_are_judged_in_a_few_moments(desk: Desk, ope
     assert Counter(unit.lane for unit in units) == {"UI": 11, "Core": 2}
 
 
-async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(desk: Desk, open_room: Any) -> None:
+async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(
+    desk: TriageFolder, open_room: Any
+) -> None:
     keys = [desk.add(f"{word} looks odd") for word in _WORDS[:6]]
     desk.port.submit(ArchiveDiscoveries(node_ids=keys[:4], reason="seen before"))
     desk.port.submit(PostponeDiscoveries(node_ids=keys[4:5]))
@@ -130,7 +132,7 @@ async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(de
         await room.until(lambda: desk.counted()["open"] == 5)
 
 
-async def test_a_reason_given_before_is_one_key_away(desk: Desk, open_room: Any) -> None:
+async def test_a_reason_given_before_is_one_key_away(desk: TriageFolder, open_room: Any) -> None:
     keys = [desk.add(f"{word} looks odd") for word in _WORDS[:4]]
     desk.port.submit(ArchiveDiscoveries(node_ids=keys[:1], reason="older"))
     desk.port.submit(ArchiveDiscoveries(node_ids=keys[1:2], reason="newer"))
@@ -144,7 +146,7 @@ async def test_a_reason_given_before_is_one_key_away(desk: Desk, open_room: Any)
         assert "1  older" in room.text
 
 
-async def test_a_refused_decision_gives_the_marks_back(desk: Desk, open_room: Any) -> None:
+async def test_a_refused_decision_gives_the_marks_back(desk: TriageFolder, open_room: Any) -> None:
     keys = [desk.add(f"{word} looks odd") for word in _WORDS[:4]]
     async with open_room() as room:
         room.port.refusal = "the disk is full"
@@ -167,7 +169,7 @@ async def test_the_next_one_is_under_the_cursor_before_the_disk_answers(open_roo
         assert "decision is being saved" in room.footer
 
 
-async def test_similar_ones_are_seen_first_and_can_be_left_out(desk: Desk, open_room: Any) -> None:
+async def test_similar_ones_are_seen_first_and_can_be_left_out(desk: TriageFolder, open_room: Any) -> None:
     named = [desk.add(f"Timeout in module {number}", tags=("net",)) for number in range(4)]
     tagged = desk.add("Sockets stay open", tags=("net",))
     same_work = desk.add("Unlike any other", tags=("net",), wu="WU-007")
@@ -200,11 +202,13 @@ def test_a_filter_compares_ages_and_names_fields(text: str, fits: bool) -> None:
     assert parse(text).fits("a race", fields) is fits
 
 
-def _found(desk: Desk, keys: list[str]) -> dict[str, Any]:
+def _found(desk: TriageFolder, keys: list[str]) -> dict[str, Any]:
     return nodes.find(desk.store.layout.memory, keys)
 
 
-async def test_a_row_that_was_decided_does_not_come_back_with_rows_that_are_older(desk: Desk, open_room: Any) -> None:
+async def test_a_row_that_was_decided_does_not_come_back_with_rows_that_are_older(
+    desk: TriageFolder, open_room: Any
+) -> None:
     first, second = desk.add("a lamp is dim"), desk.add("a door stays open")
     async with open_room(port=desk.port) as room:
         await room.press("5")
