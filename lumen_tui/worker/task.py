@@ -45,11 +45,10 @@ from lumen_tui.tools.policy.fence import fence
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import ApprovalClient
-from lumen_tui.worker.briefing import rules_for_record, system_prompt
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import TaskTally, World
+from lumen_tui.worker.world import TaskTally, World, rules_for_record, system_prompt
 
 
 class CannotBegin(Exception):

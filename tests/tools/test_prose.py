@@ -16,7 +16,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.tools.base import BadRules, TaskRules
 from lumen_tui.tools.policy.rules import derive
-from lumen_tui.worker.briefing import system_prompt
+from lumen_tui.worker.world import system_prompt
 
 BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604
 CUSTOM = msgspec.structs.replace(BUILDER, custom_tools=("ticket",))

@@ -17,7 +17,7 @@ from lumen_tui.store.settings.roles import list_roles, load_role, parse_role
 from lumen_tui.tools.base import BadRules
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.toolbox import TOOLS
-from lumen_tui.worker.briefing import system_prompt
+from lumen_tui.worker.world import system_prompt
 
 SLIPS = {
     "[limits]\nmax_step = 3": (3, "limits.max_step: there is no such setting; did you mean max_steps?"),
