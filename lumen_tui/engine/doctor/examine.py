@@ -2,13 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
-from lumen_tui.engine.doctor import disk, records
-from lumen_tui.engine.doctor.finding import DoctorReport, Finding
-from lumen_tui.storage import files
+import msgspec
+
+from lumen_tui.actions import kinds, undo
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.doctor import disk
+from lumen_tui.engine.doctor.finding import NOTE, PROBLEM, DoctorReport, Finding
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.liveness import derive_engine
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.records import Action, Change, Relationship, Stage
+from lumen_tui.model.snapshot import EngineLife, Problem
+from lumen_tui.model.tasks import Status
+from lumen_tui.model.text import one_line
+from lumen_tui.model.work import WorkSession
+from lumen_tui.storage import directories, files, lease, locks, process
+from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.process import ProcessId
 from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.audit.journal import JournalEntry
+from lumen_tui.store.memory.node_bulk import newest_nodes
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.work.work_units import list_units
+
+_MOST_NAMED = 20
+_edge = msgspec.json.Decoder(Relationship).decode
+
+
+def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Report nodes on unknown work units and edges that lead nowhere, as notes: both are honoured."""
+    units = {path.stem for path in layout.work.rglob("WU-*.md")}
+    known, unknown = set(units), Counter[str]()
+    for node in newest_nodes(layout):
+        known.add(str(node["id"]))
+        wu_id = node.get("wu_id")
+        if isinstance(wu_id, str) and wu_id and wu_id not in units:
+            unknown[wu_id] += 1
+    for wu_id, count in unknown.most_common(_MOST_NAMED):
+        fault = f"{count} node(s) are about {one_line(wu_id, 40)}, which has no file in work/"
+        yield Finding("work units", "memory/memory.jsonl", fault, "`wu new --id` makes it", NOTE)
+    if len(unknown) > _MOST_NAMED:
+        fault = f"{len(unknown) - _MOST_NAMED} further work units have nodes and no file"
+        yield Finding("work units", "memory/memory.jsonl", fault, level=NOTE)
+    yield from _edges(layout, known)
+
+
+def _edges(layout: Layout, known: set[str]) -> Iterator[Finding]:
+    for number, line in enumerate(Journal(layout.relationships).lines(), start=1):
+        try:
+            edge = _edge(line)
+        except UNDECODABLE:
+            continue
+        missing = [node_id for node_id in (edge.from_id, edge.to_id) if node_id not in known]
+        if missing:
+            fault = f"{one_line(edge.type, 40)} leads to nothing: {one_line(', '.join(missing), 100)} is not there"
+            yield Finding("relationships", f"memory/relationships.jsonl:{number}", fault, level=NOTE)
+
+
+def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Report actions whose end was not recorded; each is completed or taken back."""
+    store = Store(layout.root)
+    for entry in journal.open_entries(layout):
+        summary = one_line(entry.first.summary or entry.first.verb, 80)
+        fault = f"an action of {one_line(entry.first.by, 40)} was cut off: {summary}"
+        hint = f"`undo {entry.first.id}` takes back what was done of it, doctor --fix finishes or clears it"
+        repaired = _repair(store, entry, now) if fix else ""
+        yield Finding("unfinished actions", "actions.jsonl", fault, hint, repairable=True, repaired=repaired)
+
+
+def _repair(store: Store, entry: JournalEntry, now: float) -> str:
+    """Complete or take back an action; return what was done, or the empty string."""
+    begun = [action for action in entry.actions if action.stage == Stage.BEGUN]
+    try:
+        with locks.waiting_lock(store.layout.lock("roles")):
+            return "; ".join(dict.fromkeys([_repair_one(store, action, now) for action in reversed(begun)]))
+    except (ActionError, files.StoreError, OSError, LookupError):
+        return ""
+
+
+def _repair_one(store: Store, action: Action, now: float) -> str:
+    lines = journal.begun_lines(action)
+    done = [kinds.side_now(store, change) == change.after for change in action.changes]
+    if done and all(done):
+        journal.record_end(store.layout, lines, Stage.DONE)
+        return "all of it was done: it counts"
+    if any(done):
+        turned = [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
+        undo.put_back(store, turned, by=action.by, now=now)
+    journal.record_end(store.layout, lines, Stage.DROPPED)
+    return "taken back" if any(done) else "nothing of it was done: it does not count"
+
+
+_SQLITE = b"SQLite format 3\x00"
+
+
+def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Report problems in what a person writes: settings, roles, work units, sessions."""
+    yield from _as_findings("settings", load_config(layout)[1])
+    yield from _as_findings("roles", list_roles(layout)[2])
+    yield from _as_findings("work units", list_units(layout)[1])
+    for path in sorted(layout.root.glob("sessions/[!.]*.json")):
+        try:
+            msgspec.json.decode(files.read(path) or b"", type=WorkSession)
+        except (*UNDECODABLE, files.StoreError) as error:
+            yield Finding("sessions", f"sessions/{path.name}", str(error), "fix the file or move it away")
+
+
+def _as_findings(check: str, problems: Iterable[Problem]) -> Iterator[Finding]:
+    for problem in problems:
+        yield Finding(check, problem.where, problem.what, problem.hint or "fix the file")
+
+
+def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Report task folders that cannot be used, and workers that are lost."""
+    index = TaskIndex(layout)
+    index.refresh(now, {})
+    yield from _as_findings("tasks", index.problems.values())
+    driven = lease.is_held(layout)
+    for view in index.live():
+        if view.status is Status.LOST:
+            hint = "the engine takes it up" if driven else "the next engine takes it up"
+            yield Finding("tasks", f"tasks/{view.spec.id}", "its worker is gone and left no result", hint, NOTE)
+
+
+def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Report where the lock, the heartbeat and the process disagree."""
+    beat = read_json(layout.heartbeat, Heartbeat)
+    if layout.heartbeat.exists() and beat is None:
+        yield Finding("engine", "heartbeat.json", "cannot be read", "the next beat writes it again", NOTE)
+    held = lease.is_held(layout)
+    if beat is None:
+        return
+    recorded = ProcessId(beat.pid, beat.start_ticks, beat.boot_id)
+    if not held and beat.phase != "stopped":
+        alive = process.is_same(recorded)
+        fault = (
+            f"nobody holds the lock; {'its process lives all the same' if alive else 'the engine ended without a word'}"
+        )
+        hint = f"end process {beat.pid}, then start an engine" if alive else "the next engine recovers"
+        yield Finding("engine", "heartbeat.json", fault, hint, PROBLEM if alive else NOTE)
+    if not held:
+        return
+    holder = lease.read_lease(layout)
+    if holder.epoch > beat.epoch > 0 or (holder.pid and beat.pid and holder.pid != beat.pid):
+        fault = f"process {holder.pid} holds the lock, the heartbeat is of process {beat.pid}"
+        yield Finding("engine", "engine.lock", fault, "wait for a beat; if it stays, stop that process")
+    view = derive_engine(lock_held=True, heartbeat=beat, process_state=process.state_letter(beat.pid), now=now)
+    if view.life in (EngineLife.LATE, EngineLife.HUNG):
+        yield Finding("engine", "heartbeat.json", f"{view.life.value}: {view.why}", "stop it and start another")
+
+
+def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Report derived files that are not what their name says; they are made again when missing."""
+    for path in sorted(layout.index.glob("[!.]*")):
+        try:
+            fault = _why_bad(path)
+        except (files.StoreError, OSError) as error:
+            yield Finding("index", f"index/{path.name}", str(error))
+            continue
+        if fault:
+            if fix:
+                directories.remove(path)
+            repaired = "removed; it is made again" if fix else ""
+            yield Finding("index", f"index/{path.name}", fault, repairable=True, repaired=repaired)
+
+
+def _why_bad(path: Path) -> str:
+    if path.suffix == ".json":
+        try:
+            msgspec.json.decode(files.read(path) or b"")
+        except UNDECODABLE as error:
+            return f"is not JSON: {error}"
+    if path.suffix == ".db" and (head := files.read(path, len(_SQLITE))) and head != _SQLITE:
+        return "is not a database"
+    return ""
+
 
 Check = Callable[[Layout, float, bool], Iterator[Finding]]
 
@@ -19,12 +196,12 @@ CHECKS: dict[str, Check] = {
     "journals": disk.lines,
     "legacy records": disk.legacy,
     "receipts": disk.orphaned,
-    "unfinished actions": records.unfinished,
-    "references": records.references,
-    "documents": records.documents,
-    "tasks": records.tasks,
-    "engine": records.engine,
-    "index": records.indexes,
+    "unfinished actions": unfinished,
+    "references": references,
+    "documents": documents,
+    "tasks": tasks,
+    "engine": engine,
+    "index": indexes,
 }
 
 
