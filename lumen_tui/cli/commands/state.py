@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lumen_tui.cli.parser import CommandGroup
-    from lumen_tui.engine.doctor.finding import DoctorReport, Finding
+    from lumen_tui.engine.doctor.disk import DoctorReport, Finding
     from lumen_tui.tools.sandbox.tiers import TierTest
 
 _ALWAYS = frozenset({"running", "queued"})
@@ -264,7 +264,7 @@ def _attempts(test: TierTest) -> Iterator[tuple[str, ...]]:
 
 
 def _finding_row(finding: Finding) -> tuple[str, ...]:
-    from lumen_tui.engine.doctor.finding import NOTE
+    from lumen_tui.engine.doctor.disk import NOTE
 
     state = "fixed" if finding.repaired else "note" if finding.level == NOTE else "problem"
     text = finding.what + (

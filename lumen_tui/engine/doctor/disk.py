@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
-from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.decoding import UNDECODABLE
@@ -33,6 +33,34 @@ from lumen_tui.store.signals.compaction import archive_path
 from lumen_tui.store.signals.retention import read_signal
 from lumen_tui.store.tasks.task_records import has_worker
 from lumen_tui.tools.files.paths import OWN_FILES
+
+PROBLEM, NOTE = "problem", "note"
+
+
+class Finding(Struct, frozen=True):
+    """One thing out of order. A note is worth knowing and needs no repair."""
+
+    check: str
+    where: str  # a path below the state folder, with `:line` where there is one
+    what: str
+    hint: str = ""
+    level: str = PROBLEM
+    repairable: bool = field(default=False, name="mendable")
+    repaired: str = field(default="", name="mended")  # what was done about it; empty where nothing was
+
+
+class DoctorReport(Struct, frozen=True):
+    """The result of checking a state folder."""
+
+    root: str
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def left(self) -> list[Finding]:
+        """Problems that are still there."""
+        return [finding for finding in self.findings if finding.level == PROBLEM and not finding.repaired]
+
 
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
 

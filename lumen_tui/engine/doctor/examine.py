@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui.actions import kinds, undo
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor import disk
-from lumen_tui.engine.doctor.finding import NOTE, PROBLEM, DoctorReport, Finding
+from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorReport, Finding
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
