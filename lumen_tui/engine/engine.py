@@ -9,9 +9,8 @@ from pathlib import Path
 
 from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine.beats import NO_ENGINE, BeatLog, HeartbeatFile, LoopTurn
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
-from lumen_tui.engine.events import EventLog, Listener
+from lumen_tui.engine.events import NO_ENGINE, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
 from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
 from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
 from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl

@@ -9,8 +9,8 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lumen_tui.engine.beats import SLEPT, STOOD_STILL
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
+from lumen_tui.engine.events import SLEPT, STOOD_STILL
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, integrity
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from lumen_until import until, until_async
 
-from lumen_tui.engine.beats import IDLE, SLEPT, STOOD_STILL, BeatLog
-from lumen_tui.engine.events import recent_events
+from lumen_tui.engine.events import IDLE, SLEPT, STOOD_STILL, BeatLog, recent_events
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.times import iso

@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.beats import LoopTurn
-from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.events import EventLog, LoopTurn
 from lumen_tui.engine.loops.commit import Today, settle
 from lumen_tui.engine.loops.news import News, gather, story
 from lumen_tui.engine.loops.session import LoopSession
