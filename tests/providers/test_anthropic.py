@@ -13,7 +13,7 @@ from lumen_rows import each_row
 from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.conversation.calling import _too_long, back_off
 from lumen_tui.providers.errors import ModelCallError
-from lumen_tui.providers.prices import cost
+from lumen_tui.providers.vendors.endpoints import cost
 
 PLAIN = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 

@@ -10,8 +10,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError, Spent, TextUpdate
 from lumen_tui.providers.choose import choose_provider, key_names, provider_name, targets
-from lumen_tui.providers.prices import FREE, Price, price_of
-from lumen_tui.providers.vendors.endpoints import endpoint
+from lumen_tui.providers.vendors.endpoints import FREE, Price, endpoint, price_of
 
 ROLE = Role(name="researcher", purpose="p", tier="sonnet")
 SPEC = Spec(id="tsk-a", objective="o")

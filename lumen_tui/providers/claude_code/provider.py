@@ -10,7 +10,7 @@ from lumen_tui.providers.claude_code import program as program
 from lumen_tui.providers.claude_code.conversation import ClaudeConversation
 from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe
 from lumen_tui.providers.claude_code.usage import NAME
-from lumen_tui.providers.prices import DEAREST, price_of
+from lumen_tui.providers.vendors.endpoints import DEAREST, price_of
 
 _MORE_TURNS = 10  # than tool calls are allowed: an answer without a call is one too
 

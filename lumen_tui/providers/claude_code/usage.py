@@ -13,7 +13,7 @@ from lumen_tui.providers.base import Reserve, Spent, Step
 from lumen_tui.providers.claude_code.program import MAX_OUTPUT
 from lumen_tui.providers.conversation.calling import TokenEstimator
 from lumen_tui.providers.conversation.history import TokenCounts
-from lumen_tui.providers.prices import cost, price_of
+from lumen_tui.providers.vendors.endpoints import cost, price_of
 
 NAME = "claude"
 _FIRST = 20_000  # bytes of its own system prompt, its words on the machine and its own tool; about 13,000 were seen

@@ -12,7 +12,7 @@ from lumen_tui.model.times import span
 from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
 from lumen_tui.providers.errors import ModelCallError
-from lumen_tui.providers.prices import DEAREST, cost, price_of
+from lumen_tui.providers.vendors.endpoints import DEAREST, cost, price_of
 from lumen_tui.providers.vendors.sdk_client import ModelClient, patience
 
 _INTERVAL = 0.5  # seconds between two pieces
