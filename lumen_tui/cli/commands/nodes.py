@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from lumen_tui.actions import cleanup, nodes, summaries
+from lumen_tui.actions import cleanup, finishing, nodes
 from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
@@ -260,10 +260,10 @@ def _done_facts(done: Done | None) -> dict[str, object]:
 
 
 def run_summarize(session: Session, args: Namespace) -> int:
-    draft = summaries.plan(session.store, args.wu_id)
+    draft = finishing.plan(session.store, args.wu_id)
     if args.dry_run:
         if args.json:
-            document({"dry_run": True, **summaries.to_json(draft)})
+            document({"dry_run": True, **finishing.to_json(draft)})
         else:
             say(draft.content)
         return 0
@@ -275,7 +275,7 @@ def run_summarize(session: Session, args: Namespace) -> int:
                 "id": done.target,
                 "summary": done.summary,
                 "action_id": done.action_id,
-                "draft": summaries.to_json(draft),
+                "draft": finishing.to_json(draft),
             }
         )
         return 0
