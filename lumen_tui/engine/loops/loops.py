@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.events import EventLog, LoopTurn
-from lumen_tui.engine.loops.commit import Today, settle
 from lumen_tui.engine.loops.news import News, gather, story
-from lumen_tui.engine.loops.session import LoopSession
+from lumen_tui.engine.loops.session import LoopSession, Today, settle
 from lumen_tui.engine.supervisor.dispatcher import role_or_reason
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times

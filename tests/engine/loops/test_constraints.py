@@ -9,7 +9,7 @@ import pytest
 from lumen_apiserver import tool
 
 from lumen_tui.engine.loops.capsules import Constraints, build_capsule
-from lumen_tui.engine.loops.commit import wake_text
+from lumen_tui.engine.loops.session import wake_text
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.agent import Deposit
 from lumen_tui.model.loop import Heartbeat, Packet, Pause

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumen_tui.engine.loops.commit import is_empty
+from lumen_tui.engine.loops.session import is_empty
 from lumen_tui.model.loop import LeftOut, Orientation, Packet
 from lumen_tui.model.packets import changes, orientation_median, orientation_summary, outcome, sections, sparkline
 from lumen_tui.queries.loop_history import PacketIndex

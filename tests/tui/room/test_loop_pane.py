@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.loops.commit import wake_text
+from lumen_tui.engine.loops.session import wake_text
 from lumen_tui.model import agent
 from lumen_tui.model.loop import Artifact, LeftOut, LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot, SpendView
