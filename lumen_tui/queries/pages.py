@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import times
+from lumen_tui.model.approvals import Decision
 from lumen_tui.model.blocks import Block, Step, shown_difference
 from lumen_tui.model.constitution import ConstitutionState, difference
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, ObservationStatus, Rejection, Version
+from lumen_tui.model.freshness import FactState
+from lumen_tui.model.relay import Box
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.evolution.versions import DamagedVersion, contents, listed, on_disk
 from lumen_tui.store.memory import block_files, blocks
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.relays import RelayIndex
 
 _MOST = 2000  # observations that are shown, and rejections
 _ORDER = [
@@ -149,3 +157,30 @@ def _texts(layout: Layout, number: int | None) -> dict[str, bytes]:
 
 def _text(texts: dict[str, bytes], target: str) -> str:
     return texts.get(target, b"").decode("utf-8", "replace")
+
+
+def fact_reader(layout: Layout) -> Callable[[], Sequence[FactState]]:
+    """Return a function that reads all facts; the second time only what is new. Not for two threads at once."""
+    index = FactIndex(layout)
+
+    def read() -> Sequence[FactState]:
+        index.refresh()
+        return index.states()
+
+    return read
+
+
+def relay_reader(layout: Layout) -> Callable[[], Sequence[Box]]:
+    """Return a function that reads all relays; the second time only what is new. Not for two threads at once."""
+    index = RelayIndex(layout)
+
+    def read() -> Sequence[Box]:
+        index.refresh()
+        return index.boxes
+
+    return read
+
+
+def decision(layout: Layout, approval_id: str) -> Decision | None:
+    """Return the answer to a request, open or done; one that cannot be read is a refusal."""
+    return approvals.decision(layout, approval_id)

@@ -54,7 +54,7 @@ class NeedsHandler(Handler):
         self.host.push_screen(screen, self._chosen)
 
     def _desk(self) -> Desk:
-        from lumen_tui.queries.fresh_lists import decision
+        from lumen_tui.queries.pages import decision
         from lumen_tui.tui.screens.approval_answer import Desk, walls_of
 
         return Desk(

@@ -49,7 +49,7 @@ class OpenersHandler(Handler):
 
     def show_facts(self, at: str) -> None:
         """Open the facts, with the cursor on the fact `at` if it is not empty."""
-        from lumen_tui.queries.fresh_lists import fact_reader
+        from lumen_tui.queries.pages import fact_reader
         from lumen_tui.tui.screens.facts import FreshnessScreen
 
         host, read = self.host, fact_reader(self.layout)
@@ -60,7 +60,7 @@ class OpenersHandler(Handler):
 
     def show_relays(self, at: str) -> None:
         """Open the relays, with the cursor on the submission `at` if it is not empty."""
-        from lumen_tui.queries.fresh_lists import relay_reader
+        from lumen_tui.queries.pages import relay_reader
         from lumen_tui.tui.screens.relays import RelayScreen
 
         host, read = self.host, relay_reader(self.layout)
