@@ -275,7 +275,7 @@ def _paint_early(words: list[str]) -> None:
 
 def _run(words: list[str]) -> int:
     from lumen_tui.cli.parser import seconds_of
-    from lumen_tui.headless.run_task import run_task
+    from lumen_tui.headless.engine_only import run_task
     from lumen_tui.model.requests.tasks import NewTask
 
     parser = _parser("lumen-tui", "Run one task to its end and print its result.")
