@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.cli.lumenflow.rows import ROWS
+from lumen_tui.cli.lumenflow.mem import ROWS
 from lumen_tui.cli.lumenflow.spelling import parser
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, build_parser
 
