@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.roles import CustomTool, Role
@@ -15,9 +18,145 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import roles
 from lumen_tui.tools.base import BadRules, Context, Tool, ToolError, ToolResult
-from lumen_tui.tools.schema import bad_schema
 from lumen_tui.tools.shell import process
 from lumen_tui.tools.shell.tool import command_output, home
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
+    "object": (dict,), "null": (type(None),),
+}  # fmt: skip
+_ANNOTATIONS = {"description", "title", "default", "examples"}
+_DEEPEST = 20
+
+JsonSchema = dict[str, Any]
+
+
+def bad_schema(schema: object, at: str = "schema", depth: int = 0) -> str:
+    """Return what is wrong with a schema, or an empty string. An unknown keyword is an error."""
+    if not isinstance(schema, dict):
+        return f"{at} must be a table"
+    if depth > _DEEPEST:
+        return f"{at} is nested too deep"
+    if unknown := [word for word in schema if word not in _ANNOTATIONS and word not in _WORDS and word != "type"]:
+        return f"{at} uses {unknown[0]!r}, which is not understood: of type, {', '.join(_WORDS)}"
+    if schema.get("type") not in _TYPES:
+        return f"{at}.type must be one of {', '.join(_TYPES)}"
+    if depth == 0 and schema["type"] != "object":
+        return f"{at}.type must be object: a tool takes named arguments"
+    return next(_bad_words(schema, at, depth), "")
+
+
+def _bad_words(schema: JsonSchema, at: str, depth: int) -> Iterator[str]:
+    for word in schema:
+        if word in _WORDS and not isinstance(schema[word], _WORDS[word]):
+            yield f"{at}.{word} has the wrong kind of value"
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and not _compiles(pattern):
+        yield f"{at}.pattern is no regular expression"
+    for name, inner in _inner(schema):
+        if problem := bad_schema(inner, f"{at}.{name}", depth + 1):
+            yield problem
+
+
+def _inner(schema: JsonSchema) -> Iterator[tuple[str, object]]:
+    if isinstance(schema.get("properties"), dict):
+        yield from schema["properties"].items()
+    if "items" in schema:
+        yield "items", schema["items"]
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+_WORDS: dict[str, tuple[type, ...]] = {
+    "properties": (dict,), "required": (list,), "additionalProperties": (bool,), "enum": (list,), "items": (dict,),
+    "minimum": (int, float), "maximum": (int, float), "minLength": (int,), "maxLength": (int,), "minItems": (int,),
+    "maxItems": (int,), "pattern": (str,),
+}  # fmt: skip
+
+
+def misfit(schema: JsonSchema, value: object, at: str = "") -> str:
+    """Return why a value does not fit a valid schema, or an empty string.
+
+    Unknown fields fit only where the schema allows them.
+    """
+    name = at or "the arguments"
+    kind = schema["type"]
+    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind in ("integer", "number")):
+        return f"{name}: {kind} is needed"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{name}: one of {', '.join(map(str, schema['enum']))} is needed"
+    return next(filter(None, (check(schema, value, at) for check in _CHECKS)), "")
+
+
+def _size(schema: JsonSchema, value: object, at: str) -> str:
+    size: float
+    if isinstance(value, str):
+        low, high, size = "minLength", "maxLength", len(value)
+    elif isinstance(value, list | tuple):
+        low, high, size = "minItems", "maxItems", len(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        low, high, size = "minimum", "maximum", value
+    else:
+        return ""
+    if size < schema.get(low, size):
+        return f"{at}: at least {schema[low]} is needed"
+    return f"{at}: at most {schema[high]} is allowed" if size > schema.get(high, size) else ""
+
+
+def _pattern(schema: JsonSchema, value: object, at: str) -> str:
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        return f"{at}: it must match {schema['pattern']}"
+    return ""
+
+
+def _items(schema: JsonSchema, value: object, at: str) -> str:
+    if "items" not in schema or not isinstance(value, list | tuple):
+        return ""
+    parts = (misfit(schema["items"], part, f"{at}[{number}]") for number, part in enumerate(value))
+    return next(filter(None, parts), "")
+
+
+def _fields(schema: JsonSchema, value: object, at: str) -> str:
+    if not isinstance(value, dict):
+        return ""
+    known = schema.get("properties", {})
+    if missing := [name for name in schema.get("required", ()) if name not in value]:
+        return f"{missing[0]} is missing"
+    if not schema.get("additionalProperties", False) and (unknown := [name for name in value if name not in known]):
+        return f"{unknown[0]!r} is unknown"
+    parts = (misfit(known[name], part, f"{at}.{name}".lstrip(".")) for name, part in value.items() if name in known)
+    return next(filter(None, parts), "")
+
+
+_CHECKS = (_size, _pattern, _items, _fields)
+
+
+def schema_of(arguments: type[Struct]) -> JsonSchema:
+    """Return the JSON schema of a tool's arguments, a msgspec Struct type, without references."""
+    _, components = msgspec.json.schema_components([arguments], ref_template="{name}")
+    schema = _resolved(components[arguments.__name__], components)
+    if not isinstance(schema, dict):
+        raise TypeError(f"{arguments.__name__} is no record")
+    return schema
+
+
+def _resolved(schema: object, components: JsonSchema) -> object:
+    """Return a schema with its references resolved and without the titles that name our types."""
+    if isinstance(schema, list):
+        return [_resolved(inner, components) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(components[schema["$ref"]], components)
+    named = {key: inner for key, inner in schema.items() if key != "title" or not isinstance(inner, str)}
+    return {key: _resolved(inner, components) for key, inner in named.items()}
+
 
 _KEEP = 200_000  # bytes of output
 _MOST = 100_000  # bytes of arguments: they are one argument of the program

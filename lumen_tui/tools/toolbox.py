@@ -32,6 +32,7 @@ from lumen_tui.tools.base import (
     ToolResult,
     size_text,
 )
+from lumen_tui.tools.custom import JsonSchema, schema_of
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import FIND, GREP
@@ -52,7 +53,6 @@ from lumen_tui.tools.policy.verdict import (
 )
 from lumen_tui.tools.sandbox import admission, secrets
 from lumen_tui.tools.sandbox.sandboxed_command import ASK
-from lumen_tui.tools.schema import JsonSchema, schema_of
 from lumen_tui.tools.shell import background
 from lumen_tui.tools.shell.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
 from lumen_tui.tools.shell.tool import SHELL
