@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, seccomp
+from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
 from lumen_tui.tools.sandbox.protected_paths import Quarantine
@@ -166,7 +166,7 @@ def _start_sandboxed(
     control_group = groups.make(_SLACK + 4 * policy.caps.processes)
     try:
         if is_bubblewrap:
-            fds.append(_memory_file(seccomp.program(seccomp.INTERNET)))
+            fds.append(_memory_file(landlock.program(landlock.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
             arguments = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
             outer = [tool, *bubblewrap.with_barrier(arguments, block_fd), "--"]

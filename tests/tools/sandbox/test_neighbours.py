@@ -20,7 +20,7 @@ import lumen_machine
 import pytest
 
 from lumen_tui.storage import files
-from lumen_tui.tools.sandbox import seccomp
+from lumen_tui.tools.sandbox import landlock
 
 SECRET = "SECRET-CANARY-4711"
 C = "import ctypes,os; c=ctypes.CDLL(None,use_errno=True)"
@@ -189,7 +189,7 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
     order = {
         "unsandboxed": False, "cwd": "/", "status": status, "network": False, "hidden": [], "writable": [],
         "protected": [], "devices": [], "processes": 99, "parent": os.getpid(),
-        "filter": seccomp.program((), asked=(90,)).hex(),
+        "filter": landlock.program((), asked=(90,)).hex(),
     }  # fmt: skip
     argv = [sys.executable, "-c", script, json.dumps(order), "/bin/echo", "RAN"]
     done = subprocess.run(

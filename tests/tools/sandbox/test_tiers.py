@@ -16,7 +16,7 @@ from lumen_tui.engine.settings import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage import files
 from lumen_tui.tools.base import ApprovalReply
-from lumen_tui.tools.sandbox import bubblewrap, seccomp, tiers
+from lumen_tui.tools.sandbox import bubblewrap, landlock, tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
 BOTH = SelfTestResults("here", (tiers.TierTest("bubblewrap", holds=True), tiers.TierTest("landlock", holds=True)))
@@ -177,7 +177,7 @@ def test_kept_results_of_another_machine_are_not_believed(tmp_path):
 
 @each_row("kind", ["x86_64", "aarch64"])
 def test_the_filter_is_well_formed(kind):
-    program = seccomp.program((2, 10), kind)
+    program = landlock.program((2, 10), kind)
     count = len(program) // 8
     assert len(program) % 8 == 0
     assert count < 4096
