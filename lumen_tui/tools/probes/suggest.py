@@ -20,7 +20,7 @@ _PROGRAM = re.compile(
     re.IGNORECASE,
 )
 _UNITS = "/sys/fs/cgroup/system.slice"  # a unit that is active has a folder here
-_MOST = 4
+_MOST_SUGGESTED = 4
 
 
 def suggest(text: str) -> list[Probe]:
@@ -33,7 +33,7 @@ def suggest(text: str) -> list[Probe]:
         except ValueError:
             continue
         probes.setdefault(probe_words(probe), probe)
-        if len(probes) >= _MOST:
+        if len(probes) >= _MOST_SUGGESTED:
             break
     return list(probes.values())
 
