@@ -228,7 +228,7 @@ def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
 
 def suggested(store: Store, text: str) -> list[Probe]:
     """Return probes that a text suggests and that hold now."""
-    from lumen_tui.tools.probes.suggest import suggest
+    from lumen_tui.tools.probes.batch import suggest
 
     probes = suggest(text)
     return [job.probe for job, reading in _run_probes(store, probes) if reading.outcome is Outcome.HOLDS]

@@ -164,7 +164,7 @@ def run_check(session: Session, args: Namespace) -> int:
 
 
 def run_suggest(session: Session, args: Namespace) -> int:
-    from lumen_tui.tools.probes.suggest import suggest
+    from lumen_tui.tools.probes.batch import suggest
 
     holding = {probe_words(probe) for probe in verbs.suggested(session.store, args.text)}
     suggestions = [{"probe": words, "holds": words in holding} for words in map(probe_words, suggest(args.text))]

@@ -34,8 +34,7 @@ from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.probes import batch
-from lumen_tui.tools.probes.batch import ProbeJob
-from lumen_tui.tools.probes.suggest import suggest
+from lumen_tui.tools.probes.batch import ProbeJob, suggest
 
 BY = "evolution"
 _KINDS = frozenset({ObservationKind.FACT, ObservationKind.DECISION})  # the others say what to do, or what happened once

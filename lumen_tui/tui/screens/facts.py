@@ -180,7 +180,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         chosen = self.rows.selected
         if self._refused(self.rows.targets()) or chosen is None:
             return
-        from lumen_tui.tools.probes.suggest import suggest
+        from lumen_tui.tools.probes.batch import suggest
 
         known_probes = {probe_words(probe) for probe in chosen.fact.probes}
         offers = [text for probe in suggest(chosen.fact.claim) if (text := probe_words(probe)) not in known_probes]

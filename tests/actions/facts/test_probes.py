@@ -11,8 +11,7 @@ from lumen_until import until
 
 from lumen_tui.model.facts import Outcome, Reading, parse_probe
 from lumen_tui.tools.probes import batch
-from lumen_tui.tools.probes.batch import ProbeJob
-from lumen_tui.tools.probes.suggest import suggest
+from lumen_tui.tools.probes.batch import ProbeJob, suggest
 
 
 def look(world, *texts: str, seconds: float = 60.0, each: float = 3.0) -> list[Reading]:

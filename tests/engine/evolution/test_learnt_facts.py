@@ -17,7 +17,7 @@ from lumen_tui.model.freshness import FactState
 from lumen_tui.store.evolution import writing
 from lumen_tui.store.evolution.writing import write_claude_md
 from lumen_tui.store.memory import facts
-from lumen_tui.tools.probes.suggest import suggest
+from lumen_tui.tools.probes.batch import suggest
 
 DAY = 86_400.0
 
