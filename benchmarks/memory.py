@@ -87,7 +87,7 @@ def _decay_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
 
 def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     other = ("json.loads of each line", plain)
-    units = timed(lambda: finishing.plan(store, "WU-008"))
+    units = timed(lambda: finishing.summary_draft(store, "WU-008"))
     yield Row("M2", "summarize one of 400 work units, the text", units, "ms", 1000, False, *other)
     written = timed(lambda: perform(store, named("summary.make", {"wu_id": "WU-008"}), by="bench", now=newest))
     yield Row("M2", "summarize one of 400 work units, written", written, "ms", 2000, False, *other)

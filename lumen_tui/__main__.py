@@ -179,7 +179,7 @@ def _by_options(words: list[str]) -> int:
 
 
 def _engine(options: argparse.Namespace) -> int:
-    from lumen_tui.headless.engine_only import run_engine
+    from lumen_tui.headless.runs import run_engine
 
     return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
 
@@ -275,7 +275,7 @@ def _paint_early(words: list[str]) -> None:
 
 def _run(words: list[str]) -> int:
     from lumen_tui.cli.parser import seconds_of
-    from lumen_tui.headless.engine_only import run_task
+    from lumen_tui.headless.runs import run_task
     from lumen_tui.model.requests.tasks import NewTask
 
     parser = _parser("lumen-tui", "Run one task to its end and print its result.")

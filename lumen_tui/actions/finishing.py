@@ -1,4 +1,7 @@
-"""The verb `wu done`: it checks the gate, ends sessions, summarizes, broadcasts, and lets decay run."""
+"""The verb `wu done`: it checks the gate, ends sessions, summarizes, broadcasts, and lets decay run.
+
+A summary is written once for the same sources, linked both ways; `summarize` writes one at any time.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from lumen_tui.store.work import sessions as stored_sessions
 from lumen_tui.store.work import work_units
 
 
-def plan(store: Store, wu_id: str, status: str = "") -> Draft:
+def summary_draft(store: Store, wu_id: str, status: str = "") -> Draft:
     """Return what a summary of this work unit would say. ActionError where there is nothing to say.
 
     `status` is what the unit is about to become, if that is not yet so.
@@ -60,9 +63,9 @@ def _subject(store: Store, wu_id: str) -> Subject:
     return Subject(name, unit.title, unit.status, unit.lane) if unit else Subject(name)
 
 
-def make(store: Store, request: Summarize, *, by: str, now: float) -> Done:
+def summarize(store: Store, request: Summarize, *, by: str, now: float) -> Done:
     """Write the summary and mark its sources. If the same summary exists, that one is returned."""
-    drafted = plan(store, request.wu_id, request.status)
+    drafted = summary_draft(store, request.wu_id, request.status)
     name = ids.check_wu(request.wu_id.upper())
     actions: list[Action] = []
 
@@ -114,7 +117,7 @@ def _record(draft: Draft, existing: Raw | None, wu_id: str, *, by: str, now: flo
     return record, edits.patch(record, fields, by=by, now=now)
 
 
-def to_json(draft: Draft) -> dict[str, object]:
+def draft_json(draft: Draft) -> dict[str, object]:
     """Return the draft as `--json` shows it."""
     fields: dict[str, object] = msgspec.to_builtins(draft)
     return fields
@@ -238,7 +241,7 @@ def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float
     """
     notes = end_sessions(store, wu_id, by=by, now=now)
     try:
-        outcome = make(store, Summarize(wu_id=wu_id, status=status), by=by, now=now)
+        outcome = summarize(store, Summarize(wu_id=wu_id, status=status), by=by, now=now)
         notes.append(f"{outcome.summary} ({outcome.target})" if outcome.action_id else outcome.summary)
     except ActionError as error:
         notes += [] if error.missing else [f"warning: no summary ({error})"]

@@ -1,4 +1,4 @@
-"""Project-wide knowledge: the nodes used most, and the project's own documents indexed as nodes."""
+"""Lasting knowledge: the nodes used most, the project's documents indexed as nodes, and notes in the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Change settings: they are written to operator.toml, recorded with both sides."""
+"""Change settings in operator.toml, and raise caps: a dated grant in the ledger, after which the settings apply again.
+
+Both sides of each change are recorded.
+"""
 
 from __future__ import annotations
 

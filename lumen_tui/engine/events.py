@@ -1,4 +1,4 @@
-"""The engine's event log, events.jsonl: append, rotate, read back."""
+"""The engine's event log, events.jsonl, and records of beats: heartbeat.json, those missed, skipped, failed."""
 
 from __future__ import annotations
 

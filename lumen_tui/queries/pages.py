@@ -1,4 +1,4 @@
-"""What the screens of blocks and of evolution show, read at once. Every text is safe."""
+"""What single screens show, read at once or again at each change: blocks, evolution, facts, relays. Texts are safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom tools: programs of the operator's own, under the same rules, sandbox and approvals as the built-in tools."""
+"""Custom tools, under the same rules, sandbox and approvals as the others, and the JSON Schema of all tools."""
 
 from __future__ import annotations
 

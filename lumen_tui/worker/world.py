@@ -1,4 +1,4 @@
-"""What the worker process gives its task: folder, clocks, environment, totals, and every reason to stop or to rest."""
+"""What the worker process gives its task: system prompt, folder, clocks, totals, and every reason to stop or rest."""
 
 from __future__ import annotations
 

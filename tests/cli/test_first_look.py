@@ -10,7 +10,7 @@ import tomllib
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.headless import engine_only
+from lumen_tui.headless import runs
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Pause
 from lumen_tui.storage.layout import Layout
@@ -129,7 +129,7 @@ def _all_but_the_seed(folder: str, names: list[str]) -> list[str]:
 @pytest.mark.parametrize("words", [["task", "new", "Disk usage of /etc"], ["run", "Disk usage of /etc"]])
 def test_a_task_needs_no_preparation_and_what_was_made_for_it_is_told(before, monkeypatch, capsys, words):
     root, _, made = before
-    monkeypatch.setattr(engine_only, "_see_through", _done)  # the engine's part is not what is looked at
+    monkeypatch.setattr(runs, "_see_through", _done)  # the engine's part is not what is looked at
     assert main(words) == 0
     said = capsys.readouterr().err.splitlines()
     assert [line for line in said if str(root) in line] == ([f"lumen-tui: {made}"] if made else [])

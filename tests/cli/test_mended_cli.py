@@ -19,7 +19,7 @@ from lumen_until import until
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
-from lumen_tui.headless import demo, engine_only
+from lumen_tui.headless import demo, runs
 from lumen_tui.model.text import is_safe, plain
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
@@ -56,8 +56,8 @@ def test_a_full_disk_beside_a_running_engine_is_one_too(here, monkeypatch, capsy
     def full(*_: object, **__: object) -> None:
         raise files.NotWritten("spec.json: the disk is full; nothing was written")
 
-    monkeypatch.setattr(engine_only.RemotePort, "submit", full)
-    assert engine_only.run_task(here.root, "ana", {"objective": "x"}) == 1
+    monkeypatch.setattr(runs.RemotePort, "submit", full)
+    assert runs.run_task(here.root, "ana", {"objective": "x"}) == 1
     assert capsys.readouterr().err == "lumen-tui: spec.json: the disk is full; nothing was written\n"
 
 

@@ -86,7 +86,7 @@ def test_a_walk_stops_when_asked(make_box):
 
 def test_a_walk_is_bounded(make_box, tree, monkeypatch):
     from lumen_tui.tools.files import read
-    from lumen_tui.tools.files.walk import TreeWalk
+    from lumen_tui.tools.files.paths import TreeWalk
 
     monkeypatch.setattr(read, "TreeWalk", lambda context, root: TreeWalk(context, root, max_entries=3))
     result = make_box().call("disk_usage", {"path": str(tree)})

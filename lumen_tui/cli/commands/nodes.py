@@ -260,10 +260,10 @@ def _done_facts(done: Done | None) -> dict[str, object]:
 
 
 def run_summarize(session: Session, args: Namespace) -> int:
-    draft = finishing.plan(session.store, args.wu_id)
+    draft = finishing.summary_draft(session.store, args.wu_id)
     if args.dry_run:
         if args.json:
-            document({"dry_run": True, **finishing.to_json(draft)})
+            document({"dry_run": True, **finishing.draft_json(draft)})
         else:
             say(draft.content)
         return 0
@@ -275,7 +275,7 @@ def run_summarize(session: Session, args: Namespace) -> int:
                 "id": done.target,
                 "summary": done.summary,
                 "action_id": done.action_id,
-                "draft": finishing.to_json(draft),
+                "draft": finishing.draft_json(draft),
             }
         )
         return 0

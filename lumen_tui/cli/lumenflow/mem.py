@@ -1,4 +1,4 @@
-"""The `mem:` spellings: the documented commands of the LumenFlow memory layer, carried out by our own commands."""
+"""The `mem:` spellings: the table of LumenFlow's documented commands, each carried out by our own commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places, modes, links, owners and leftovers; then the lines of the journals: torn, damaged, old, or of nothing."""
+"""What a finding of the doctor is, and the checks of files: places, modes, links, owners, leftovers, journals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
 from lumen_tui.store.signals.retention import read_signal
 from lumen_tui.store.tasks.task_records import has_worker
-from lumen_tui.tools.files.walk import OWN_FILES
+from lumen_tui.tools.files.paths import OWN_FILES
 
 PROBLEM, NOTE = "problem", "note"
 

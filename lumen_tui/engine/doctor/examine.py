@@ -1,4 +1,4 @@
-"""All checks of a state folder, in the order in which one repair uncovers the next problem."""
+"""All checks of a state folder, in the order in which one repair uncovers the next problem; here those of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop on a model: a worker's task like any other, begun with a briefing and ended with a packet.
+"""A loop on a model: a worker's task like any other, begun with a briefing and ended with a packet, which is settled.
 
 Nothing of it is kept in memory alone. loops/current.json is written first, then the task's spec, then the worker
 starts; the packet ends it. A kill at any point leaves a state from which the next look goes on.
@@ -167,7 +167,10 @@ Today = Callable[[BudgetConfig, float], tuple[str, TokenBudget, float]]  # day, 
 
 
 def settle(store: Store, before: LoopState | None, packet: Packet, config: Config, today: Today) -> LoopState:
-    """Write everything that follows from a packet; loop-state comes last and says that it is done."""
+    """Write everything that follows from a packet, and from it alone; loop-state comes last and says that it is done.
+
+    Doing it twice changes nothing.
+    """
     if not packet.failed:
         files.replace(store.layout.wake_state, clean(wake_text(packet)).encode())
     store.receipts.append_all(receipts(packet, config.agent.name))

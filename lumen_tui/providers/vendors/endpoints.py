@@ -1,4 +1,4 @@
-"""Where models are: the servers that are known by name, and what the operator's configuration says of them."""
+"""Where models are and what their calls cost: servers known by name, list prices, and what the operator configured."""
 
 from __future__ import annotations
 
@@ -141,6 +141,7 @@ class Price(Struct, frozen=True):
     cache_write: float | None = None  # None: a quarter more than input
 
 
+# Published list prices in dollars per million tokens (platform.claude.com, November 2026).
 PRICES = {
     "claude-haiku-5-5": Price(0.10, 0.50, band=100_000, dearer=5.0),
     "claude-sonnet-5-5": Price(2.0, 10.0, cache_read=0.10),

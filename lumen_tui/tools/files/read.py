@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files import opening
-from lumen_tui.tools.files.walk import TreeWalk, folder, resolve, special
+from lumen_tui.tools.files.paths import TreeWalk, folder, resolve, special
 
 _CHUNK = 256 * 1024
 _MAX_BYTES = 200_000  # of one read_file

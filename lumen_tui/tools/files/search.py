@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
+from lumen_tui.tools.files.paths import TreeWalk, folder, forbidden, resolve
 from lumen_tui.tools.files.read import open_regular
-from lumen_tui.tools.files.walk import TreeWalk, folder, forbidden, resolve
 
 _MAX_FILE = 256 * 1024 * 1024  # larger ones are left out of a search, and counted
 _MAX_LINE = 8192  # bytes of a line that are searched

@@ -18,7 +18,7 @@ from lumen_tui.model.roles import WRITE_TOOLS, ToolRule
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools.base import AnyTool, Context, TaskRules, ToolError, size_text
 from lumen_tui.tools.custom import misfit
-from lumen_tui.tools.files.walk import resolve
+from lumen_tui.tools.files.paths import resolve
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
 SAME = 4  # the same call with the same answer is refused from this time on

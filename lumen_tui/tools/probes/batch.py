@@ -1,4 +1,7 @@
-"""Runs many probes in a child process, which is killed when its time is up."""
+"""Probes that a text suggests, and many of them made in a child process, which is killed when its time is up.
+
+A text suggests one where it names a path, a version, a port, a unit or an address.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tools import web_fetch
 from lumen_tui.tools.base import Context, ToolError, size_text
 from lumen_tui.tools.files import opening
-from lumen_tui.tools.files.walk import folder as resolve_folder
-from lumen_tui.tools.files.walk import forbidden, special
+from lumen_tui.tools.files.paths import folder as resolve_folder
+from lumen_tui.tools.files.paths import forbidden, special
 from lumen_tui.tools.sandbox.limits import says_denied
 from lumen_tui.tools.shell import git_status, process
 from lumen_tui.tools.shell.process import CommandResult

@@ -1,6 +1,10 @@
-"""The second tier: Landlock, for systems without bubblewrap or without user namespaces.
+"""The kernel's own restrictions: the seccomp filter, as bytes, of both tiers, and Landlock, the second tier.
 
-A launcher (`launcher.py`, the standard library alone) restricts itself and execs the command.
+The filter refuses what namespaces and Landlock do not cover: kernel key rings, new namespaces, mounts, io_uring (which
+makes sockets past every filter), UNIX sockets (which lead out of both), set-ID programs, and newer system calls.
+
+Landlock is for systems without bubblewrap or without user namespaces: a launcher (`launcher.py`, the standard library
+alone) restricts itself and execs the command.
 """
 
 from __future__ import annotations
@@ -100,7 +104,7 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 
-def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...] | None = None) -> bytes:
+def call_filter(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...] | None = None) -> bytes:
     """Return the filter that lets `socket` make only these families. KeyError for an unknown processor.
 
     `asked` are the calls that a listener decides about. Where it is given there are no namespaces or mounts that hide
@@ -255,7 +259,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
         "devices": [f"/dev/{name}" for name in _DEVICES],
         "processes": 4 * policy.caps.processes,
         "parent": os.getpid(),
-        "filter": program(families(policy), asked=chmod_broker.calls(os.uname().machine)).hex(),
+        "filter": call_filter(families(policy), asked=chmod_broker.calls(os.uname().machine)).hex(),
     }
     return _launcher(order)
 

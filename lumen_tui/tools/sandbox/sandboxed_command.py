@@ -166,7 +166,7 @@ def _start_sandboxed(
     control_group = groups.make(_SLACK + 4 * policy.caps.processes)
     try:
         if is_bubblewrap:
-            fds.append(_memory_file(landlock.program(landlock.INTERNET)))
+            fds.append(_memory_file(landlock.call_filter(landlock.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
             arguments = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
             outer = [tool, *bubblewrap.with_barrier(arguments, block_fd), "--"]

@@ -14,7 +14,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from lumen_tui.tools.base import BackgroundJob, Context, Tool, ToolError, ToolResult, plural
-from lumen_tui.tools.files.walk import folder
+from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
 from lumen_tui.tools.sandbox.protected_paths import report

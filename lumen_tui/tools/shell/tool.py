@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.opening import is_below
-from lumen_tui.tools.files.walk import folder
+from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox.limits import hints, says_denied
 from lumen_tui.tools.sandbox.policy import ready_workspace
 from lumen_tui.tools.sandbox.sandboxed_command import ASK

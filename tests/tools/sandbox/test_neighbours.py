@@ -189,7 +189,7 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
     order = {
         "unsandboxed": False, "cwd": "/", "status": status, "network": False, "hidden": [], "writable": [],
         "protected": [], "devices": [], "processes": 99, "parent": os.getpid(),
-        "filter": landlock.program((), asked=(90,)).hex(),
+        "filter": landlock.call_filter((), asked=(90,)).hex(),
     }  # fmt: skip
     argv = [sys.executable, "-c", script, json.dumps(order), "/bin/echo", "RAN"]
     done = subprocess.run(

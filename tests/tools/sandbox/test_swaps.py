@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from lumen_tui.tools.base import ToolError
-from lumen_tui.tools.files import opening, read, search, walk
+from lumen_tui.tools.files import opening, paths, read, search
 from lumen_tui.tools.files.edit import EditArguments, plan_edit
 from lumen_tui.tools.sandbox import admission, bubblewrap
 
@@ -159,7 +159,7 @@ def swapped(unwalled, monkeypatch):
         return called
 
     for module, name in ((read, "resolve"), (read, "folder"), (search, "resolve"), (search, "folder")):
-        monkeypatch.setattr(module, name, then_swaps(getattr(walk, name)))
+        monkeypatch.setattr(module, name, then_swaps(getattr(paths, name)))
     monkeypatch.setattr("lumen_tui.tools.files.edit.may_write", then_swaps(lambda *_: ""))
     return unwalled
 

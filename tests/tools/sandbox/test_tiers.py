@@ -177,7 +177,7 @@ def test_kept_results_of_another_machine_are_not_believed(tmp_path):
 
 @each_row("kind", ["x86_64", "aarch64"])
 def test_the_filter_is_well_formed(kind):
-    program = landlock.program((2, 10), kind)
+    program = landlock.call_filter((2, 10), kind)
     count = len(program) // 8
     assert len(program) % 8 == 0
     assert count < 4096

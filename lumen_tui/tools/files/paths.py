@@ -1,4 +1,4 @@
-"""One bounded walk through a tree: links not followed, errors counted, stoppable at any entry."""
+"""Paths of tool calls: resolved and refused, and one bounded walk below them that follows no link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--engine-only`: run the engine in this process and print what it does."""
+"""Runs without a room: `--engine-only` prints what the engine does, `run "OBJECTIVE"` the result of one task."""
 
 from __future__ import annotations
 
