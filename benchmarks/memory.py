@@ -12,8 +12,7 @@ from typing import Any
 
 from benchmarks.state import make_state
 from benchmarks.table import Row
-from lumen_tui.actions import finishing
-from lumen_tui.actions import cleanup, decay
+from lumen_tui.actions import cleanup, decay, finishing
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
