@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lumen_tui.actions import checks, edits, work
 from lumen_tui.actions.edits import Fields
@@ -20,7 +20,7 @@ from lumen_tui.model.requests.discoveries import (
     PromoteDiscoveries,
 )
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.storage import files
+from lumen_tui.storage import files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -32,47 +32,55 @@ from lumen_tui.store.work import work_units
 
 
 def promote(store: Store, request: PromoteDiscoveries, *, by: str, now: float) -> Done:
-    """Make a work unit of each discovery, linked both ways, and close the discovery.
+    """Write the units and close the discoveries behind them, all under the lock of work units.
 
-    The unit is made before the node is closed; if only the first happened, the next promote finishes it.
+    The action is begun before the first unit is written. If only the units were made, the next promote finishes it.
     """
     discovery_ids = checks.node_ids(store, request.node_ids)
     if len(discovery_ids) > 1 and (request.title or request.wu_id):
         raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
     unit_id = ids.check_wu(request.wu_id.upper()) if request.wu_id else ""
-    where = checks.lane(store.layout, request.lane)
-    promoted = Done(summary="")
+    lane = checks.lane(store.layout, request.lane)
+    with journal.Transaction(store.layout) as transaction, locks.waiting_lock(store.layout.lock("work")):
+        records = {name: node for name, (_, node) in nodes.find(store.layout.memory, discovery_ids).items()}
+        chosen = _open_discoveries(records, discovery_ids)
+        units = _made_before(store.layout, discovery_ids)
+        missing = [node for node in chosen if node["id"] not in units]
+        drafts = [_unit_of(node, lane, request.title, unit_id, by=by, now=now) for node in missing]
+        fresh = _numbered(store.layout, drafts)
+        units.update({unit.discovery: unit for unit in fresh})
+        action = _promotion(store, chosen, units, {unit.id for unit in fresh}, lane, by=by, now=now)
+        transaction.announce(action)
+        work_units.write_units(store.layout, fresh)
+        try:
+            _close(store, discovery_ids, action, by=by, now=now)
+        except (ActionError, files.StoreError):
+            work_units.discard_units(store.layout, fresh)
+            raise
+    return Done(summary=action.summary, target=units[discovery_ids[0]].id, action_id=action.id)
+
+
+def _open_discoveries(records: dict[str, Raw], discovery_ids: list[str]) -> list[Raw]:
+    """Return the nodes in this order. ActionError where one of them is no open discovery."""
+    chosen = [edits.node_of(records, node_id) for node_id in discovery_ids]
+    for node in chosen:
+        edits.must_be_discovery(node)
+    return chosen
+
+
+def _close(store: Store, discovery_ids: list[str], action: Action, *, by: str, now: float) -> None:
+    """Change the nodes as the action says. ActionError where one of them is not what it was when that was announced."""
+    announced = {change.key: change for change in action.changes if change.kind == "node"}
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal promoted
-        chosen = [edits.node_of(records, node_id) for node_id in discovery_ids]
+        chosen = _open_discoveries(records, discovery_ids)
         for node in chosen:
-            edits.must_be_discovery(node)
-        units_by_node = _made_before(store.layout, discovery_ids)
-        fresh = [
-            _unit_of(new_node, where, request.title, unit_id, by=by, now=now)
-            for new_node in chosen
-            if new_node["id"] not in units_by_node
-        ]
-
-        def begin(units: list[WorkUnit]) -> None:
-            nonlocal promoted
-            units_by_node.update({unit.discovery: unit for unit in units})
-            action = _promotion(store, chosen, units_by_node, {unit.id for unit in units}, where, by=by, now=now)
-            transaction.announce(action)
-            promoted = Done(summary=action.summary, target=units_by_node[chosen[0]["id"]].id, action_id=action.id)
-
-        written.extend(_add(store.layout, fresh, begin))
+            fields = announced[node["id"]].after or {}
+            if edits.patch(node, fields, by=by, now=now) != announced[node["id"]]:
+                raise ActionError(f"{edits.quoted(node)} was changed at this moment: promote it again")
         return chosen, b""
 
-    written: list[WorkUnit] = []
-    with journal.Transaction(store.layout) as transaction:
-        try:
-            nodes.change(store.layout, discovery_ids, edit)
-        except files.StoreError:
-            work_units.discard_units(store.layout, written)
-            raise
-    return promoted
+    nodes.change(store.layout, discovery_ids, edit)
 
 
 def _promotion(
@@ -132,9 +140,9 @@ def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: floa
     )
 
 
-def _add(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]], None]) -> list[WorkUnit]:
+def _numbered(layout: Layout, units: list[WorkUnit]) -> list[WorkUnit]:
     try:
-        return work_units.add_units(layout, units, begin)
+        return work_units.numbered(layout, units)
     except FileExistsError as error:
         raise ActionError(f"{error}: leave the id out for the next free number") from error
 

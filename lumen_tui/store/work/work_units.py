@@ -148,25 +148,38 @@ def _under_key(layout: Layout, key: str) -> str:
 
 
 def add_units(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]], None]) -> list[WorkUnit]:
-    """Write new work units; an empty id becomes the next free number, retired ones included.
+    """Write new work units under the lock `work`; return them with their ids, as `numbered` does.
 
     `begin` gets all of them, with their ids, before the first is written; on an error none is left.
-    FileExistsError where an id is taken, KeyTaken where a key is.
     """
     with locks.waiting_lock(layout.lock("work")):
-        taken = {path.stem for path in layout.work.rglob("WU-*.md")}
-        named: list[WorkUnit] = []
+        complete = numbered(layout, units)
+        begin(complete)
+        write_units(layout, complete)
+    return complete
+
+
+def numbered(layout: Layout, units: list[WorkUnit]) -> list[WorkUnit]:
+    """Return new work units with ids: an empty one becomes the next free number, retired ones included.
+
+    The caller holds the lock `work`. FileExistsError where an id is taken, KeyTaken where a key is.
+    """
+    taken = {path.stem for path in layout.work.rglob("WU-*.md")}
+    complete: list[WorkUnit] = []
+    for unit in units:
+        complete.append(_named(layout, unit, taken))
+        taken.add(complete[-1].id)
+    return complete
+
+
+def write_units(layout: Layout, units: list[WorkUnit]) -> None:
+    """Write new work units; on an error none is left. The caller holds the lock `work`."""
+    try:
         for unit in units:
-            named.append(_named(layout, unit, taken))
-            taken.add(named[-1].id)
-        begin(named)
-        try:
-            for unit in named:
-                write_unit(layout, unit)
-        except BaseException:
-            discard_units(layout, named)
-            raise
-    return named
+            write_unit(layout, unit)
+    except BaseException:
+        discard_units(layout, units)
+        raise
 
 
 def discard_units(layout: Layout, units: list[WorkUnit]) -> None:
