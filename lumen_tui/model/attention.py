@@ -94,7 +94,8 @@ def collect(
     items += [Attention(Need.PROGRESS, signal_due.target, signal_due.text, signal_due.since) for signal_due in progress]
     items += [_held(name, submission) for name, submission in held]
     items += _evolution(evolution)
-    items += [Attention(Need.RETIREMENT, retirement.target, retirement.text) for retirement in retirements]
+    for retirement in retirements:
+        items.append(Attention(Need.RETIREMENT, retirement.target, retirement.text, role=retirement.role))
     for problem in problems:
         items.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
     return tuple(sorted(items, key=lambda item: (_ORDER.index(item.need), item.since)))

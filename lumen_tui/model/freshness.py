@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 import random
 import re
 from collections.abc import Iterable, Sequence
@@ -192,14 +191,6 @@ def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
         if len(chosen) >= most:
             break
     return list(chosen.values())
-
-
-def beats_until_all(probes: int, per_beat: int) -> int:
-    """The promise: with so many probes, of which a beat makes at least `per_beat`, each has had its turn after these.
-
-    Half of a beat's probes, rounded up, come from the front of the queue.
-    """
-    return math.ceil(probes / math.ceil(max(1, per_beat) / 2))
 
 
 def per_beat(seconds: float, each: float, most: int) -> int:

@@ -60,6 +60,7 @@ class Attention(Struct, frozen=True):
     text: str
     since: float = 0.0
     until: str = ""  # where it was put off: the day or the moment at which it comes back
+    role: str = ""  # of a retirement
 
     @property
     def key(self) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 VERSION = 1  # of the tables; another one is built again
 _BUSY = 10.0  # seconds for another process to finish
 _PLAIN = ", ".join(f"{name} {'REAL' if name in ('at', 'importance') else 'TEXT'}" for name in COLUMNS[1:])
+FULL_TEXT = "fts5"  # the module of SQLite that keeps the words
 TABLES = f"""
 DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS edges;
 DROP TABLE IF EXISTS places;
@@ -69,17 +70,14 @@ def _connect(where: str) -> sqlite3.Connection:
 
     db = sqlite3.connect(where, timeout=_BUSY, isolation_level=None, check_same_thread=False)
     try:
+        if (FULL_TEXT,) not in db.execute("PRAGMA module_list"):
+            raise NoFullText("this Python's sqlite3 has no FTS5")
         db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is built again
         db.execute("PRAGMA cache_size=-32768")
         db.execute("PRAGMA mmap_size=1073741824")
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             _make_tables(db)
         db.execute("SELECT rowid FROM words LIMIT 1")
-    except sqlite3.OperationalError as error:
-        db.close()
-        if "fts5" in str(error):
-            raise NoFullText("this Python's sqlite3 has no FTS5") from error
-        raise
     except BaseException:
         db.close()
         raise

@@ -15,7 +15,7 @@ from lumen_tui.tools.base import Context, ToolError, size_text
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.paths import folder as resolve_folder
 from lumen_tui.tools.files.paths import forbidden, special
-from lumen_tui.tools.sandbox.limits import says_denied
+from lumen_tui.tools.sandbox.limits import denials
 from lumen_tui.tools.shell import git_status, process
 from lumen_tui.tools.shell.process import CommandResult
 
@@ -189,7 +189,7 @@ def _run(context: Context, command: str, seconds: float) -> CommandResult:
         raise ToolError(f"stopped after {seconds:.1f} s")
     if result.interrupted:
         raise ToolError(f"stopped: {result.exceeded or 'it wrote far more than is kept'}")
-    if says_denied(result.output):  # whatever code it ended with: a shell goes on behind a refusal
+    if denials(result.output):  # whatever code it ended with: a shell goes on behind a refusal
         output = one_line(result.output.decode("utf-8", "replace"), 150)
         raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({output})")
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
@@ -31,7 +32,11 @@ _TOO_OPEN = re.compile(rb"Too many open files")
 _NO_FORK = re.compile(rb"(?i:can(?:no|')t fork|fork: )|can't start new thread")
 _TOO_LONG = re.compile(rb"CPU time limit exceeded")
 _NO_SPACE = re.compile(rb"No space left on device")
-_DENIED = re.compile(rb"(?i:Read-only file system|Permission denied|not permitted|Network is unreachable)")
+# What the kernel answers to what a sandbox refuses, with the text that programs print for it in the C locale.
+_DENIALS = {
+    number: os.strerror(number).lower().encode()
+    for number in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENETUNREACH)
+}
 
 
 class Caps(Struct, frozen=True):
@@ -82,9 +87,13 @@ def hints(output: bytes, most: Caps) -> list[str]:
     return [words for pattern, words in messages if pattern.search(output)]
 
 
-def says_denied(output: bytes) -> bool:
-    """Return whether the output seems to say that the kernel denied something: it tells only the program itself."""
-    return bool(_DENIED.search(output))
+def denials(output: bytes) -> tuple[int, ...]:
+    """Return the errors, as `errno` numbers them, with which the kernel denied something to a program that reported it.
+
+    The kernel tells only the program itself: what it prints is the one trace there is.
+    """
+    printed = output.lower()
+    return tuple(number for number, text in _DENIALS.items() if text in printed)
 
 
 def _cpu_words(most: Caps) -> str:

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.files.paths import folder
-from lumen_tui.tools.sandbox.limits import hints, says_denied
+from lumen_tui.tools.sandbox.limits import denials, hints
 from lumen_tui.tools.sandbox.policy import ready_workspace
 from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.shell import process
@@ -80,7 +80,7 @@ def _remarks(result: process.CommandResult, seconds: float) -> list[str]:
     elif result.exit_code:
         remarks.append(f"exit code {result.exit_code}{_KILLED if result.exit_code in (-9, 137) else ''}")
         remarks += [f"limit: {hint}" for hint in hints(result.output, result.caps)]
-        if result.tier not in ("", ASK) and says_denied(result.output):
+        if result.tier not in ("", ASK) and denials(result.output):
             remarks.append(f"sandbox {result.tier}: {result.access}")
     if result.left_out:
         remarks.append(f"output cut: {result.left_out:,} bytes left out")

@@ -86,7 +86,7 @@ class NeedsHandler(Handler):
             self._show_problems(need.text)
             return
         if need.need is Need.RETIREMENT:
-            self._show_role(need.target.removeprefix("retire-").rpartition("-")[0])
+            self._show_role(need.role)
             return
         self._go(need)
 

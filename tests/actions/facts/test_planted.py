@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import math
 from pathlib import Path
 
-from lumen_tui.model.freshness import Phase, beats_until_all, per_beat
+from lumen_tui.model.freshness import Phase, per_beat
 
 
 def _plant(world, site, other_site, repository, second_repository) -> tuple[list[str], list[str]]:
@@ -55,7 +56,8 @@ async def test_every_false_fact_is_flagged_in_time_and_no_true_one(
 ) -> None:
     true, false = _plant(world, site, other_site, repository, second_repository)
     config = world.engine().config.freshness
-    promised = beats_until_all(20, per_beat(config.seconds, config.each_seconds, config.per_beat))
+    front = math.ceil(per_beat(config.seconds, config.each_seconds, config.per_beat) / 2)  # the half of a beat in turn
+    promised = math.ceil(20 / front)
     assert promised == 4
     for _ in range(promised):
         await world.beat()

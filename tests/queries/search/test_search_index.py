@@ -40,7 +40,7 @@ def test_filters_narrow(filled: Any) -> None:
 @pytest.mark.parametrize("with_fts5", [True, False])
 def test_what_has_no_date_lies_in_no_stretch_of_time(library: Any, monkeypatch: Any, with_fts5: bool) -> None:
     if not with_fts5:
-        monkeypatch.setattr(index, "TABLES", index.TABLES.replace("fts5", "fts5_that_is_not_there"))
+        monkeypatch.setattr(index, "FULL_TEXT", "fts5_that_is_not_there")
     library.node("mem-old", "the giraffe of spring", days=100)
     library.node("mem-new", "the giraffe of today", days=1)
     files.append(library.layout.memory, b'{"id":"mem-when","type":"note","content":"giraffe","created_at":"in May"}\n')
@@ -227,7 +227,7 @@ def test_common_words_are_left_out_of_a_large_memory(library: Any) -> None:
 
 
 def test_without_fts5_every_text_is_read(filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "TABLES", index.TABLES.replace("fts5", "fts5_that_is_not_there"))
+    monkeypatch.setattr(index, "FULL_TEXT", "fts5_that_is_not_there")
     found = filled.ask("certificate nginx")
     assert found.notes == (NOTE,) and len(found.hits) == 3 and found.hits[0].tags == ("nginx",)
     assert [text.strip() for text, on in found.hits[0].excerpt if on][:1] == ["nginx"]
