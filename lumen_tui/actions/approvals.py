@@ -39,12 +39,12 @@ _MOST_REASON = 2000
 
 
 def allow(store: Store, request: AllowCalls, *, by: str, now: float) -> Done:
-    """Allow these calls once. `hash` is that of the call as it was shown, where a single one is answered."""
+    """Check that all are still open, then answer one action each, so that each is undone by itself."""
     return _answer(store, _open(store, request.approval_ids, request.hash, now), True, request.reason, by=by, now=now)
 
 
 def deny(store: Store, request: DenyCalls, *, by: str, now: float) -> Done:
-    """Refuse these calls; the reason goes back to the worker."""
+    """Answer like `allow`, with the reason in each answer."""
     return _answer(store, _open(store, request.approval_ids, request.hash, now), False, request.reason, by=by, now=now)
 
 
@@ -79,7 +79,7 @@ def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str
 
 
 def forget(store: Store, request: ForgetRule, *, by: str, now: float) -> Done:
-    """Remove a rule by its number in the list of rules in force, from 1: the same calls ask again from then on."""
+    """Take the rule out of operator.toml; undo puts the same rule back."""
     rules = load_config(store.layout)[0].allow
     if not 1 <= request.number <= len(rules):
         raise ActionError(f"there is no rule {request.number}: `approvals rules` numbers them", missing=True)

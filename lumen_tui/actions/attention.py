@@ -19,7 +19,7 @@ _LONGEST = 366 * times.DAY
 
 
 def dismiss(store: Store, request: DismissItems, *, by: str, now: float) -> Done:
-    """Dismiss these items; `targets` are the targets of queue entries."""
+    """Record one action for each item: what is dismissed is read from the journal of actions alone."""
     entries = [(target, f"{one_line(target, 80)} dismissed") for target in _named(request.targets)]
     return _record(store, "attention.dismiss", entries, "dismissed", by=by, now=now, reason=request.reason)
 
@@ -33,7 +33,7 @@ def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) 
 
 
 def snooze(store: Store, request: SnoozeItems, *, by: str, now: float) -> Done:
-    """Hide these items for some seconds; they come back by themselves."""
+    """Record one action for each item, whose name in the journal says until when."""
     if not 1 <= request.seconds <= _LONGEST:
         raise ActionError("an item is snoozed for 1 second at least and a year at most")
     state = f"snoozed until {times.time_of_day(now + request.seconds)}"
@@ -45,7 +45,7 @@ def snooze(store: Store, request: SnoozeItems, *, by: str, now: float) -> Done:
 
 
 def back(store: Store, request: RestoreItems, *, by: str, now: float) -> Done:
-    """Put dismissed or snoozed items back on the list at once."""
+    """Record one action for each item; a task that was archived as dismissed is moved back."""
     entries = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(request.targets)]
     outcome = _record(store, "attention.back", entries, "back on the list", by=by, now=now, reason=request.reason)
     for target, _ in entries:

@@ -42,7 +42,7 @@ KIND = "block"
 
 
 def new(store: Store, request: NewBlock, *, by: str, now: float) -> Done:
-    """Make a block. Omitted fields get their defaults."""
+    """Write the first step under the lock of the block, with the trust of its author."""
 
     def decide(before: Block) -> Write:
         if before.at:
@@ -66,7 +66,7 @@ def new(store: Store, request: NewBlock, *, by: str, now: float) -> Done:
 
 
 def append(store: Store, request: AppendToBlock, *, by: str, now: float) -> Done:
-    """Append a text on a line of its own."""
+    """Write a step from the text as it is under the lock of the block."""
 
     def decide(before: Block) -> Write:
         return _partial_write(before, appended(before.text, request.text), "append", by, request.agent)
@@ -77,7 +77,7 @@ def append(store: Store, request: AppendToBlock, *, by: str, now: float) -> Done
 
 
 def replace(store: Store, request: ReplaceInBlock, *, by: str, now: float) -> Done:
-    """Replace one piece of text, which must occur exactly once."""
+    """Write a step; the text to replace is looked for under the lock of the block."""
 
     def decide(before: Block) -> Write:
         return _partial_write(
@@ -90,7 +90,7 @@ def replace(store: Store, request: ReplaceInBlock, *, by: str, now: float) -> Do
 
 
 def patch(store: Store, request: PatchBlock, *, by: str, now: float) -> Done:
-    """Apply a unified diff. A hunk that does not fit is an error, and nothing is written."""
+    """Write a step; the hunks are fitted to the text as it is under the lock of the block."""
 
     def decide(before: Block) -> Write:
         return _partial_write(before, patched(request.name, before.text, request.diff), "patch", by, request.agent)
@@ -129,7 +129,7 @@ def _with_uniform_header(lines: list[str], name: str) -> list[str]:
 
 
 def rethink(store: Store, request: RethinkBlock, *, by: str, now: float) -> Done:
-    """Replace the whole text of a block. `base` is the step that was read: refused if there is a newer one."""
+    """Write a step under the lock of the block, where the newest one is compared with `base`."""
 
     def decide(before: Block) -> Write:
         if request.text == before.text and before.at:
@@ -150,7 +150,7 @@ def rethink(store: Store, request: RethinkBlock, *, by: str, now: float) -> Done
 
 
 def adjust(store: Store, request: AdjustBlock, *, by: str, now: float) -> Done:
-    """Change the fields of a block other than its text."""
+    """Write a step with the same text and other fields, which must leave room for it."""
 
     def decide(before: Block) -> Write:
         _must_exist(before)
@@ -165,7 +165,7 @@ def adjust(store: Store, request: AdjustBlock, *, by: str, now: float) -> Done:
 
 
 def lock(store: Store, request: LockBlock, *, by: str, now: float) -> Done:
-    """Lock a block: nobody, agent or person, writes it until it is unlocked."""
+    """Write a step with the same text, locked in the name of `by`."""
 
     def decide(before: Block) -> Write:
         _must_exist(before)
@@ -175,7 +175,7 @@ def lock(store: Store, request: LockBlock, *, by: str, now: float) -> Done:
 
 
 def unlock(store: Store, request: UnlockBlock, *, by: str, now: float) -> Done:
-    """Unlock a block."""
+    """Write a step with the same text and nobody who locked it."""
 
     def decide(before: Block) -> Write:
         if not before.fields.locked:
@@ -186,7 +186,7 @@ def unlock(store: Store, request: UnlockBlock, *, by: str, now: float) -> Done:
 
 
 def restore(store: Store, request: RestoreBlock, *, by: str, now: float) -> Done:
-    """Restore a text byte for byte: that of a step, or the one at a time. Limit and lock stay."""
+    """Write a step with the text and the trust of an earlier one; a block that is gone gets its fields as well."""
     target = _step_to_restore(store, request.name, request.step, request.at)
 
     def decide(before: Block) -> Write:

@@ -187,7 +187,7 @@ class Cleaned(Done, frozen=True, kw_only=True):
 
 
 def signals(store: Store, request: CleanUpSignals, *, by: str, now: float) -> Cleaned:
-    """Move signals whose retention is over to memory/archive.jsonl, and drop orphaned receipts."""
+    """Announce the action before the first line goes; undo has copies unless they are too large."""
     if not request.force:
         decay_rules.refuse_after_jump(store, now)
     rule = _signal_rule(request)

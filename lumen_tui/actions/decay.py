@@ -32,7 +32,7 @@ _event = msgspec.json.Decoder(EngineEvent)
 
 
 def pin(store: Store, request: PinNodes, *, by: str, now: float) -> Done:
-    """Pin nodes, which never decay then, or unpin them."""
+    """Set or remove `metadata.pinned` on all of them in one write."""
 
     def decide(_: Raw) -> Fields:
         return {"metadata.pinned": True if request.pinned else None}
@@ -43,7 +43,7 @@ def pin(store: Store, request: PinNodes, *, by: str, now: float) -> Done:
 
 
 def touch(store: Store, request: TouchNodes, *, by: str, now: float) -> Done:
-    """Append a touch of each node; the nodes themselves stay unchanged."""
+    """Append to touches.jsonl, whose lines undo takes out."""
     full_ids = checks.node_ids(store, request.node_ids)
     return add_touches(store, full_ids, "decay.touch", "{} touched", by=by, now=now)
 
@@ -159,7 +159,7 @@ def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
 
 
 def apply(store: Store, request: ApplyDecay, *, by: str, now: float) -> Done:
-    """Archive what has decayed by `now`. Refused within an hour of a clock jump unless `force`."""
+    """Archive from the index of ages, which is compared again under the lock of the memory."""
     rule = rule_of(store, request.half_life_days, request.threshold)
     if not request.force:
         refuse_after_jump(store, now)

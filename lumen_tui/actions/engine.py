@@ -59,7 +59,7 @@ def _must_run(store: Store) -> None:
 
 
 def beat(store: Store, _request: RequestBeat, *, by: str, now: float) -> Done:
-    """Request a beat at once."""
+    """Append to commands.jsonl for the engine that runs; final."""
     _must_run(store)
     command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="beat", by=by)
     final = "a beat that was asked for cannot be called off: `pause` keeps the next from starting anything"
@@ -103,7 +103,7 @@ def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
 
 
 def resume(store: Store, request: ResumeAgent, *, by: str, now: float) -> Done:
-    """Request the end of a pause: of one scope, or of everything including what is paused by itself."""
+    """Append to commands.jsonl, with the pauses that hold now as what undo restores."""
     if kill := read_kill(store.layout):
         raise ActionError(f"the agent is {kill.words}; `lumen-tui unkill` lifts that, a pause is not what holds it")
     scope, scope_text = _scope(store, request.target)
@@ -160,7 +160,7 @@ def _when(after: str, usual: str) -> str:
 
 
 def stop(store: Store, request: StopEngine, *, by: str, now: float) -> Done:
-    """Request the engine's end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
+    """Append to commands.jsonl for the engine that runs; final."""
     _must_run(store)
     after = _when(request.after, "step")
     command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="stop", reason=request.reason, by=by, after=after)

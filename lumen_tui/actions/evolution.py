@@ -52,7 +52,7 @@ Known = dict[str, Observation]
 
 
 def accept(store: Store, request: AcceptLearnings, *, by: str, now: float) -> Done:
-    """Accept proposals into evolved/. One that contradicts another replaces it."""
+    """Ask the gate once more under the lock of evolved/, and supersede what it contradicts in the same action."""
 
     def decide(observation: Observation, known: Known) -> list[Observation]:
         if observation.status is ObservationStatus.ACCEPTED:
@@ -74,7 +74,7 @@ def accept(store: Store, request: AcceptLearnings, *, by: str, now: float) -> Do
 
 
 def reject(store: Store, request: RejectLearnings, *, by: str, now: float) -> Done:
-    """Reject proposals, or remove accepted ones. The same is not proposed again."""
+    """Set the status under the lock of evolved/ and write its files again."""
     clean_reason = checks.reason(request.reason)
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
@@ -88,7 +88,7 @@ def reject(store: Store, request: RejectLearnings, *, by: str, now: float) -> Do
 
 
 def edit(store: Store, request: EditLearnings, *, by: str, now: float) -> Done:
-    """Reword an observation. It counts as a person's from then on; its evidence stays."""
+    """Ask the gate about the new words under the lock of evolved/, and accept them as those of a person."""
     words = " ".join(request.text.split())
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
@@ -241,7 +241,7 @@ def learning(
 
 
 def restore(store: Store, request: RestoreVersion, *, by: str, now: float) -> Done:
-    """Restore evolved/ to a version, byte for byte, as a new version: nothing is lost."""
+    """Write the texts as one action; observations that they take in or out are recorded behind it."""
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         target = next((entry for entry in versions.listed(layout) if entry.version == request.version), None)
@@ -314,7 +314,7 @@ def gate_rules(layout: Layout) -> Rules:
 
 
 def approve(store: Store, _request: ApproveConstitution, *, by: str, now: float) -> Done:
-    """Approve evolved/constitution.md as it is now; the shipped constitution where there is no file."""
+    """Keep the text that was approved beside the file, so that a later edit of the file shows."""
     layout = store.layout
     text = evolved.read_text(layout.constitution)
     _check(text, evolved.approved_constitution(layout))

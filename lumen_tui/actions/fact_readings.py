@@ -202,7 +202,7 @@ def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Rea
 
 
 def check(store: Store, request: CheckFacts, *, by: str, now: float) -> Done:
-    """Run the probes of these facts now and wait for the readings."""
+    """Make the probes in a child process and record what they saw; final."""
     index, known_ids = facts.known(store, request.fact_ids)
     for fact_id in known_ids:
         facts.must_be_current(index, fact_id)

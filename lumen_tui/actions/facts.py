@@ -141,7 +141,7 @@ def known(store: Store, selection: str | Iterable[str]) -> tuple[FactIndex, list
 
 
 def confirm(store: Store, request: ConfirmFacts, *, by: str, now: float) -> Done:
-    """Confirm facts as a person. Refused for the agent, and where a probe sees something else."""
+    """Append one confirmation for each to confirmations.jsonl, in one action."""
     must_be_person(store, by, "only a probe or a person confirms a fact")
     index, known_ids = known(store, request.fact_ids)
     for confirmed_id in known_ids:
@@ -175,7 +175,7 @@ def named(index: FactIndex, known_ids: list[str]) -> str:
 
 
 def retire(store: Store, request: RetireFacts, *, by: str, now: float) -> Done:
-    """Archive facts that nobody needs any more, drifted ones too."""
+    """Archive the nodes of the facts in one write; a superseded one may be retired, too."""
     known_ids = known(store, request.fact_ids)[1]
 
     def decide(record: Raw) -> Fields:
@@ -189,7 +189,7 @@ def retire(store: Store, request: RetireFacts, *, by: str, now: float) -> Done:
 
 
 def add_probe(store: Store, request: AddProbe, *, by: str, now: float) -> Done:
-    """Give a fact another probe."""
+    """Run a probe that names no value, so that what it sees becomes the value; add it under the lock of the memory."""
     index, known_ids = known(store, request.fact_id)
     must_be_current(index, known_ids[0])
     new_probe = learned(store, [facts.parse_probe(request.probe, "p1")])[0]

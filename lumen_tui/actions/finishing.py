@@ -64,7 +64,7 @@ def _subject(store: Store, wu_id: str) -> Subject:
 
 
 def summarize(store: Store, request: Summarize, *, by: str, now: float) -> Done:
-    """Write the summary and mark its sources. If the same summary exists, that one is returned."""
+    """Write the node of the summary and the marks of its sources in one write of the memory."""
     drafted = summary_draft(store, request.wu_id, request.status)
     name = ids.check_wu(request.wu_id.upper())
     actions: list[Action] = []

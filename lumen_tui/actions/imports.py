@@ -33,7 +33,7 @@ class Imported(Done, frozen=True, kw_only=True):
 
 
 def lumenflow(store: Store, request: ImportLumenFlow, *, by: str, now: float) -> Imported:
-    """Import a .lumenflow folder."""
+    """Find the folder and take it in as one action."""
     folder = import_sources.lumenflow_folder(Path(request.path))
     if folder is None:
         raise ActionError(f"{request.path} neither is nor holds a .lumenflow folder with memory/ in it")
@@ -41,7 +41,7 @@ def lumenflow(store: Store, request: ImportLumenFlow, *, by: str, now: float) ->
 
 
 def issues(store: Store, request: ImportBeads, *, by: str, now: float) -> Imported:
-    """Import the issues of beads."""
+    """Find issues.jsonl and take it in as one action."""
     file = import_sources.issues_file(Path(request.path))
     if file is None:
         raise ActionError(f"{request.path} neither is nor holds an issues.jsonl")

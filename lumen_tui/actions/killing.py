@@ -57,7 +57,7 @@ def kill(store: Store, request: KillAgent, *, by: str, now: float) -> Done:
 
 
 def unkill(store: Store, _request: UnkillAgent, *, by: str, now: float) -> Done:
-    """Let the engine go on; the summary says who killed it, when and why."""
+    """Remove kill.json first and record it then; final."""
     was = read_kill(store.layout)
     if was is None:
         raise ActionError("nothing is killed here", missing=True)

@@ -166,7 +166,7 @@ def _package(text: str) -> str:
 
 
 def index(store: Store, request: IndexProject, *, by: str, now: float) -> Done:
-    """Index the documents of a project as project-wide summaries; unchanged ones are skipped."""
+    """Write all changed documents in one write of the memory; ids follow from folder and name."""
     to_index = [document for document in documents(store, request.folder) if document.state != "unchanged"]
     if not to_index:
         raise ActionError("every document is indexed as it is", missing=True)
@@ -211,7 +211,7 @@ KIND = "archival"  # of a change
 
 
 def insert(store: Store, request: InsertPassage, *, by: str, now: float) -> Done:
-    """Store a note permanently. The same `key` again means the same note, and nothing is written then."""
+    """Append to archival.jsonl with the action; undo withdraws the note."""
     writer = _writer(store, by, request.task_id)
     note = passage(
         request.text,
@@ -243,7 +243,7 @@ def _writer(store: Store, by: str, task_id: str) -> str:
 
 
 def withdraw(store: Store, request: WithdrawPassage, *, by: str, now: float) -> Done:
-    """Take a note out of the archive and of every search; undo brings it back."""
+    """Set the status of the note in its journal, with the action."""
     note = _resolve(store, request.passage_id)
     if note.status == WITHDRAWN:
         raise ActionError(f"{note.id} is withdrawn already")

@@ -78,7 +78,7 @@ def holder_text(holder: Holder, now: float) -> str:
 
 
 def claim(store: Store, request: ClaimWorkUnit, *, by: str, now: float) -> Done:
-    """Claim a work unit, within the limit of its lane. `pid` is a process that stands for the holder."""
+    """Take it on under the lock of work units: see `take_on`."""
     return take_on(store, request.wu_id, lane=request.lane, session=request.session, pid=request.pid, by=by, now=now)
 
 
@@ -166,7 +166,7 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
 
 
 def block(store: Store, request: BlockWorkUnit, *, by: str, now: float) -> Done:
-    """Block a work unit; its place in the lane becomes free."""
+    """Change the unit and its lane under the lock of work units."""
     clean_reason = checks.reason(request.reason)
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, request.wu_id)
@@ -187,7 +187,7 @@ def block(store: Store, request: BlockWorkUnit, *, by: str, now: float) -> Done:
 
 
 def unblock(store: Store, request: UnblockWorkUnit, *, by: str, now: float) -> Done:
-    """Make a blocked unit ready again; it must be claimed again, as its place may be taken."""
+    """Change the unit under the lock of work units."""
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, request.wu_id)
         if unit.status != BLOCKED:
@@ -198,7 +198,7 @@ def unblock(store: Store, request: UnblockWorkUnit, *, by: str, now: float) -> D
 
 
 def release(store: Store, request: ReleaseWorkUnit, *, by: str, now: float) -> Done:
-    """Release a claimed unit. Anybody may; the summary says whose it was."""
+    """Change the unit and its lane under the lock of work units."""
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, request.wu_id)
         if unit.status != IN_PROGRESS:

@@ -73,7 +73,7 @@ def _linked(store: Store, start: str, finish: str) -> bool:
 
 
 def archive(store: Store, request: ArchiveNodes, *, by: str, now: float) -> Done:
-    """Archive nodes of any type; `unarchive` brings them back."""
+    """Set status, reason and who on all of them in one write."""
     clean_reason = checks.reason(request.reason)
 
     def decide(node: Raw) -> Fields:
@@ -87,7 +87,7 @@ def archive(store: Store, request: ArchiveNodes, *, by: str, now: float) -> Done
 
 
 def unarchive(store: Store, request: UnarchiveNodes, *, by: str, now: float) -> Done:
-    """Restore archived nodes; their age counts from now, or decay would archive them again at once."""
+    """Remove the fields that `archive` set, then touch the nodes, as an action of the same group."""
 
     def decide(node: Raw) -> Fields:
         if edits.status_of(node) != "archived":
@@ -140,7 +140,7 @@ def _chosen(store: Store, tag: str, before: float | None) -> tuple[list[Raw], in
 
 
 def delete(store: Store, request: DeleteNodes, *, by: str, now: float) -> Done:
-    """Mark nodes as deleted: they leave every list; the records stay, and undo brings them back."""
+    """Set the status on all of them in one write; one that was deleted meanwhile stops all."""
     chosen, _ = plan_delete(store, request, now=now)
     if not chosen:
         raise ActionError("there is nothing to delete", missing=True)
@@ -186,7 +186,7 @@ def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -
 
 
 def promote(store: Store, request: PromoteNodes, *, by: str, now: float) -> Done:
-    """Copy nodes to the project's lasting knowledge under a tag, each linked to its original and only once."""
+    """Write the missing copies in one write of the memory; their ids follow from the original and the tag."""
     check_tag(request.tag)
     chosen = sources(store, request.node_ids, request.wu_id)
     copies = {node_id: f"mem-{short_hash(f'promote {node_id} {request.tag}')}" for node_id in chosen}

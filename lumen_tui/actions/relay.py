@@ -30,7 +30,7 @@ class Submitted(Done, frozen=True):
 
 
 def submit(store: Store, request: SubmitToRelay, *, by: str, now: float) -> Submitted:
-    """Submit a text to a relay, which may hold it; the answer says what moved since. The same `key` submits once."""
+    """Append under the lock of the relay, which decides whether it is held, with the action."""
     words = fields.prose(request.text, "text")
     recorded: list[str] = []
 
@@ -80,14 +80,14 @@ def _side(status: SubmissionStatus) -> Side:
 
 
 def release(store: Store, request: ReleaseTexts, *, by: str, now: float) -> Done:
-    """Release held texts, after everything that is there."""
+    """Decide under the lock of the relay: only as a person, and not about a text of their own."""
     return _decide(
         store, request.ids, SubmissionStatus.SENT, "relay.release", "released", by=by, now=now, note=request.note
     )
 
 
 def drop(store: Store, request: DropTexts, *, by: str, now: float) -> Done:
-    """Drop held texts; undo puts them back to be decided again."""
+    """Decide like `release`."""
     return _decide(
         store, request.ids, SubmissionStatus.DROPPED, "relay.drop", "dropped", by=by, now=now, note=request.reason
     )

@@ -23,7 +23,7 @@ _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal li
 
 
 def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
-    """Hire a new role. `text` is the whole role file. The same `key` hires once."""
+    """Write the file under the lock of roles; both sides are whole texts."""
     if request.key and any(
         entry.role == request.name and entry.key == request.key for entry in store.personnel.records(PersonnelEntry)
     ):
@@ -38,7 +38,7 @@ def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
 
 
 def adjust(store: Store, request: AdjustRole, *, by: str, now: float) -> Done:
-    """Replace the file of a role in force; a shipped one gets a hired one over it."""
+    """Write the hired file under the lock of roles; both sides are whole texts."""
     summary = f"{request.name} adjusted{_tool_remarks(store, _checked(request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, request.name)
@@ -50,7 +50,7 @@ def adjust(store: Store, request: AdjustRole, *, by: str, now: float) -> Done:
 
 
 def fire(store: Store, request: FireRole, *, by: str, now: float) -> Done:
-    """Retire a role, hired or shipped: no new task gets it until it is hired again."""
+    """Move the text, with who, when and why in it, to roles/retired under the lock of roles."""
     clean_reason = checks.reason(request.reason)
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, request.name)
@@ -70,7 +70,7 @@ def fire(store: Store, request: FireRole, *, by: str, now: float) -> Done:
 
 
 def rehire(store: Store, request: RehireRole, *, by: str, now: float) -> Done:
-    """Restore a retired role as it was."""
+    """Move the text back under the lock of roles, without an expiry that is over."""
     with locks.waiting_lock(store.layout.lock("roles")):
         retired = roles.role_texts(store.layout, ids.check_name(request.name, "role"))["retired"]
         if retired is None or request.name in _in_force(store):

@@ -38,7 +38,7 @@ _MOST = 20  # waiting for one work unit at once; the rest waits for the next tak
 
 
 def give(store: Store, request: GiveHandoff, *, by: str, now: float) -> Done:
-    """Leave a note for the next agent on a work unit, or for `to` alone. The same `key` leaves one."""
+    """Append a note with the tag `handoff`; its id follows from the key."""
     where = places.place(store, by=by, wu_id=request.wu_id, session=request.session, writes=True)
     node = fields.node(request.note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
     reader = fields.label(request.to, "reader")
@@ -96,7 +96,7 @@ def _waits(node: Raw) -> bool:
 
 
 def accept(store: Store, request: TakeHandoff, *, by: str, now: float) -> Done:
-    """Take hand-offs as a verb of its own, for an agent that continues without a new session."""
+    """Mark what waits for this reader as taken, and refuse where nothing does."""
     where = places.place(store, by=by, wu_id=request.wu_id, session=request.session)
     taken, action_id = _take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
     if not taken:
@@ -188,7 +188,7 @@ def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
 
 
 def end(store: Store, request: EndSession, *, by: str, now: float) -> Done:
-    """End a session: the named one, else the one this agent started last."""
+    """Write the file of the session and its node in one action; on an error the file is put back."""
     open_session = places.named(store, request.session) if request.session else stored.newest(store.layout, by)
     if open_session is None:
         raise ActionError(f"{by} has no open session", missing=True)
@@ -226,7 +226,7 @@ def _ended(change: Change) -> Fields:
 
 
 def decide(store: Store, request: NoteDecision, *, by: str, now: float) -> Done:
-    """Note a question with its answer, or as pending, which `ready` lists until answered. The same `key` notes one."""
+    """Append a note with the tag `decision`, with a copy in the file of the session."""
     where = places.place(store, by=by, wu_id=request.wu_id, session=request.session, writes=True)
     clean_question = fields.prose(request.question, "question").strip()
     text = with_answer(clean_question, request.answer)
@@ -263,7 +263,7 @@ def _answer(answer: str, by: str, now: float) -> dict[str, str]:
 
 
 def answer(store: Store, request: AnswerDecision, *, by: str, now: float) -> Done:
-    """Answer a pending decision. The same `key` again finds it answered and changes nothing."""
+    """Answer the node under the lock of the memory, with a copy in the file of the session."""
     clean_answer = fields.prose(request.answer, "answer").strip()
     full_ids = checks.node_ids(store, request.node_id)
     answered: list[tuple[str, str]] = []

@@ -33,7 +33,7 @@ _MISSING = object()
 
 
 def change(store: Store, request: ChangeSettings, *, by: str, now: float) -> Done:
-    """Set dotted keys such as `memory.decay.threshold`; None restores what lumen.toml says."""
+    """Write operator.toml in one piece; both sides of each key are recorded."""
     if not request.changes:
         raise ActionError("nothing is set: name at least one setting")
     before = load_config(store.layout)[0]
@@ -122,7 +122,7 @@ _FIELDS = ("day", "role", *_NUMBERS)
 
 
 def raise_cap(store: Store, request: RaiseBudget, *, by: str, now: float) -> Done:
-    """Raise today's cap, or that of one role."""
+    """Append a dated grant to the ledger, which undo revokes."""
     if min(request.tokens, request.usd, request.minutes) < 0 or not (request.tokens or request.usd or request.minutes):
         raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
     if problem := budget.out_of_range(tokens=request.tokens, usd=request.usd, minutes=request.minutes):

@@ -119,7 +119,7 @@ def put_sent(store: Store, change: Change) -> None:
 
 
 def read(store: Store, request: ReadSignals, *, by: str, now: float) -> Done:
-    """Mark these signals as read by the operator; nobody else's inbox changes."""
+    """Append a receipt for each, whose lines undo takes out."""
     offsets = checks.signal_ids(store, request.signal_ids)
     receipts = [fields.receipt(signal_id, reader=by, now=now, offset=at) for signal_id, at in offsets.items()]
     summary = f"{len(offsets)} signal{'s' if len(offsets) > 1 else ''} read"
@@ -127,7 +127,7 @@ def read(store: Store, request: ReadSignals, *, by: str, now: float) -> Done:
 
 
 def read_all(store: Store, _request: ReadAllSignals, *, by: str, now: float) -> Done:
-    """Mark everything that is there now as read by the operator, with one receipt."""
+    """Append a receipt that reaches up to the newest signal."""
     newest = inbox.newest(os.fspath(store.layout.signals))
     if newest is None:
         raise ActionError("there are no signals", missing=True)

@@ -45,7 +45,7 @@ CANCEL_KIND = "cancel"
 
 
 def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
-    """Queue a task. The same `key` gives the same task."""
+    """Check the spec, then write the folder of the task; the id follows from the key."""
     task_id = ids.check_name(request.id, "task id") if request.id else ""
     if agent.loop_of(task_id):
         raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
@@ -177,7 +177,7 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
 
 
 def cancel(store: Store, request: CancelTask, *, by: str, now: float) -> Done:
-    """Ask the engine to stop a task, or not to begin it. `after="step"` lets the running tool call end."""
+    """Append to commands.jsonl; undo queues the task again."""
     full_id = checks.task_id(store, request.task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
@@ -218,7 +218,7 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
 
 
 def edit(store: Store, request: EditTask, *, by: str, now: float) -> Done:
-    """Change a task that is still queued."""
+    """Replace spec.json of a task that waits; both sides of the changed fields are recorded."""
     full_id = checks.task_id(store, request.task_id)
     if not request.changes or (wrong := [name for name in request.changes if name not in EDITABLE]):
         problem = f"{wrong[0]!r} cannot be edited" if request.changes else "there is nothing to change"

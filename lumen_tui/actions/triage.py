@@ -148,7 +148,7 @@ def _numbered(layout: Layout, units: list[WorkUnit]) -> list[WorkUnit]:
 
 
 def archive(store: Store, request: ArchiveDiscoveries, *, by: str, now: float) -> Done:
-    """Close discoveries that will not be worked on."""
+    """Set status, reason and who on all of them in one write."""
     clean_reason = checks.reason(request.reason)
 
     def decide(node: Raw) -> Fields:
@@ -162,7 +162,7 @@ def archive(store: Store, request: ArchiveDiscoveries, *, by: str, now: float) -
 
 
 def keep(store: Store, request: PostponeDiscoveries, *, by: str, now: float) -> Done:
-    """Postpone the judgement: the discovery stays open and is not listed for that many days."""
+    """Set `metadata.snoozed_until` on all of them in one write."""
     if not 0 < request.days <= 3650:
         raise ActionError(f"{request.days:g} days cannot be kept: give a number above 0 and up to 3650")
     until = times.iso(now + request.days * times.DAY)
@@ -177,7 +177,7 @@ def keep(store: Store, request: PostponeDiscoveries, *, by: str, now: float) -> 
 
 
 def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Done:
-    """Close duplicates in favour of one discovery, which gets their tags, units, relations and highest priority."""
+    """Change all nodes in one write of the memory, then draw the edges; a kill between the two leaves it open."""
     target = checks.node_ids(store, request.into)[0]
     others = [node_id for node_id in checks.node_ids(store, request.node_ids) if node_id != target]
     if not others:

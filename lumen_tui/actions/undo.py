@@ -161,7 +161,7 @@ _LOOKED_AT = 20  # entries before a refused one, for one that can be undone
 
 
 def undo(store: Store, request: Undo, *, by: str, now: float) -> Done:
-    """Undo what the operator did last in this client, or the named action of theirs, and nothing more."""
+    """Check every change of the entry, then turn all of them back under one record."""
     entry = _pick(
         store, journal.in_effect(store.layout, _undoable(by, request.action_id)), request.action_id, "undo", by
     )
@@ -243,7 +243,7 @@ def _named(action: Action) -> str:
 
 
 def redo(store: Store, request: Redo, *, by: str, now: float) -> Done:
-    """Redo what was undone last, unless something else was done since."""
+    """Carry out every change of the entry again under one record."""
     entry = _pick(
         store, iter(journal.undone(store.layout, _undoable(by, request.action_id))), request.action_id, "redo", by
     )

@@ -54,7 +54,7 @@ def bring_back(layout: Layout, wu_id: str) -> None:
 
 
 def new(store: Store, request: NewWorkUnit, *, by: str, now: float) -> Done:
-    """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
+    """Number and write the file under the lock of work units, where the action is announced."""
     if request.type not in WORK_UNIT_TYPES:
         raise ActionError(f"type {request.type!r} is unknown: one of {', '.join(WORK_UNIT_TYPES)}")
     draft = WorkUnit(
@@ -143,7 +143,7 @@ def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client:
 
 
 def add_relation(store: Store, request: AddRelation, *, by: str, now: float) -> Done:
-    """Add an edge; both ends must exist, and `blocks` must not form a cycle."""
+    """Look for the edge and for a circle first, then append one line."""
     start, finish = _ends(store, request.from_id, request.to_id, request.type)
     with Trail(store.layout, (NODES, EDGES)) as trail:
         if start in trail.sources_of(finish, request.type):
@@ -154,7 +154,7 @@ def add_relation(store: Store, request: AddRelation, *, by: str, now: float) -> 
 
 
 def remove_relation(store: Store, request: RemoveRelation, *, by: str, now: float) -> Done:
-    """Remove an edge by appending a line that says so; the earlier line stays."""
+    """Append one line, with author and time of the edge for undo."""
     start, finish = _ends(store, request.from_id, request.to_id, request.type)
     with Trail(store.layout, (NODES, EDGES)) as trail:
         if start not in trail.sources_of(finish, request.type):
