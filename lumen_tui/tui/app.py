@@ -10,12 +10,11 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from textual import events
 from textual.app import App
-from textual.binding import Binding, BindingType
 from textual.filter import NoColor
 from textual.screen import Screen
 
@@ -27,7 +26,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bridge import Bridge, Refusal
-from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
+from lumen_tui.tui.commands import keymap, slip_in
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.patches import fewer_bytes, one_frame
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
@@ -49,7 +48,6 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     CSS_PATH = theme.style_files()
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "say_how_to_leave", show=False)]
     TITLE = "lumen"
 
     def __init__(
@@ -214,11 +212,6 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
         if self._bridge is not None:
             self._bridge.submit(request, answer)
-
-    def action_say_how_to_leave(self) -> None:
-        """Ctrl-C copies in forms and ends nothing here."""
-        key = shown_key(BY_ACTION["quit"], self.room.snapshot.config.keys)
-        self.room.say(f"{key} leaves")
 
     def _tell(self, text: str) -> None:
         if not self.room.is_mounted:  # the first picture was quicker than the screen

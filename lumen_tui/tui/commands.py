@@ -26,27 +26,34 @@ class RoomCommand(msgspec.Struct, frozen=True):
     scope: str = EVERYWHERE
     writes: bool = False  # refused in a read-only room, with the reason
     footer: bool = False
-    call: str = ""  # on a screen: what Textual runs there, such as `do('edit')`
+    call: str = ""  # on a screen: what Textual runs there, such as `do('edit')`; empty where a widget reads the key
     priority: bool = False  # before the widget that has the focus
 
     @property
     def shown_key(self) -> str:
         """The key as a person reads it."""
-        return plain_key(self.keys[0]) if self.keys else ""
+        return "1-9" if self.keys == DIGITS else plain_key(self.keys[0]) if self.keys else ""
 
 
+DIGITS = tuple("123456789")
 _PLAIN = {
     "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
     "f2": "F2", "f3": "F3",
 }  # fmt: skip
+_ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 _NAMED = {shown: key for key, shown in _PLAIN.items()}
 
 
 def plain_key(key: str) -> str:
     """`question_mark` -> `?`."""
     return _PLAIN.get(key, key)
+
+
+def together(*keys: str) -> str:
+    """Return the shown keys of commands that belong together: `up`, `down` -> `↑↓`; `j`, `k` -> `j k`."""
+    return "".join(_ARROWS[key] for key in keys) if all(key in _ARROWS for key in keys) else " ".join(keys)
 
 
 def _c(
@@ -98,7 +105,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("filter", "slash", "filter", "Narrow the list: fuzzy words, !word leaves out, field:value.", foot=True),
     _c("new_task", "t", "task", "Give a worker a new task.", writes=True, foot=True),
     _c("palette", "colon ctrl+p", "command", "Find any command by name.", foot=True),
-    _c("help", "question_mark", "help", "Every key and command; type to search, enter runs it.", foot=True),
+    _c("help", "question_mark f1", "help", "Every key and command; type to search, enter runs it.", foot=True),
     _c("next_need", "n", "next", "Go to the next thing that needs you.", foot=True),
     _c("previous_need", "N", "previous", "Go to the previous thing that needs you."),
     _c("needs", "exclamation_mark", "needs you", "The list of all that needs you."),
@@ -127,6 +134,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("journal", "J", "journal", "What the operators decided, newest first; u takes one of yours back."),
     _c("back", "escape", "back", "Drop the filter, the marks or the zoom."),
     _c("quit", "q", "quit", "Leave the room."),
+    _c("how_to_leave", "ctrl+c", "how to leave", "Say which key leaves; this one ends nothing here."),
     _c("pane_1", "1", "loop", "Go to the loop."),
     _c("pane_2", "2", "wake-state", "Go to the wake-state."),
     _c("pane_3", "3", "workers", "Go to the workers."),
@@ -147,7 +155,8 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("mark_all", "asterisk", "mark all", "Mark every row that matches the filter, or none.", ROWS),
 )  # fmt: skip
 
-_AT_ONCE = ("task_half", "task_more")  # before the widget that has the focus
+# Before the widget that has the focus: what is typed right behind tab must not end up in the field before.
+_AT_ONCE = ("task_half", "task_more", "form_send_now", "form_next", "form_previous")
 
 
 def _on(scope: str, *commands: RoomCommand) -> tuple[RoomCommand, ...]:
@@ -178,22 +187,96 @@ _ANSWERS = (
 )
 _LOOP = (_like("why"), _s("loop_capsule", "c", "capsule", "Show what the loop woke with.", "capsule"))
 
-# By the screen's scope, in the order of its help.
+_NO = _s("question_leave", "enter", "cancel", "Leave the question with no.", "leave")
+_OPTIONS = (
+    _s("option_next", "down j tab", "next", "Go to the next answer.", "step(1)"),
+    _s("option_previous", "up k shift+tab", "previous", "Go to the previous answer.", "step(-1)"),
+)
+_HITS = (  # below a line in which one types
+    _s("hit_take", "enter", "open", "Take the chosen one.", "take"),
+    _s("hit_down", "down", "choose", "Choose the next one.", "move('down')"),
+    _s("hit_up", "up", "choose", "Choose the previous one.", "move('up')"),
+    _s("hit_page_down", "pagedown", "choose", "Choose a page further down.", "move('page_down')"),
+    _s("hit_page_up", "pageup", "choose", "Choose a page further up.", "move('page_up')"),
+)
+
+# By the scope of a screen or of a widget in it, in the order of its help.
 SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
-    "dialogs": _on("dialogs", _like("back", "leave"), _like("kill", "room('kill')")),
+    "dialogs": _on("dialogs", _like("back", "leave"), _like("help", "room('help')"), _like("kill", "room('kill')")),
     "sheets": _on(
         "sheets",
         _like("next_need", "need('next_need')"),
         _like("previous_need", "need('previous_need')"),
-        _like("help", "room('help')"),
         _like("palette", "room('palette')"),
     ),
+    ROWS: _on(ROWS, *(_like(row.action, f"row('{row.action}')") for row in COMMANDS if row.scope == ROWS)),
     "lists": _on("lists", _like("filter"), _like("why")),
     "pages": _on(
         "pages",
         _like("copy"),
         _s("line_down", "j", "move", "Scroll a line down.", "scroll(1)"),
         _s("line_up", "k", "move", "Scroll a line up.", "scroll(-1)"),
+    ),
+    "filter": _on(
+        "filter",
+        _like("back", "drop", "all rows"),
+        _s("filter_keep", "down up tab", "back to the list", "Go back to the list, narrowed.", "keep"),
+    ),
+    "form": _on(
+        "form",
+        _s("form_send", "enter", "send", "Send the form.", "send"),
+        _s("form_send_now", "f2 ctrl+o", "send", "Send the form from any field.", "send"),
+        _s("form_next", "tab", "next field", "Go to the next field.", "app.focus_next"),
+        _s("form_previous", "shift+tab", "previous field", "Go to the previous field.", "app.focus_previous"),
+    ),
+    "choice": _on(
+        "choice",
+        _s("choice_next", "right down space", "choose", "Choose the next word.", "step(1)"),
+        _s("choice_previous", "left up", "choose", "Choose the previous word.", "step(-1)"),
+    ),
+    "toggles": _on("toggles", _s("toggle", "space", "on/off", "Turn the word on or off.", "turn")),
+    "offers": _on(
+        "offers",
+        _s("offer_next", "down", "an earlier one", "Take the next of the offered answers.", "offer(1)"),
+        _s("offer_previous", "up", "an earlier one", "Take the previous of the offered answers.", "offer(-1)"),
+        _s("offer_number", " ".join(DIGITS), "an earlier one", "Take the answer of that number, if none is typed.", ""),
+    ),
+    "options": _on("options", *_OPTIONS),
+    "menu": _on(
+        "menu",
+        _s("menu_take", "enter", "choose", "Give the selected answer.", "take"),
+        _s("menu_number", " ".join(DIGITS), "choose", "Give the answer of that number.", ""),
+    ),
+    "quit": _on(
+        "quit",
+        _s("quit_keep", "k", "keep it running", "Leave the room; the engine keeps running.", "choose('quit_keep')"),
+        _s("quit_stop", "s", "stop the engine", "Stop the engine and leave the room.", "choose('quit_stop')"),
+    ),
+    "hire": _on(
+        "hire",
+        _s("hire_copy", "c", "a copy", "Begin with a copy of the selected role.", "choose('hire_copy')"),
+        _s("hire_template", "t", "from a shipped role", "Begin with a shipped role.", "choose('hire_template')"),
+        _s("hire_form", "n", "fill in a form", "Fill in a form.", "choose('hire_form')"),
+        _s("hire_editor", "x", "write it in $EDITOR", "Write the role's file in $EDITOR.", "choose('hire_editor')"),
+    ),
+    "draft": _on(
+        "draft",
+        _s("draft_edit", "e", "edit it again", "Edit the text again.", "choose('draft_edit')"),
+        _s("draft_drop", "d", "drop the text", "Drop the text.", "choose('draft_drop')"),
+    ),
+    "confirm": _on(
+        "confirm",
+        _NO,
+        # Each is another key than those that ask: a key that is hit twice answers nothing.
+        _s("confirm_yes", "y", "yes", "Answer with yes.", "confirm('confirm_yes')"),
+        _s("confirm_allow", "a", "allow", "Allow it.", "confirm('confirm_allow')"),
+        _like("down", "scroll('scroll_down')"),
+        _like("up", "scroll('scroll_up')"),
+        _like("top", "scroll('scroll_home')"),
+        _like("bottom", "scroll('scroll_end')", "end"),
+    ),
+    "merge": _on(
+        "merge", _NO, *_OPTIONS, _s("merge_yes", "y", "merge", "Merge the others into the chosen one.", "merge")
     ),
     "answers": _on(
         "answers",
@@ -306,8 +389,10 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("roles_edit", "e", "edit", "Edit the role's file in $EDITOR.", "do('edit')", writes=True),
         _like("undo", "do('undo')"),
     ),
+    "hits": _on("hits", *_HITS),
     "search": _on(
         "search",
+        *_HITS,
         _s("search_why", "f3", "what caused it", "What caused the hit, and what came of it.", "why"),
         _s("search_note", "f2", "save a note", "Save the hit as a note in memory.", "note", writes=True),
     ),

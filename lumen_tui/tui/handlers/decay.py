@@ -148,7 +148,6 @@ class TravelHandler(Handler):
 T = TypeVar("T")
 
 _SHOWN = 6  # titles of what would be archived
-_CONFIRM = "y"  # another key than those that ask
 
 
 class RuleHandler(Handler):
@@ -224,7 +223,7 @@ class RuleHandler(Handler):
             if yes:
                 then()
 
-        self.host.push_screen(ConfirmKey(title, lines, _CONFIRM, verb), answered)
+        self.host.push_screen(ConfirmKey(title, lines, "confirm_yes", verb), answered)
 
 
 def changed_settings(known: DecayRule, tried: DecayRule) -> dict[str, float]:

@@ -19,15 +19,15 @@ from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.bridge import Refusal, reason_first
-from lumen_tui.tui.commands import COMMANDS, WORKERS
+from lumen_tui.tui.commands import COMMANDS, WORKERS, RoomCommand
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.keys import command_of, commands_of
+from lumen_tui.tui.kit.keys import commands_in, owner_of, why_not_now
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import PanedRoom
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.kit.screen import DetailScreen
+    from lumen_tui.tui.kit.screen import Dialog
 
 
 class EngineHandler(Handler):
@@ -158,30 +158,30 @@ class ScreensHandler(Handler):
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help import HelpScreen
 
-        keys, screen = dict(self.snapshot.config.keys), self._screen()
-        if screen is not None:
-            here = HelpScreen(commands_of(type(screen)), keys, screen.why_not, screen.SCOPE)
+        keys, screen = dict(self.snapshot.config.keys), self._dialog()
+        if screen is None:
+            help_screen = HelpScreen(COMMANDS, keys, self.room.why_not, self.room.current.scope)
+            self.host.push_screen(help_screen, self._chosen)
+        elif not isinstance(screen, HelpScreen):
+            here = HelpScreen(commands_in(screen), keys, partial(_why_not_on, screen), screen.SCOPE)
             self.host.push_screen(here, partial(_carry_out, screen))
-            return
-        front = self.room.current.scope
-        self.host.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
         from lumen_tui.tui.screens.help import Palette
 
-        keys, screen = self.snapshot.config.keys, self._screen()
-        if screen is not None:
-            here = Palette(commands_of(type(screen)), screen.why_not, keys, screen.SCOPE)
+        keys, screen = self.snapshot.config.keys, self._dialog()
+        if screen is None:
+            palette = Palette(COMMANDS, self.room.why_not, keys, self.room.current.scope)
+            self.host.push_screen(palette, self._chosen)
+        else:
+            here = Palette(commands_in(screen), partial(_why_not_on, screen), keys, screen.SCOPE)
             self.host.push_screen(here, partial(_carry_out, screen))
-            return
-        front = self.room.current.scope
-        self.host.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
 
-    def _screen(self) -> DetailScreen[Any] | None:
-        """The sheet that is open over the room."""
-        from lumen_tui.tui.kit.screen import DetailScreen
+    def _dialog(self) -> Dialog[Any] | None:
+        """Return what is open over the room."""
+        from lumen_tui.tui.kit.screen import Dialog
 
-        return self.host.screen if isinstance(self.host.screen, DetailScreen) else None
+        return self.host.screen if isinstance(self.host.screen, Dialog) else None
 
     def _chosen(self, action: str | None) -> None:
         if action:
@@ -248,20 +248,28 @@ class ScreensHandler(Handler):
         return None
 
 
-def _carry_out(screen: DetailScreen[Any], action: str | None) -> None:
-    if not action:
-        return
+def _why_not_on(screen: Dialog[Any], command: RoomCommand) -> str:
+    return screen.why_not(command) or why_not_now(screen, command)
+
+
+def _carry_out(screen: Dialog[Any], action: str | None) -> None:
     from lumen_tui.tui.kit.screen import note
 
-    command = command_of(type(screen), action)
-    if why := screen.why_not(command):
+    command = next((command for command in commands_in(screen) if command.action == action), None)
+    if command is None:
+        return
+    owner = owner_of(screen, command)
+    if (why := _why_not_on(screen, command)) or owner is None:
         note(screen, f"{command.label}: {why}")
     else:
-        screen.call_later(screen.run_action, command.call)
+        screen.call_later(screen.app.run_action, command.call, owner)
 
 
 class QuitHandler(Handler):
     """Leaving, and what becomes of an engine that was started here."""
+
+    def do_how_to_leave(self) -> None:
+        self.room.say(f"{self.key('quit')} leaves")
 
     def do_quit(self) -> None:
         how = self.snapshot.config.room.on_quit

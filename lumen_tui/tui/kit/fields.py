@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
@@ -21,6 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.kit.keys import keys_of, screen_bindings
 
 _MOST_OFFERS = 9  # as many as there are digits to choose them by
 
@@ -61,10 +62,8 @@ def _marked(strip: Strip, cell: int) -> Strip:
 class Choice(Widget, can_focus=True):
     """One of a few words, all of them in sight: left and right choose, and so does a click."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,down,space", "step(1)", show=False),
-        Binding("left,up", "step(-1)", show=False),
-    ]
+    SCOPE: ClassVar[str] = "choice"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("choice")
     index: reactive[int] = reactive(0)
 
     class Changed(Message):
@@ -126,7 +125,8 @@ class Choice(Widget, can_focus=True):
 class Toggles(Choice):
     """Any of a few words: left and right move, space turns one on or off."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "turn", show=False)]
+    SCOPE = "toggles"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("toggles")
 
     def __init__(self, options: Sequence[tuple[str, str]], on: Sequence[str] = (), *, id: str | None = None) -> None:
         super().__init__(options, id=id)
@@ -167,10 +167,8 @@ def _clickable(text: str, number: int, style: str) -> Content:
 class OfferLine(Line):
     """A line with earlier answers: up and down put them in, and a digit does where nothing was typed yet."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "offer(1)", show=False),
-        Binding("up", "offer(-1)", show=False),
-    ]
+    SCOPE = "offers"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("offers")
 
     def __init__(self, offers: Sequence[str], value: str, placeholder: str, *, digits: bool, id: str) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
@@ -185,12 +183,12 @@ class OfferLine(Line):
         self._take((here + step) % len(self.offers))
 
     def on_key(self, event: events.Key) -> None:
-        digit = event.character or ""
-        wanted = self._digits and not self.value and digit.isascii() and digit.isdigit()
-        if wanted and 1 <= int(digit) <= len(self.offers):
+        """Take the answer whose number was typed, where nothing else was."""
+        numbers = list(keys_of(self, "offer_number"))[: len(self.offers)]
+        if self._digits and not self.value and event.key in numbers:
             event.stop()
             event.prevent_default()
-            self._take(int(digit) - 1)
+            self._take(numbers.index(event.key))
 
     def _take(self, number: int) -> None:
         self.value = self.offers[number]

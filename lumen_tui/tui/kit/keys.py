@@ -5,16 +5,17 @@ The ids of bindings are the actions, so that [keys] can move them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, shown_key
+from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, key_names, shown_key, together
 from lumen_tui.tui.host import host_of
 
 
@@ -27,13 +28,14 @@ def bindings(scope: str, action: str) -> list[BindingType]:
 
 
 def screen_bindings(scope: str) -> list[BindingType]:
-    """One binding for each command of a screen."""
+    """Return a binding for each command of a screen or of a widget in it; none where a widget reads the key itself."""
     return [
         Binding(
             ",".join(command.keys), command.call, command.label, show=False, id=command.action,
             priority=command.priority,
         )
         for command in SCREENS[scope]
+        if command.call
     ]  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def _broken(keys: Keys, width: int) -> list[list[tuple[str, str]]]:
 
 
 def commands_of(kind: type) -> list[RoomCommand]:
-    """Return the commands of a class of screens: those of its own `SCOPE` before those of its base classes."""
+    """Return the commands of a class of screens or widgets: of its own `SCOPE`, then of its base classes."""
     scopes = dict.fromkeys(vars(base)["SCOPE"] for base in kind.__mro__ if "SCOPE" in vars(base))
     by_action: dict[str, RoomCommand] = {}
     for command in (command for scope in scopes for command in SCREENS[scope]):
@@ -111,7 +113,45 @@ def command_of(kind: type, action: str) -> RoomCommand:
     return next((command for command in commands_of(kind) if command.action == action), BY_ACTION[action])
 
 
-def key_of(screen: Screen[Any], action: str) -> str:
+def commands_in(screen: Screen[Any]) -> list[RoomCommand]:
+    """Return all that can be done on an open screen: its own commands, then those of the widgets in it."""
+    by_action: dict[str, RoomCommand] = {}
+    for kind in (type(screen), *(type(widget) for widget in screen.focus_chain)):
+        for command in commands_of(kind):
+            by_action.setdefault(command.action, command)
+    return list(by_action.values())
+
+
+def owner_of(screen: Screen[Any], command: RoomCommand) -> DOMNode | None:
+    """Return what carries a command out: the screen or the widget in it that has the focus; None for another widget."""
+    if command in commands_of(type(screen)):
+        return screen
+    return screen.focused if screen.focused is not None and command in commands_of(type(screen.focused)) else None
+
+
+def why_not_now(screen: Screen[Any], command: RoomCommand) -> str:
+    """Return why the help of a screen cannot carry a command out; the empty string where it can."""
+    if not command.call:
+        return "press its key where one types or chooses"
+    return "" if owner_of(screen, command) is not None else "another field has the focus"
+
+
+def _operators_keys(node: DOMNode) -> Mapping[str, str]:
+    host = host_of(node.app) if node.is_running else None
+    return host.room.snapshot.config.keys if host is not None else {}
+
+
+def key_of(node: DOMNode, action: str) -> str:
     """Return the key that carries a command out, as the operator has it."""
-    host = host_of(screen.app) if screen.is_running else None
-    return shown_key(BY_ACTION[action], host.room.snapshot.config.keys if host is not None else {})
+    return shown_key(BY_ACTION[action], _operators_keys(node))
+
+
+def keys_of(node: DOMNode, action: str) -> Sequence[str]:
+    """Return all keys of a command as Textual names them, for a widget that reads them itself."""
+    keys = _operators_keys(node)
+    return key_names(keys[action]).split(",") if action in keys else BY_ACTION[action].keys
+
+
+def pair_of(node: DOMNode, first: str, second: str, label: str) -> tuple[str, str]:
+    """Return the keys of two commands that belong together, such as ↑↓, with one word for both."""
+    return together(key_of(node, first), key_of(node, second)), label

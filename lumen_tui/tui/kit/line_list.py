@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.keys import bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.lines import Pointed, changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
@@ -50,7 +50,8 @@ class LineList(Pointed, Generic[R], can_focus=True):
     """Rows of one line (the selected one of two, with `two_lines`) over any lazy sequence."""
 
     ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
+    SCOPE = ROWS
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings(ROWS)
     DEFAULT_CSS = "LineList { height: 1fr; width: 1fr; }"
 
     class Told(Message):
@@ -136,7 +137,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         look = appearance_of(self.app)
         if not len(self.model):
             empty = self.empty if isinstance(self.empty, str) else self.empty()
-            text = "Nothing matches the filter; esc shows all rows." if self.filter_text else empty
+            text = f"Nothing matches the filter; {key_of(self, 'back')} shows all rows." if self.filter_text else empty
             return empty_strip(text, y, self.size.width, look)
         return row_strip(self, y, look)
 

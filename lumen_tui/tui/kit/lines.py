@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import ROWS
-from lumen_tui.tui.kit.keys import bindings
+from lumen_tui.tui.kit.keys import screen_bindings
 
 GAP = 2  # blank cells between columns
 _LONGEST = 2000  # characters of a cell that are looked at
@@ -249,7 +249,8 @@ class ClickedLines(Lines):
 class ScrolledLines(Pointed, Lines, can_focus=True):
     """Lines that take the focus and move under the keys of a list."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
+    SCOPE = ROWS
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings(ROWS)
     DEFAULT_CSS = "ScrolledLines { height: 1fr; width: 1fr; padding: 0 1; }"
 
     class Opened(Message):

@@ -12,12 +12,13 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from lumen_tui.model import times
+from lumen_tui.tui.kit.keys import screen_bindings
 
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
@@ -217,10 +218,8 @@ class Sifter(Generic[R]):
 class FilterBar(Input):
     """What is typed; every change is sent at once."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "drop", show=False),
-        Binding("down,up,tab", "keep", show=False),
-    ]
+    SCOPE = "filter"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("filter")
 
     class Typed(Message):
         """The filter reads like this now."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
@@ -16,9 +16,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model.text import fold, line_count, one_line, safe
+from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import KeysLine
+from lumen_tui.tui.kit.keys import KeysLine, key_of, keys_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.screen import Asked, Dialog, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.words import number
@@ -27,21 +28,24 @@ Answer = TypeVar("Answer")
 
 
 class Option(NamedTuple):
-    """One answer: the key that gives it, what it means, and what the caller gets."""
+    """One answer: the command that gives it, what the caller gets, and what it means."""
 
-    key: str
-    label: str
+    action: str  # empty for one that has the number of its place
     value: str
+    label: str = ""  # empty for that of the command
     help: str = ""
+
+    @property
+    def shown_label(self) -> str:
+        """What it means, on one line."""
+        return one_line(self.label or BY_ACTION[self.action].label, 60)
 
 
 class Options(Vertical, can_focus=True):
     """The answers below each other; the selected one is marked, and in sight."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [  # before those of what it scrolls in
-        Binding("down,j", "screen.step(1)", show=False),
-        Binding("up,k", "screen.step(-1)", show=False),
-    ]
+    SCOPE = "options"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("options")  # before those of what it scrolls in
     index: reactive[int] = reactive(0, init=False)
 
     def __init__(self, options: Sequence[Option]) -> None:
@@ -50,6 +54,9 @@ class Options(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield from [Static(self._line(number)) for number in range(len(self.options))]
+
+    def action_step(self, step: int) -> None:
+        self.index = (self.index + step) % len(self.options)
 
     def watch_index(self, before: int, after: int) -> None:
         for place, line in enumerate(self.query_children(Static)):
@@ -63,12 +70,13 @@ class Options(Vertical, can_focus=True):
 
     def _line(self, number: int) -> Content:
         option, here = self.options[number], number == self.index
-        widest = max(len(one_line(each.label, 60)) for each in self.options)
+        widest = max(len(each.shown_label) for each in self.options)
+        key = key_of(self, option.action) if option.action else str(number + 1)
         content = Content.assemble(
             ("▌ " if here else "  ", "$room-accent"),
-            (option.key, "bold $room-accent"),
+            (key, "bold $room-accent"),
             "  ",
-            (one_line(option.label, 60).ljust(widest), "bold" if here else ""),
+            (option.shown_label.ljust(widest), "bold" if here else ""),
             (f"   {one_line(option.help, 100)}" if option.help else "", "$room-muted"),
         )
         return content.stylize(Style.from_meta({"option": number}))
@@ -77,9 +85,8 @@ class Options(Vertical, can_focus=True):
 class Menu(Dialog[str]):
     """Answers with the value of the chosen option. `lines` stand above the options."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", show=False),
-    ]
+    SCOPE = "menu"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("menu")
 
     def __init__(self, title: str, options: Sequence[Option], lines: Sequence[str] = ()) -> None:
         super().__init__(title)
@@ -93,23 +100,32 @@ class Menu(Dialog[str]):
             yield Options(self._options)
 
     def keys(self) -> Keys:
-        return (("↑↓ enter", "choose"), ("esc", "cancel"))
+        (move, _), (take, label) = pair_of(self, "option_previous", "option_next", ""), *self.offer("menu_take")
+        return ((f"{move} {take}", label), *self.offer("back", back="cancel"))
+
+    def why_not(self, command: RoomCommand) -> str:
+        """Return why a command cannot be carried out now; the empty string where it can."""
+        if command.call.startswith("choose(") and not any(option.action == command.action for option in self._options):
+            return "this is no answer here"
+        return super().why_not(command)
 
     def on_key(self, event: events.Key) -> None:
-        for option in self._options:
-            if event.character == option.key:
+        """Take the answer whose number was typed, where answers have no keys of their own."""
+        for key, option in zip(keys_of(self, "menu_number"), self._options, strict=False):
+            if event.key == key and not option.action:
                 event.stop()
                 self.dismiss(option.value)
                 return
+
+    def action_choose(self, action: str) -> None:
+        for option in self._options:
+            if option.action == action:
+                self.dismiss(option.value)
 
     def on_click(self, event: events.Click) -> None:
         number = event.style.meta.get("option")
         if isinstance(number, int):
             self.dismiss(self._options[number].value)
-
-    def action_step(self, step: int) -> None:
-        shown = self.query_one(Options)
-        shown.index = (shown.index + step) % len(self._options)
 
     def action_take(self) -> None:
         self.dismiss(self._options[self.query_one(Options).index].value)
@@ -142,7 +158,7 @@ class ConfirmName(FormScreen[bool]):
         yield row("name", Line(id="name"))
 
     def keys(self) -> Keys:
-        return (("enter", "or F2"), ("esc", "cancel"))
+        return self.form_keys()
 
     def preview(self) -> Content:
         return Content.assemble("This cannot be undone. Type ", (self._wanted, "bold"), " to go on.")
@@ -173,25 +189,20 @@ class Quotes(VerticalScroll):
 
 
 class ConfirmKey(Dialog[bool]):
-    """Shows what `key` will do to what; answers True when that key is pressed, False when left.
+    """Shows what the key of `action` will do to what; answers True when that key is pressed, False when left.
 
     `quoted` are texts of somebody else under a heading of ours: all of each, behind a gutter mark, so that it cannot
     pass for the program's own. Emptiness in them is folded, and the key counts once their end was on the screen.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "leave", show=False),
-        Binding("j", "scroll('scroll_down')", show=False),
-        Binding("k", "scroll('scroll_up')", show=False),
-        Binding("G", "scroll('scroll_end')", show=False),
-        Binding("g", "scroll('scroll_home')", show=False),
-    ]
+    SCOPE = "confirm"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("confirm")
     DEFAULT_CSS = "ConfirmKey .whose { height: auto; width: 100%; color: $room-muted; }"
 
-    def __init__(self, title: str, lines: Iterable[str], key: str, verb: str, quoted: Quoted = ()) -> None:
+    def __init__(self, title: str, lines: Iterable[str], action: str, verb: str, quoted: Quoted = ()) -> None:
         super().__init__(title)
         self._lines = consequences(lines)
-        self._key = key
+        self._action = action
         self._verb = verb
         self._quoted = tuple(quoted)
 
@@ -206,17 +217,23 @@ class ConfirmKey(Dialog[bool]):
         yield Said()
 
     def keys(self) -> Keys:
-        scroll = (("↑↓", "move"), ("G", "end")) if self._quoted else ()
-        return ((self._key, self._verb), *scroll, ("esc", "cancel"))
+        scroll = (pair_of(self, "down", "up", "move"), *self.offer("bottom")) if self._quoted else ()
+        return ((key_of(self, self._action), self._verb), *scroll, *self.offer("back", back="cancel"))
 
-    def on_key(self, event: events.Key) -> None:
-        if self._key not in (event.key, event.character):
+    def why_not(self, command: RoomCommand) -> str:
+        """Return why a command cannot be carried out now; the empty string where it can."""
+        if command.call.startswith("confirm(") and command.action != self._action:
+            return f"{key_of(self, self._action)} answers this question"
+        return super().why_not(command)
+
+    def action_confirm(self, action: str) -> None:
+        if action != self._action:
             return
-        event.stop()
         if not self._quoted or self.query_one(Quotes).read:
             self.dismiss(True)
-        else:
-            self.query_one(Said).say(f"There is more below: G goes to its end, then {self._key} counts.", bad=True)
+            return
+        end, yes = key_of(self, "bottom"), key_of(self, action)
+        self.query_one(Said).say(f"There is more below: {end} goes to its end, then {yes} counts.", bad=True)
 
     def action_scroll(self, how: str) -> None:
         getattr(self.query_one(Quotes), how)(animate=False)
@@ -246,8 +263,8 @@ class ReasonPrompt(FormScreen[str]):
         self._lines = tuple(lines)
 
     def keys(self) -> Keys:
-        taken = (("1-9 ↑↓", "an earlier one"),) if self._recent else ()
-        return (("enter", "or F2"), *taken, ("esc", "cancel"))
+        (arrows, label) = pair_of(self, "offer_previous", "offer_next", "an earlier one")
+        return self.form_keys(*(((f"{key_of(self, 'offer_number')} {arrows}", label),) if self._recent else ()))
 
     def rows(self) -> Iterable[Widget]:
         if self._lines:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -148,7 +148,7 @@ class DetailScreen(Sheet, Dialog[Result]):
         room, above = host.screen_stack[0], host.screen_stack[1:]
         why = host.room.why_not(BY_ACTION[action])
         if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
-            why = "decide here first; esc goes back"
+            why = f"decide here first; {key_of(self, 'back')} goes back"
         if why:
             note(self, f"{BY_ACTION[action].label}: {why}")
             return
@@ -157,7 +157,7 @@ class DetailScreen(Sheet, Dialog[Result]):
         host.room.action_do(action)
 
 
-def note(screen: DetailScreen[Result], text: str) -> None:
+def note(screen: Dialog[Result], text: str) -> None:
     """Show a word in the corner that goes by itself, in place of the one before."""
     screen.app.clear_notifications()
     screen.notify(text, markup=False, timeout=3)
@@ -196,13 +196,8 @@ class Invalid(ValueError):
 class FormScreen(Dialog[Result]):
     """Labelled rows, a button and a line for what is wrong. Nothing typed is ever thrown away by an error."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2,ctrl+o", "send", show=False, priority=True),
-        Binding("enter", "send", show=False),
-        # At once: what is typed right behind the key must not end up in the field before.
-        Binding("tab", "app.focus_next", show=False, priority=True),
-        Binding("shift+tab", "app.focus_previous", show=False, priority=True),
-    ]
+    SCOPE = "form"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("form")
     SEND = "send"
 
     def body(self) -> ComposeResult:
@@ -220,7 +215,12 @@ class FormScreen(Dialog[Result]):
         yield KeysLine(((first[0], self.SEND), last)).add_class("few")
 
     def keys(self) -> Keys:
-        return (("enter", "or F2"), ("tab", "next field"), ("esc", "cancel"))
+        return self.form_keys(*self.offer("form_next"))
+
+    def form_keys(self, *keys: tuple[str, str]) -> Keys:
+        """Return the keys that send the form and leave it, with others between them."""
+        send = (key_of(self, "form_send"), f"or {key_of(self, 'form_send_now')}")
+        return (send, *keys, *self.offer("back", back="cancel"))
 
     def rows(self) -> Iterable[Widget]:
         """The rows of the form, made with `row`."""

@@ -21,7 +21,7 @@ from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import Loader, submit
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, Said
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
@@ -259,7 +259,7 @@ class ReadingScreen(DetailScreen[Result]):
             yield Facts(self._facts)
 
     def keys(self) -> Keys:
-        return ((f"{key_of(self, 'line_down')} {key_of(self, 'line_up')}", "move"), *self.offer("copy", "back"))
+        return (pair_of(self, "line_down", "line_up", "move"), *self.offer("copy", "back"))
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)

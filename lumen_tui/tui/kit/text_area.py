@@ -8,6 +8,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from lumen_tui.model.text import safe
+from lumen_tui.tui.kit.keys import keys_of
 
 
 class Prose(TextArea):
@@ -37,7 +38,7 @@ class Prose(TextArea):
         self.call_after_refresh(self.refresh)
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == "enter" and self._sends and "\n" not in self.text:
+        if self._sends and event.key in keys_of(self, "form_send") and "\n" not in self.text:
             event.stop()
             event.prevent_default()
             self.post_message(self.Sent())

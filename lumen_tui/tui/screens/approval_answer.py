@@ -23,7 +23,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.fields import Line
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 
@@ -144,9 +144,9 @@ class RuleConfirm(ConfirmKey):
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("rule")
 
     def __init__(
-        self, lines: Iterable[str], key: str, rule: str, edit: Callable[[], None], call: tuple[str, str]
+        self, lines: Iterable[str], action: str, rule: str, edit: Callable[[], None], call: tuple[str, str]
     ) -> None:
-        super().__init__("Allow always?", lines, key, "save the rule and allow", [("the rule", rule), call])
+        super().__init__("Allow always?", lines, action, "save the rule and allow", [("the rule", rule), call])
         self._edit = edit
 
     def keys(self) -> Keys:
@@ -186,7 +186,7 @@ class PatternForm(FormScreen[str]):
 
 _REST = 0.3  # seconds in which a key that is held down answers nothing more
 
-YES = "a"  # confirms; another key than the `y` and `A` that ask: a key that is hit twice answers nothing
+_YES = "confirm_allow"  # the command that confirms
 
 Told = Callable[[str, bool], None]  # a sentence, and whether it is bad news
 
@@ -234,7 +234,7 @@ class Answers:
             return
         lines = [words.plural(len(requests), "call"), *(f"Risk is high: {risk}." for risk in dict.fromkeys(risks))]
         quoted = [_quoted(request) for request in requests]
-        dialog = ConfirmKey("Allow this?", lines, YES, "allow it" if len(requests) == 1 else "allow all", quoted)
+        dialog = ConfirmKey("Allow this?", lines, _YES, "allow it" if len(requests) == 1 else "allow all", quoted)
         self._app.push_screen(dialog, lambda sure: self._allow(requests) if sure else None)
 
     def _allow(self, requests: Sequence[Approval]) -> None:
@@ -266,9 +266,10 @@ class Answers:
         saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
         count = len(also_covered(saved, others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
-        lines = ["This rule will be saved in operator.toml; u removes it again.", *(also if count else ()), *risk]
+        undo = key_of(self._screen, "undo")
+        lines = [f"This rule will be saved in operator.toml; {undo} removes it again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
-        dialog = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
+        dialog = RuleConfirm(lines, _YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
         self._app.push_screen(dialog, lambda sure: self._always(request, pattern) if sure else None)
 
     def _edit_rule(self, request: Approval, pattern: str) -> None:

@@ -202,7 +202,7 @@ def as_text(request: Approval) -> str:
     return "\n\n".join(safe(part) for part in parts if part) + "\n"
 
 
-_NOBODY = "No pending approvals. esc goes back; u undoes your last answer."
+_NOBODY = "No pending approvals. {back} goes back; {undo} undoes your last answer."
 
 
 class ApprovalPaper(DetailScreen[str]):
@@ -228,7 +228,8 @@ class ApprovalPaper(DetailScreen[str]):
     def _page(self, width: int, _height: int) -> list[list[Segment]]:
         request = self._request
         if request is None:
-            return [line(width, (Cell(_NOBODY, appearance_of(self.app).ink.muted),))]
+            nobody = _NOBODY.format(back=key_of(self, "back"), undo=key_of(self, "undo"))
+            return [line(width, (Cell(nobody, appearance_of(self.app).ink.muted),))]
         tasks = live_ones(self._snapshot.tasks)
         objective = next((view.spec.objective for view in tasks if view.id == request.task_id), "")
         walls = self._desk.walls(request)
@@ -319,7 +320,7 @@ class ApprovalScreen(ApprovalPaper):
         if self._request is not request or any(approval.id == request.id for approval in self._snapshot.approvals):
             return
         self._answered = answer_words(answer, request, self._now)
-        self.say("It is no longer pending; n shows the next one.")
+        self.say(f"It is no longer pending; {key_of(self, 'next_need')} shows the next one.")
         self._redraw()
 
     def tick(self, now: float) -> None:

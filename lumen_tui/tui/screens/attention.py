@@ -20,7 +20,7 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
-from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
+from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
@@ -383,14 +383,16 @@ class AttentionScreen(AnswerSheet):
         keys = set(self.rows.targets())
         targets = [row.target for row in self.snapshot.snoozed if self._off and row.key in keys]
         if not targets:
-            self.say("s shows what is snoozed; b brings it back from there.")
+            snoozed, back = key_of(self, "needs_snoozed"), key_of(self, "needs_back")
+            self.say(f"{snoozed} shows what is snoozed; {back} brings it back from there.")
         elif self.answers is not None and not self.verbs.refused("back"):
             self.rows.marks.clear()
             self.answers.send((), RestoreItems(targets=targets))  # no row waits: they come rather than go
 
     def opened(self, row: Attention) -> None:
         if self._off:
-            self.say("It is snoozed: b brings it back, and enter opens it then.")
+            back, enter = key_of(self, "needs_back"), key_of(self, "open")
+            self.say(f"It is snoozed: {back} brings it back, and {enter} opens it then.")
             return
         if row.need is not Need.APPROVAL or self.desk is None:
             self.dismiss(row)

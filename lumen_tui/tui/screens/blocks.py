@@ -31,7 +31,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
@@ -344,7 +344,8 @@ async def _lock(screen: BlocksScreen, row: BlockRow) -> None:
 
 async def _restore(screen: BlocksScreen, row: BlockRow) -> None:
     if row.past is None:
-        screen.say("Go to a step first: h shows the history of the block.", bad=True)
+        history = key_of(screen, "blocks_history")
+        screen.say(f"Go to a step first: {history} shows the history of the block.", bad=True)
         return
     await screen.submit(RestoreBlock(name=row.block.name, step=row.past.step))
 

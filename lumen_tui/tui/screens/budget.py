@@ -27,7 +27,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
 from lumen_tui.tui.kit.parts import Said
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
@@ -60,7 +60,7 @@ class RaiseForm(FormScreen[RaiseBudget]):
         yield row("reason", Line(placeholder="why", id="reason"))
 
     def preview(self) -> Content:
-        return Content("For today only: tomorrow the settings apply again. u undoes it.")
+        return Content(f"For today only: tomorrow the settings apply again. {key_of(self, 'undo')} undoes it.")
 
     def read(self) -> RaiseBudget:
         tokens, usd, minutes = self._amount("tokens", int), self._amount("usd", float), self._amount("minutes", float)
@@ -103,7 +103,7 @@ class UnkillForm(ConfirmKey):
     """Asks with a key that no way here uses: neither ctrl+k nor enter lifts the switch."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("Resume the agent", lines, "y", "resume")
+        super().__init__("Resume the agent", lines, "confirm_yes", "resume")
 
 
 _LABEL, _BAR = 16, 20  # cells
@@ -317,7 +317,7 @@ class BudgetScreen(DetailScreen[None]):
         yield Said()
 
     def keys(self) -> Keys:
-        move = (f"{key_of(self, 'down')} {key_of(self, 'up')}", "move")
+        move = pair_of(self, "down", "up", "move")
         return (*self.offer("budget_raise", "undo", "budget_spent"), move, *self.offer("back"))
 
     def on_mount(self) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -23,7 +22,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, retitle, row
@@ -47,7 +46,7 @@ class PromoteForm(FormScreen[dict[str, str]]):
         self._count = count
 
     def keys(self) -> Keys:
-        return (("enter", "or F2"), ("↑↓", "a known lane"), ("tab", "next field"), ("esc", "cancel"))
+        return self.form_keys(pair_of(self, "offer_previous", "offer_next", "a known lane"), *self.offer("form_next"))
 
     def rows(self) -> Iterable[Widget]:
         offers = Offers(self._lanes, id="lane", value=self._lane, placeholder="a stream of work, such as Core")
@@ -74,7 +73,8 @@ class PromoteForm(FormScreen[dict[str, str]]):
         lane = self.query_one("#lane", Line).text
         title = self.query_one("#title", Line).text if self._count == 1 else self._node.title
         if not lane:
-            raise Invalid("Choose a known lane with ↑↓ or type a new one.", "lane")
+            arrows, _ = pair_of(self, "offer_previous", "offer_next", "")
+            raise Invalid(f"Choose a known lane with {arrows} or type a new one.", "lane")
         if not title:
             raise Invalid("Give a title: the work unit is found by it.", "title")
         try:
@@ -83,18 +83,14 @@ class PromoteForm(FormScreen[dict[str, str]]):
             raise Invalid(f"The {error}.", "lane") from error
 
 
-YES = "y"  # another key than the one that asks
 _TEXT = 300  # characters of a body
 
 
 class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
     """Answers the id of the one that stays and those of the others."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "leave", show=False),
-        Binding("down,j,tab", "step(1)", show=False),
-        Binding("up,k,shift+tab", "step(-1)", show=False),
-    ]
+    SCOPE = "merge"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("merge")
 
     def __init__(self, nodes: Sequence[Node], stays: str, now: float) -> None:
         """`stays` is the id of the one that is offered to stay; empty for the most urgent one."""
@@ -111,7 +107,8 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
         yield Static(self._after(), classes="preview")
 
     def keys(self) -> Keys:
-        return ((YES, "merge"), ("↑↓", "which one to keep"), ("esc", "cancel"))
+        choose = pair_of(self, "option_previous", "option_next", "which one to keep")
+        return (*self.offer("merge_yes"), choose, *self.offer("back", back="cancel"))
 
     def action_step(self, step: int) -> None:
         self._kept_index = (self._kept_index + step) % len(self._candidates)
@@ -121,11 +118,9 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
         lines[self._kept_index].scroll_visible(animate=False)
         self.query_one(".preview", Static).update(self._after())
 
-    def on_key(self, event: events.Key) -> None:
-        if event.character == YES:
-            event.stop()
-            others = tuple(node.id for node in self._candidates if node.id != self._candidates[self._kept_index].id)
-            self.dismiss((self._candidates[self._kept_index].id, others))
+    def action_merge(self) -> None:
+        others = tuple(node.id for node in self._candidates if node.id != self._candidates[self._kept_index].id)
+        self.dismiss((self._candidates[self._kept_index].id, others))
 
     def _one(self, number: int) -> Content:
         node, here = self._candidates[number], number == self._kept_index
@@ -240,4 +235,5 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         if marked:
             self.dismiss(Verdict(action, marked))
         else:
-            self.say("Nothing is marked: space marks a row, * marks all.", bad=True)
+            one, every = key_of(self, "mark"), key_of(self, "mark_all")
+            self.say(f"Nothing is marked: {one} marks a row, {every} marks all.", bad=True)

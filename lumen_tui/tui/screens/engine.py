@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from rich.segment import Segment
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -18,6 +20,7 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import Menu, Option
@@ -84,13 +87,16 @@ def _is_task(target: str) -> bool:
     return bool(target) and target != "loop" and not target.startswith("role:")
 
 
-_KEEP = Option("k", "keep it running", "keep", "the agent keeps running; any room can attach again")
-_STOP = Option("s", "stop the engine", "stop", "workers keep running; the next engine takes them over")
-_LEAVE = Option("k", "leave", "keep", "nothing stops")
+_KEEP = Option("quit_keep", "keep", help="the agent keeps running; any room can attach again")
+_STOP = Option("quit_stop", "stop", help="workers keep running; the next engine takes them over")
+_LEAVE = Option("quit_keep", "keep", "leave", "nothing stops")
 
 
 class QuitAsk(Menu):
     """Answers `stop` or `keep`. Where the engine was started elsewhere there is nothing to stop."""
+
+    SCOPE = "quit"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("quit")
 
     def __init__(self, engine_started_here: bool) -> None:
         if engine_started_here:

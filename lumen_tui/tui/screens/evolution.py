@@ -27,7 +27,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
@@ -246,13 +246,17 @@ def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
 
 _NAMED = 5  # observations that a question names
 _RULES = "The rules rejected this: it cannot be accepted here. What you write into evolved/ yourself stays."
-_NOT_ONE = "Go to an observation first: h goes back to them."
+
+
+def not_one(screen: EvolutionScreen) -> str:
+    """Return why a key that is about one observation does nothing on another row."""
+    return f"Go to an observation first: {key_of(screen, 'evolution_versions')} goes back to them."
 
 
 _PARTS = {"versions": version_rows, "rejected": rejection_rows}
 _EMPTY = {
-    "versions": "No versions yet: everything that is learnt makes one. h goes back.",
-    "rejected": "Nothing was rejected yet: what the gate refuses appears here, with the reason. t goes back.",
+    "versions": "No versions yet: everything that is learnt makes one. {key} goes back.",
+    "rejected": "Nothing was rejected yet: what the gate refuses appears here, with the reason. {key} goes back.",
 }
 
 
@@ -287,7 +291,9 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         rows = _PARTS.get(self._part, observation_rows)(page)
         waiting = sum(1 for observation in page.observations if observation.status == "proposed")
         aside = f"{waiting} wait · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
-        self.rows.empty = _EMPTY.get(self._part, self.EMPTY)
+        self.rows.empty = (
+            _EMPTY[self._part].format(key=key_of(self, f"evolution_{self._part}")) if self._part else self.EMPTY
+        )
         fill(self, rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
         self.on_line_list_highlighted(None)
 
@@ -352,7 +358,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         chosen = [key for key in self.rows.targets() if key.startswith("evo-")]
         if not chosen:
             row = self.rows.selected
-            self.say(_RULES if row is not None and row.rejection else _NOT_ONE, bad=True)
+            self.say(_RULES if row is not None and row.rejection else not_one(self), bad=True)
         return chosen
 
     async def submit(self, request: Request) -> None:
@@ -372,7 +378,7 @@ async def _approve(screen: EvolutionScreen, row: EvolutionRow) -> None:
     diff = row.standing.diff if row.standing else ""
     lines = ("From then on the agent reads this text, and learning resumes.",)
     if await screen.app.push_screen_wait(
-        ConfirmKey("Approve the constitution", lines, "y", "approve", [("what changed", diff)])
+        ConfirmKey("Approve the constitution", lines, "confirm_yes", "approve", [("what changed", diff)])
     ):
         await screen.submit(requests.ApproveConstitution())
 
@@ -391,7 +397,7 @@ async def _reject(screen: EvolutionScreen) -> None:
 async def _edit(screen: EvolutionScreen) -> None:
     row = screen.rows.selected
     if row is None or row.observation is None:
-        screen.say(_NOT_ONE, bad=True)
+        screen.say(not_one(screen), bad=True)
         return
     try:
         text = editor.edit(screen.app, row.observation.text + "\n")

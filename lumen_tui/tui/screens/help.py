@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
 from lumen_tui.model.text import safe
-from lumen_tui.tui.commands import RoomCommand, shown_key
+from lumen_tui.tui.commands import COMMANDS, RoomCommand, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.keys import pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Said
@@ -24,7 +25,7 @@ from lumen_tui.tui.patches.one_frame import Sheet
 from lumen_tui.tui.theme import Appearance
 
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant
-_KEY = len("shift+right")  # cells for a key
+_KEY = max(len(command.shown_key) for command in COMMANDS)  # cells for a key
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
 WhyNot = Callable[[RoomCommand], str]
 
@@ -99,12 +100,8 @@ class Finder(Dialog[str]):
     Nothing is chosen before something was typed or a key moved: a second enter in a hurry carries nothing out.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move('down')", show=False),
-        Binding("up", "move('up')", show=False),
-        Binding("pagedown", "move('page_down')", show=False),
-        Binding("pageup", "move('page_up')", show=False),
-    ]
+    SCOPE = "hits"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("hits")
     ASK = ""
 
     def __init__(
@@ -127,7 +124,7 @@ class Finder(Dialog[str]):
         yield Said()
 
     def keys(self) -> Keys:
-        return (("↑↓", "choose"), ("enter", "run"), ("esc", "back"))
+        return (pair_of(self, "hit_up", "hit_down", "choose"), *self.offer("hit_take", "back", hit_take="run"))
 
     def on_mount(self) -> None:
         self.find("")
@@ -168,22 +165,26 @@ class Finder(Dialog[str]):
         self.query_one(Said).show(Content.assemble((safe(chosen.help) if chosen else self._unchosen(), "$room-muted")))
 
     def _unchosen(self) -> str:
-        return "" if self._chosen else "Type a part of a name, or choose with ↑↓."
+        return (
+            ""
+            if self._chosen
+            else f"Type a part of a name, or choose with {pair_of(self, 'hit_up', 'hit_down', '')[0]}."
+        )
 
     def on_input_changed(self, event: Line.Changed) -> None:
         self.find(event.value)
 
     def on_input_submitted(self) -> None:
-        self._run()
+        self.action_take()
 
     def on_line_list_selected(self) -> None:
-        self._run()
+        self.action_take()
 
     def on_mouse_down(self) -> None:
         """A press on a row chooses it."""
         self._chosen = True
 
-    def _run(self) -> None:
+    def action_take(self) -> None:
         if not self._chosen:
             self.query_one(Said).say(self._unchosen())
             return

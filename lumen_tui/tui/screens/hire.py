@@ -27,7 +27,7 @@ from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import pair_of, screen_bindings
 from lumen_tui.tui.kit.parts import coloured
 from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
@@ -63,7 +63,8 @@ class RoleForm(FormScreen[Role]):
         self.SEND = "hire" if names_in_use is not None else "adjust"
 
     def keys(self) -> Keys:
-        return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), ("space", "on/off"), ("esc", "cancel"))
+        choose = pair_of(self, "choice_previous", "choice_next", "choose")
+        return self.form_keys(*self.offer("form_next", form_next="next"), choose, *self.offer("toggle"))
 
     def rows(self) -> Iterable[Widget]:
         role = self._role
@@ -202,7 +203,7 @@ class DiffScreen(DetailScreen[bool]):
             yield Static(coloured("\n".join(self._diff)))
 
     def keys(self) -> Keys:
-        move = (f"{key_of(self, 'difference_down')} {key_of(self, 'difference_up')}", "move")
+        move = pair_of(self, "difference_down", "difference_up", "move")
         return (*self.offer("difference_save"), move, *self.offer("back", back="not yet"))
 
     def action_save(self) -> None:
@@ -218,10 +219,15 @@ def difference(before: str, after: str) -> list[str]:
     return list(lines)[2:]
 
 
-_AGAIN = (
-    Option("e", "edit it again", "again", "with the text as it is now"),
-    Option("d", "drop the text", "drop"),
-)
+class DraftMenu(Menu):
+    """Answers what becomes of a role's text that is not valid: `again` or `drop`."""
+
+    SCOPE = "draft"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("draft")
+
+    def __init__(self, name: str, problem: str) -> None:
+        again = Option("draft_edit", "again", help="with the text as it is now")
+        super().__init__(f"{name} is not valid", (again, Option("draft_drop", "drop")), (problem,))
 
 
 class NamePrompt(FormScreen[str]):
@@ -273,7 +279,7 @@ class RoleDrafts:
 
     async def _try_again(self, name: str, text: str, problem: str) -> bool:
         self._kept[name] = text
-        answer = await self._screen.app.push_screen_wait(Menu(f"{name} is not valid", _AGAIN, (problem,)))
+        answer = await self._screen.app.push_screen_wait(DraftMenu(name, problem))
         if answer == "again":
             return True
         if answer == "drop":
@@ -298,6 +304,24 @@ class RoleDrafts:
         return None
 
 
+class HireMenu(Menu):
+    """Answers how a role is hired; `model` is the role that may be copied."""
+
+    SCOPE = "hire"
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("hire")
+
+    def __init__(self, model: Role | None) -> None:
+        changed = "the same tools and prompt, to be changed"
+        copy = [Option("hire_copy", "copy", f"a copy of {model.name}", changed)] if model else []
+        options = [
+            *copy,
+            Option("hire_template", "template", help="researcher, builder, reviewer …, to be changed"),
+            Option("hire_form", "form", help="name, purpose, tools, limits, prompt"),
+            Option("hire_editor", "editor", help="the whole file, from a blank one"),
+        ]
+        super().__init__("Hire a role", options)
+
+
 class Hiring:
     """The questions on the way to a new role. `submit` carries out a verb of the actions."""
 
@@ -313,7 +337,7 @@ class Hiring:
 
     async def hire(self, model: Role | None) -> None:
         """Ask how, and hire; `model` is the role that may be copied."""
-        answer = await self._screen.app.push_screen_wait(Menu("Hire a role", _ways(model)))
+        answer = await self._screen.app.push_screen_wait(HireMenu(model))
         if answer == "editor":
             await self._hire_in_editor()
         elif answer:
@@ -322,7 +346,7 @@ class Hiring:
     async def _template(self) -> Role | None:
         """One of the roles that ship, as the operator chooses."""
         shipped = await looked(self._screen, templates)
-        options = [Option(str(at), role.name, role.name, role.purpose) for at, role in enumerate(shipped, 1)]
+        options = [Option("", role.name, role.name, role.purpose) for role in shipped]
         name = await self._screen.app.push_screen_wait(Menu("Begin with", options))
         return next((role for role in shipped if role.name == name), None)
 
@@ -360,13 +384,3 @@ class Hiring:
 
 def _begin(answer: str, model: Role | None) -> Role | None:
     return model if answer == "copy" else _EMPTY_ROLE
-
-
-def _ways(model: Role | None) -> list[Option]:
-    copy = [Option("c", f"a copy of {model.name}", "copy", "the same tools and prompt, to be changed")] if model else []
-    return [
-        *copy,
-        Option("t", "from a shipped role", "template", "researcher, builder, reviewer …, to be changed"),
-        Option("n", "fill in a form", "form", "name, purpose, tools, limits, prompt"),
-        Option("x", "write it in $EDITOR", "editor", "the whole file, from a blank one"),
-    ]

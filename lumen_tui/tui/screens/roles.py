@@ -27,6 +27,7 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.role_texts import file_of, text_of
 from lumen_tui.tui import words
+from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.keys import screen_bindings
@@ -111,12 +112,15 @@ def _rate(stats: Stats) -> str:
 def role_facts(row: RoleRow, snapshot: Snapshot, look: Appearance) -> list[Fact]:
     """How a role did and what it may do, in full."""
     role = row.role
+    keys = snapshot.config.keys
     if role is None:
-        return [("retired", f"{row.name} takes no tasks; R rehires it as it was."), *_figures(row.stats, look)]
+        rehire = shown_key(BY_ACTION["roles_rehire"], keys)
+        return [("retired", f"{row.name} takes no tasks; {rehire} rehires it as it was."), *_figures(row.stats, look)]
+    fire = shown_key(BY_ACTION["roles_fire"], keys)
     return [
         ("purpose", role.purpose or "–"),
         ("source", f"{role.source}, tier {role.tier}"),
-        *([("retire it?", f"{row.retirement.text} f shows what that means.")] if row.retirement else []),
+        *([("retire it?", f"{row.retirement.text} {fire} shows what that means.")] if row.retirement else []),
         *([("in force", until)] if (until := until_words(role, snapshot.taken)) else []),
         *_figures(row.stats, look),
         ("model", model_words(role, snapshot.config, beat.brain if (beat := snapshot.engine.heartbeat) else "")),

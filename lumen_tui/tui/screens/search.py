@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -30,7 +30,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, fit, line, push
 from lumen_tui.tui.kit.parts import Fact, Said
@@ -212,20 +212,14 @@ type:discovery also note, fact, summary, checkpoint, archival, signal, packet, t
 kind:procedural also semantic, episodic
 in:conversations looks through what was said in sessions
 
-F2 saves a note of your own in the archive."""
+{note} saves a note of your own in the archive."""
 
 
 class SearchScreen(DetailScreen[None]):
     """The focus stays in the line; up and down choose, enter opens."""
 
     SCOPE = "search"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move('down')", show=False),
-        Binding("up", "move('up')", show=False),
-        Binding("pagedown", "move('page_down')", show=False),
-        Binding("pageup", "move('page_up')", show=False),
-        *screen_bindings("search"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("search")
 
     def __init__(self, port: Port, searcher: Searcher, snapshot: Snapshot, refusal: str = "", query: str = "") -> None:
         super().__init__("Search")
@@ -239,14 +233,18 @@ class SearchScreen(DetailScreen[None]):
         query_line = Line(self._query, placeholder=_PLACEHOLDER, id="find")
         yield query_line.add_class("find")
         self._view = HitRows(appearance_of(self.app), self._now)
-        hits: LineList[Hit] = LineList(self._view, empty=HINT, id="list")
+        hits: LineList[Hit] = LineList(self._view, empty=self._hint(), id="list")
         hits.can_focus = False
         yield hits
         yield Static(classes="why")
         yield Said()
 
+    def _hint(self) -> str:
+        return HINT.format(note=key_of(self, "search_note"))
+
     def keys(self) -> Keys:
-        return (("↑↓", "choose"), *self.offer("open", "search_why", "search_note", "back"))
+        choose = pair_of(self, "hit_up", "hit_down", "choose")
+        return (choose, *self.offer("hit_take", "search_why", "search_note", "back"))
 
     def on_mount(self) -> None:
         self.query_one("#find").focus()
@@ -280,7 +278,7 @@ class SearchScreen(DetailScreen[None]):
         if query != self._query:
             return  # a newer question is on its way
         self._result = result
-        self._list.empty = HINT if not query.strip() else "No results. Try fewer words or filters."
+        self._list.empty = self._hint() if not query.strip() else "No results. Try fewer words or filters."
         self._list.set_rows(result.hits)
         if self._list.selected is not None and not self._list.select_key(self._view.current):
             self._list.action_row("top")
@@ -317,7 +315,7 @@ class SearchScreen(DetailScreen[None]):
 
     @on(LineList.Selected)
     @on(Line.Submitted)
-    def open_chosen(self) -> None:
+    def action_take(self) -> None:
         """Enter in the line, or a double click on a hit."""
         chosen = self._list.selected
         if chosen is not None:

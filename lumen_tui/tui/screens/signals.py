@@ -17,7 +17,7 @@ from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.fields import Choice, Line, Offers
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import ReadingScreen
@@ -55,7 +55,7 @@ class SignalDetail(ReadingScreen[str]):
 
 
 NO_DRAFT: Mapping[str, Any] = MappingProxyType({})
-_ASK = "What should they know? Enter sends it."
+_ASK = "What should they know? {enter} sends it."
 _FIELDS = ("to", "wu_id", "lane")
 
 
@@ -86,7 +86,8 @@ class SignalForm(FormScreen[SendSignal]):
         if reply_to:
             yield Static(safe(reply_to.message), markup=False, classes="quote")
         typed = self._before.get("message", "")
-        yield row("message", Prose(typed, placeholder=_ASK, sends=True, id="message"))
+        ask = _ASK.format(enter=key_of(self, "form_send").capitalize())
+        yield row("message", Prose(typed, placeholder=ask, sends=True, id="message"))
         yield row("to", Line(self._before["to"], placeholder="everyone", id="to"))
         yield row("lane", Offers(self._lanes, id="lane", value=self._before["lane"], placeholder="none"))
         yield row("work unit", Line(self._before["wu_id"], placeholder="none; such as WU-042", id="wu_id"))

@@ -20,7 +20,7 @@ from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import ScreenOpener
 from lumen_tui.tui.kit.fields import Choice, Line
-from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.words import sentence
@@ -43,8 +43,8 @@ class TaskForm(FormScreen[NewTask]):
         self._defaults = {"role": "researcher", "priority": "P2", **(defaults or {})}
 
     def keys(self) -> Keys:
-        more = self.offer("task_more")
-        return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), *more, ("esc", "cancel"))
+        choose = pair_of(self, "choice_previous", "choice_next", "choose")
+        return self.form_keys(*self.offer("form_next", form_next="next"), choose, *self.offer("task_more"))
 
     def rows(self) -> Iterable[Widget]:
         defaults = self._defaults
@@ -52,7 +52,8 @@ class TaskForm(FormScreen[NewTask]):
         tiers = [(_OWN_TIER, "the role's"), *((tier, tier) for tier in TIERS)]
         priorities = [(priority, priority) for priority in PRIORITIES]
         constraints = "\n".join(defaults.get("constraints", ()))
-        yield row("objective", Prose(_text(defaults, "objective"), placeholder=_ASK, sends=True, id="objective"))
+        ask = _ASK.format(enter=key_of(self, "form_send").capitalize())
+        yield row("objective", Prose(_text(defaults, "objective"), placeholder=ask, sends=True, id="objective"))
         yield row("role", Choice(roles, defaults["role"], id="role"), Static(classes="note role-note"))
         yield row("tier", Choice(tiers, _text(defaults, "model"), id="tier"))
         yield row("priority", Choice(priorities, defaults["priority"], id="priority"))
@@ -169,7 +170,7 @@ def _checked(form: TaskForm, field: str) -> str:
 
 
 _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
-_ASK = "What is to be done? Enter creates the task."
+_ASK = "What is to be done? {enter} creates the task."
 
 
 def _seconds(text: str) -> float:

@@ -49,7 +49,9 @@ def test_what_hides_nothing_stays_as_it_is() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
 @pytest.mark.parametrize("text", HIDING)
 async def test_the_key_counts_once_the_end_was_on_the_screen(text: str, size: tuple[int, int]) -> None:
-    app: Any = Stage(ConfirmKey("Allow this?", ["1 call"], "a", "allow it", [("builder wants to use shell.", text)]))
+    app: Any = Stage(
+        ConfirmKey("Allow this?", ["1 call"], "confirm_allow", "allow it", [("builder wants to use shell.", text)])
+    )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         if END.split()[-1] not in app.shown:
@@ -64,7 +66,7 @@ async def test_the_key_counts_once_the_end_was_on_the_screen(text: str, size: tu
 
 async def test_a_window_that_grows_over_the_end_has_shown_it() -> None:
     text = "\n".join(f"step {number}" for number in range(20))
-    app: Any = Stage(ConfirmKey("Allow this?", ["1 call"], "a", "allow it", [("it", text)]))
+    app: Any = Stage(ConfirmKey("Allow this?", ["1 call"], "confirm_allow", "allow it", [("it", text)]))
     async with app.run_test(size=(80, 16)) as pilot:
         await pilot.press("a")
         assert app.answers == []

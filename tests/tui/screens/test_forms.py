@@ -274,7 +274,10 @@ async def test_a_name_must_be_typed_out(room):
 
 
 async def test_a_bulk_step_is_confirmed_by_its_own_key_only(room):
-    async with room(ConfirmKey("Archive 40", [f"row {n}" for n in range(40)], "y", "archive them")) as (app, pilot):
+    async with room(ConfirmKey("Archive 40", [f"row {n}" for n in range(40)], "confirm_yes", "archive them")) as (
+        app,
+        pilot,
+    ):
         assert "… and 28 more" in app.shown
         await pilot.press("a")
         assert not app.answers
@@ -296,7 +299,7 @@ def screens(text: str) -> list[Screen[Any]]:
         RoleForm(role),
         RoleForm(role, names_in_use=()),
         ConfirmName(text, text, (text,)),
-        ConfirmKey(text, (text,), "y", "do it"),
+        ConfirmKey(text, (text,), "confirm_yes", "do it"),
     ]
 
 

@@ -35,8 +35,11 @@ FAILED = TaskView(Spec("tsk-a", "make it"), Status.FAILED, reason="its own cap o
 DIALOGS: dict[str, tuple[Callable[[], Screen[Any]], str]] = {
     "quit": (lambda: QuitAsk(True), "choose"),
     "leave": (lambda: QuitAsk(False), "choose"),
-    "key": (lambda: ConfirmKey("Kill?", ["3 workers are ended"] * 9, "k", "kill them"), "k kill them"),
-    "called": (lambda: ConfirmKey("Allow?", ["it asks"], "a", "allow", [("the call", "a\nb\n" * 30)]), "a allow"),
+    "key": (lambda: ConfirmKey("Kill?", ["3 workers are ended"] * 9, "confirm_yes", "kill them"), "y kill them"),
+    "called": (
+        lambda: ConfirmKey("Allow?", ["it asks"], "confirm_allow", "allow", [("the call", "a\nb\n" * 30)]),
+        "a allow",
+    ),
     "unkill": (lambda: UnkillForm(["killed by ops: a drill"]), "y resume"),
     "name": (lambda: ConfirmName("Delete", "abc", ["it is removed"] * 9), "enter confirm"),
     "reason": (lambda: ReasonPrompt("Kill", ("a drill", "wild"), ["3 workers are ended"] * 9), "enter kill"),
@@ -78,14 +81,16 @@ async def test_each_choice_of_leaving_is_reached(room, size):
 
 async def test_what_is_about_to_be_done_can_be_read_to_its_end(room):
     lines = [f"worker {number} is ended" for number in range(9)]
-    async with room(ConfirmKey("Kill?", lines, "k", "kill", [("the call", "make deploy")]), size=SMALL[0]) as (
+    async with room(
+        ConfirmKey("Kill?", lines, "confirm_yes", "kill", [("the call", "make deploy")]), size=SMALL[0]
+    ) as (
         app,
         pilot,
     ):
         await until(pilot, lambda: "worker 0" in app.shown)
         await pilot.press("end")
         await until(pilot, lambda: "make deploy" in app.shown)
-        assert "k kill" in app.shown
+        assert "y kill" in app.shown
 
 
 async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_below(room):
