@@ -35,13 +35,13 @@ class RoomCommand(msgspec.Struct, frozen=True):
         return "1-9" if self.keys == DIGITS else plain_key(self.keys[0]) if self.keys else ""
 
 
-DIGITS = tuple("123456789")
 _PLAIN = {
     "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
-    "f2": "F2", "f3": "F3",
+    "f1": "F1", "f2": "F2", "f3": "F3",
 }  # fmt: skip
+DIGITS = tuple("123456789")
 _ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 _NAMED = {shown: key for key, shown in _PLAIN.items()}
 
@@ -167,10 +167,11 @@ def _s(action: str, keys: str, label: str, help: str, call: str, *, writes: bool
     return RoomCommand(action, tuple(keys.split()), label, help, writes=writes, call=call, priority=action in _AT_ONCE)
 
 
-def _like(action: str, call: str = "", label: str = "") -> RoomCommand:
+def _like(action: str, call: str = "", label: str = "", help: str = "") -> RoomCommand:
     """The room's command with its key, wherever the operator moved that; on a screen it is about what is open there."""
     command = next(command for command in COMMANDS if command.action == action)
-    return msgspec.structs.replace(command, call=call or action, label=label or command.label, footer=False)
+    words = {"label": label or command.label, "help": help or command.help}
+    return msgspec.structs.replace(command, call=call or action, footer=False, **words)
 
 
 def _answer(action: str, keys: str, label: str, help: str, verb: str) -> RoomCommand:
@@ -202,7 +203,12 @@ _HITS = (  # below a line in which one types
 
 # By the scope of a screen or of a widget in it, in the order of its help.
 SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
-    "dialogs": _on("dialogs", _like("back", "leave"), _like("help", "room('help')"), _like("kill", "room('kill')")),
+    "dialogs": _on(
+        "dialogs",
+        _like("back", "leave", help="Leave what is open here."),
+        _like("help", "room('help')", help="Every key that works here; F1 where one types."),
+        _like("kill", "room('kill')"),
+    ),
     "sheets": _on(
         "sheets",
         _like("next_need", "need('next_need')"),
@@ -219,7 +225,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "filter": _on(
         "filter",
-        _like("back", "drop", "all rows"),
+        _like("back", "drop", "all rows", "Go back to the whole list."),
         _s("filter_keep", "down up tab", "back to the list", "Go back to the list, narrowed.", "keep"),
     ),
     "form": _on(
@@ -227,7 +233,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("form_send", "enter", "send", "Send the form.", "send"),
         _s("form_send_now", "f2 ctrl+o", "send", "Send the form from any field.", "send"),
         _s("form_next", "tab", "next field", "Go to the next field.", "app.focus_next"),
-        _s("form_previous", "shift+tab", "previous field", "Go to the previous field.", "app.focus_previous"),
+        _s("form_previous", "shift+tab", "field before", "Go to the previous field.", "app.focus_previous"),
     ),
     "choice": _on(
         "choice",
@@ -249,7 +255,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "quit": _on(
         "quit",
-        _s("quit_keep", "k", "keep it running", "Leave the room; the engine keeps running.", "choose('quit_keep')"),
+        _s("quit_keep", "k", "keep it running", "Leave the room and no more.", "choose('quit_keep')"),
         _s("quit_stop", "s", "stop the engine", "Stop the engine and leave the room.", "choose('quit_stop')"),
     ),
     "hire": _on(
@@ -275,9 +281,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("top", "scroll('scroll_home')"),
         _like("bottom", "scroll('scroll_end')", "end"),
     ),
-    "merge": _on(
-        "merge", _NO, *_OPTIONS, _s("merge_yes", "y", "merge", "Merge the others into the chosen one.", "merge")
-    ),
+    "merge": _on("merge", _NO, *_OPTIONS, _s("merge_yes", "y", "merge", "Merge into the chosen one.", "merge")),
     "answers": _on(
         "answers",
         *_ANSWERS,

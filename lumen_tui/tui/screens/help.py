@@ -80,7 +80,7 @@ class CommandRows(Rows[RoomCommand]):
         here = self.key(row) == self.current
         why = self.why_not(row)
         name, rest = (ink.muted, ink.muted) if why else (ink.strong if here else ink.text, ink.muted)
-        scope = Cell(row.scope if self.key(row) in self.heads else "", ink.muted, 11, gap=1)
+        scope = Cell(row.scope.replace("_", " ") if self.key(row) in self.heads else "", ink.muted, 11, gap=1)
         cells = (
             Cell(shapes.cursor if here else " ", ink.accent, 1),
             *((scope,) if self.heads else ()),
