@@ -233,6 +233,7 @@ def test_signals_that_come_between_the_judgement_and_the_lock_stay(desk, monkeyp
     assert desk.ids("signals.jsonl") == came[1:]
 
 
+@pytest.mark.sweep(most=2)
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.9, 1.0])
 def test_it_can_be_stopped_at_any_moment(desk, share):
     kept = desk.signals(2, age=6)
