@@ -10,7 +10,8 @@ from lumen_tui.model.loop import Packet
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_access import LazyRows, Offsets, OpenFile
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import Offsets, OpenFile
 from lumen_tui.store.memory.loop_records import capsule_path, packet_in
 
 _MOST = 1024 * 1024  # bytes of a capsule that are read

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar, overload
+from collections.abc import Callable, Iterator
 
 from lumen_tui.storage import backwards, files
 
@@ -164,26 +163,3 @@ class LineMap:
 def holds(fd: int, offset: int, identifier: str) -> bool:
     """Return whether a line that names this id begins at `offset`."""
     return f'"{identifier}"'.encode() in backwards.line_at(fd, offset)
-
-
-R = TypeVar("R")
-
-
-class LazyRows(Sequence[R], Generic[R]):
-    """A lazy sequence. Subclasses define `__len__` and `at`."""
-
-    def at(self, place: int) -> R:
-        """Return the row at a place from 0 to below the length."""
-        raise NotImplementedError
-
-    @overload
-    def __getitem__(self, index: int) -> R: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[R]: ...
-    def __getitem__(self, index: int | slice) -> R | list[R]:
-        size = len(self)
-        if isinstance(index, slice):
-            return [self.at(place) for place in range(*index.indices(size))]
-        if not -size <= index < size:
-            raise IndexError(index)
-        return self.at(index % size)

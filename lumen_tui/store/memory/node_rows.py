@@ -16,7 +16,8 @@ from lumen_tui.model.attention import Untriaged
 from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
 from lumen_tui.model.records import PRIORITIES, Node, NodeRow, decode_node
 from lumen_tui.model.snapshot import DiscoveryRow
-from lumen_tui.storage.line_access import LazyRows, OpenFile, SortedRows
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import OpenFile, SortedRows
 
 _SLOTS = 1024  # at the beginning; a power of two
 _PLACES = {"discovery": (2, 1), "pinned": (6, 1), "protection": (7, 7)}  # in the bits: from where, how much

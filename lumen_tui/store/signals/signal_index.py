@@ -19,7 +19,8 @@ from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_access import LazyRows, Offsets, OpenFile, split_lines
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import Offsets, OpenFile, split_lines
 
 _SEARCH = 100_000  # lines walked back for a receipt without offset that came after its signal was read
 _UNREAD, _READ = 0, 1

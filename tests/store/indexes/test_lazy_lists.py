@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumen_tui.storage import files
-from lumen_tui.storage.line_access import LazyRows, Offsets, SortedRows
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import Offsets, SortedRows
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.node_rows import IdNumbers
 from lumen_tui.store.signals.signal_index import SignalIndex
