@@ -117,13 +117,10 @@ def _verb(words: list[str]) -> str:
     return ""
 
 
-def _parser(prog: str, description: str) -> argparse.ArgumentParser:
-    import argparse
-
-    parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    """Add the options that the room, the engine and `run` share."""
     parser.add_argument("--state", metavar="DIR", help="the state folder ($LUMEN_STATE, ./state in a checkout)")
     parser.add_argument("--operator", default="", help="who you are in receipts and journals (your login name)")
-    return parser
 
 
 def _state(options: argparse.Namespace) -> Path:
@@ -159,8 +156,15 @@ def _room_or_engine(words: list[str]) -> int:
 
 
 def _by_options(words: list[str]) -> int:
-    parser = _parser("lumen-tui", "The control room of a persistent autonomous agent.")
-    parser.epilog = "State commands: lumen-tui VERB --help; `lumen-tui help` lists them."
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="lumen-tui",
+        description="The control room of a persistent autonomous agent.",
+        epilog="State commands: lumen-tui VERB --help; `lumen-tui help` lists them.",
+        allow_abbrev=False,
+    )
+    _add_common(parser)
     parser.add_argument("--engine-only", action="store_true", help="drive the agent without a room")
     parser.add_argument("--once", action="store_true", help="with --engine-only: one beat")
     parser.add_argument("--beats", type=int, default=0, metavar="N", help="with --engine-only: N beats")
@@ -274,26 +278,22 @@ def _paint_early(words: list[str]) -> None:
 
 
 def _run(words: list[str]) -> int:
-    from lumen_tui.cli.parser import seconds_of
+    import argparse
+
+    from lumen_tui.cli.main import BAD_INPUT, refuse
+    from lumen_tui.cli.parser import Parser, UsageError, request_of
     from lumen_tui.headless.runs import run_task
     from lumen_tui.model.requests.tasks import NewTask
 
-    parser = _parser("lumen-tui", "Run one task to its end and print its result.")
-    parser.add_argument("run", help="`run`")
-    parser.add_argument("objective", help="what the worker shall do, in quotes")
-    parser.add_argument("--role", default="researcher")
-    parser.add_argument("--model", default="", help="haiku, sonnet, opus or a model id")
-    parser.add_argument("--constraint", action="append", default=[], metavar="C", help="such as 'Read only'")
-    parser.add_argument("--timeout", type=seconds_of, default=0.0, help="such as 90s or 10m [the role's]")
-    options = parser.parse_args(words)
-    request = NewTask(
-        objective=options.objective,
-        role=options.role,
-        model=options.model,
-        constraints=tuple(options.constraint),
-        timeout_seconds=options.timeout,
-    )
-    return run_task(_state(options), _operator(options), request)
+    parser = Parser(prog="lumen-tui run", description="Run one task to its end and print its result.")
+    _add_common(parser)
+    parser.add_argument("run", help=argparse.SUPPRESS)
+    parser.fields(NewTask, "objective", "role", "model", "constraints", "timeout_seconds")
+    try:
+        options = parser.parse_args(words)
+    except UsageError as error:
+        return refuse(str(error), error.candidates, BAD_INPUT)
+    return run_task(_state(options), _operator(options), request_of(NewTask, options))
 
 
 if __name__ == "__main__":

@@ -61,16 +61,17 @@ def _run(argv: list[str]) -> int:
             session.must_exist()
         return int(args.run(session, args) or DONE)
     except UsageError as error:
-        return _refuse(str(error), error.candidates, BAD_INPUT)
+        return refuse(str(error), error.candidates, BAD_INPUT)
     except ActionError as error:
-        return _refuse(str(error), error.candidates, NOT_FOUND if error.missing else BAD_INPUT)
+        return refuse(str(error), error.candidates, NOT_FOUND if error.missing else BAD_INPUT)
     except (BadId, BadFile) as error:
-        return _refuse(str(error), (), BAD_INPUT)
+        return refuse(str(error), (), BAD_INPUT)
     except StoreError as error:
-        return _refuse(str(error), (), FAILED)
+        return refuse(str(error), (), FAILED)
 
 
-def _refuse(text: str, candidates: tuple[str, ...], code: int) -> int:
+def refuse(text: str, candidates: tuple[str, ...], code: int) -> int:
+    """Say on stderr what is wrong and what may have been meant; return the exit code."""
     talk(f"lumen-tui: {text}")
     if candidates:
         talk(f"did you mean: {', '.join(candidates)}?")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.session import Session, print_outcome
 from lumen_tui.model import times
-from lumen_tui.model.requests.base import Arg, Request
+from lumen_tui.model.requests.base import Arg, Request, declared_fields
 
 R = TypeVar("R", bound=Request)
 
@@ -43,6 +43,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)
 TWO_WORDS = ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "signal-cleanup")  # as written
+_CHOSEN = "command"  # where argparse puts the name of the command that was given
 ELSEWHERE = ("run", "help")  # commands that do not come through here
 
 
@@ -69,13 +70,10 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
-        candidates: tuple[str, ...] = ()
-        if message.startswith("unrecognized arguments: "):
-            word = message.removeprefix("unrecognized arguments: ").split()[0]
-            candidates = nearest(word, self._option_string_actions)
-        if message.endswith("required: COMMAND"):
-            message = f"{self.prog.partition(' ')[2] or 'lumen-tui'} needs one of {', '.join(self.below())}"
-        raise UsageError(f"{message}; see `{self.prog} --help`", candidates)
+        raise self._wrong(message)
+
+    def _wrong(self, message: str, candidates: tuple[str, ...] = ()) -> UsageError:
+        return UsageError(f"{message}; see `{self.prog} --help`", candidates)
 
     def below(self) -> dict[str, Parser]:
         """Return the parsers of the commands of a group, by name."""
@@ -96,12 +94,12 @@ class Parser(argparse.ArgumentParser):
         """
         declared = declared_fields(kind)
         for name in names or declared:
-            hint, arg, default = declared[name]
-            if hint == bool | None:
-                self._add_yes_or_no(name, arg)
+            field = declared[name]
+            if field.hint == bool | None:
+                self._add_yes_or_no(name, field.arg)
                 continue
-            declaration = _settings(name, hint, arg, default)
-            (into or self).add_argument(*_spelling(name, arg), **{**declaration, **settings})
+            declaration = _settings(name, field.hint, field.arg, field.default)
+            (into or self).add_argument(*_spelling(name, field.arg), **{**declaration, **settings})
 
     def _add_yes_or_no(self, name: str, arg: Arg) -> None:
         """Add the two options of a field that may also be left as it is."""
@@ -129,7 +127,10 @@ class Parser(argparse.ArgumentParser):
             args = [self.alone, *(args or ())]
         parsed, extra = super().parse_known_args(args, namespace)
         if extra:
-            self.error(f"unrecognized arguments: {' '.join(extra)}")
+            text = f"unrecognized arguments: {' '.join(extra)}"
+            raise self._wrong(text, nearest(extra[0], self._option_string_actions))
+        if (commands := self.below()) and getattr(parsed, _CHOSEN) is None:
+            raise self._wrong(f"{self.prog.partition(' ')[2] or 'lumen-tui'} needs one of {', '.join(commands)}")
         return parsed, extra
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
@@ -138,24 +139,6 @@ class Parser(argparse.ArgumentParser):
             name = action.metavar or action.dest
             text = f"{name} {value!r} is unknown: one of {', '.join(words)}"
             raise UsageError(text, nearest(str(value), words))
-
-
-class DeclaredField(NamedTuple):
-    """A field of a request that says how it is spelled; `default` is NODEFAULT where it must be given."""
-
-    hint: object  # its type
-    arg: Arg
-    default: object
-
-
-def declared_fields(kind: type[Request]) -> dict[str, DeclaredField]:
-    """Return the fields of a request that say how they are spelled, in order; resolves its types once."""
-    declared = {}
-    for field in msgspec.structs.fields(kind):
-        hint, *notes = get_args(field.type) or (field.type,)
-        if notes and isinstance(notes[0], Arg):
-            declared[field.name] = DeclaredField(hint, notes[0], field.default)
-    return declared
 
 
 def request_of(kind: type[R], args: argparse.Namespace, **more: object) -> R:
@@ -174,7 +157,8 @@ def _spelling(name: str, arg: Arg) -> tuple[str, ...]:
 
 def _settings(name: str, hint: object, arg: Arg, default: object) -> dict[str, Any]:
     """Return what `add_argument` needs to know of a field."""
-    settings: dict[str, Any] = {"help": f"{arg.help}{_default_words(default, arg)}".replace("%", "%%"), "dest": name}
+    text = f"{arg.help}{', with commas between them' if arg.commas else ''}{_default_words(default, arg)}"
+    settings: dict[str, Any] = {"help": text.replace("%", "%%"), "dest": name}
     if hint is bool:
         return {**settings, "action": "store_false" if default else "store_true"}
     optional = default is not msgspec.NODEFAULT
@@ -229,7 +213,7 @@ class CommandGroup:
     """The commands below one parser. `add` declares one: its name, what it does, an example."""
 
     def __init__(self, parser: Parser, noun: str) -> None:
-        self._parsers = parser.add_subparsers(metavar=noun, dest=noun.lower(), required=True, parser_class=Parser)
+        self._parsers = parser.add_subparsers(metavar=noun, dest=_CHOSEN, parser_class=Parser)
 
     def add(self, name: str, run: Callable[..., int | None], text: str, example: str) -> Parser:
         """Return a parser for the command `name`, to which the caller adds options."""

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from lumen_tui.model.approvals import AllowRule
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
@@ -191,6 +192,7 @@ class Tool(Struct, Generic[A], frozen=True):
     preview: Callable[[Context, A], str] = _no_preview  # the diff that it would make; ToolError where it cannot
     risk: str = ""  # what could go wrong, in a plain sentence
     schema: dict[str, Any] = {}
+    request: type[Request] | None = None  # what it comes to: it describes arguments that do not do so themselves
 
 
 AnyTool = Tool[Any]

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.ids import BadId
+from lumen_tui.model.requests.base import Request, declared_fields
 from lumen_tui.model.roles import CustomTool, Role
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
@@ -137,12 +138,18 @@ def _fields(schema: JsonSchema, value: object, at: str) -> str:
 _CHECKS = (_size, _pattern, _items, _fields)
 
 
-def schema_of(arguments: type[Struct]) -> JsonSchema:
-    """Return the JSON schema of a tool's arguments, a msgspec Struct type, without references."""
+def schema_of(arguments: type[Struct], request: type[Request] | None = None) -> JsonSchema:
+    """Return the JSON schema of a tool's arguments, a msgspec Struct type, without references.
+
+    A field that says nothing of itself is described as that of the same name in `request`.
+    """
     _, components = msgspec.json.schema_components([arguments], ref_template="{name}")
     schema = _resolved(components[arguments.__name__], components)
     if not isinstance(schema, dict):
         raise TypeError(f"{arguments.__name__} is no record")
+    for name, field in declared_fields(request).items() if request else ():
+        if name in schema["properties"]:  # what is in brackets holds where a command leaves the option out
+            schema["properties"][name].setdefault("description", field.arg.help.partition(" [")[0])
     return schema
 
 

@@ -112,6 +112,10 @@ class Declaration(Struct, frozen=True):
     schema: JsonSchema
 
 
+def _schema(tool: AnyTool) -> JsonSchema:
+    return schema_of(tool.arguments, tool.request) if tool.arguments else tool.schema
+
+
 class Outputs:
     """Cuts results to size and stores the whole of what was cut."""
 
@@ -192,7 +196,7 @@ class Toolbox:
     def declarations(self) -> list[Declaration]:
         """Return the declarations of the tools that the task may use."""
         return [
-            Declaration(tool.name, tool.description, schema_of(tool.arguments) if tool.arguments else tool.schema)
+            Declaration(tool.name, tool.description, _schema(tool))
             for name, tool in self._tools.items()
             if name in self.rules.tools
         ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.cli.fast import hot, warm
-from lumen_tui.cli.parser import _spelling, declared_fields
-from lumen_tui.model.requests.base import Request
+from lumen_tui.cli.parser import _spelling
+from lumen_tui.model.requests.base import Request, declared_fields
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.sessions import SaveCheckpoint
 from lumen_tui.model.requests.signals import SendSignal

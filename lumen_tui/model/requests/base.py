@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 
 class Arg:
@@ -53,3 +53,23 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         fields: dict[str, object] = to_builtins(self)
         del fields["verb"]
         return fields
+
+
+class DeclaredField(Struct, frozen=True):
+    """A field of a request that says what it is; `default` is msgspec.NODEFAULT where it must be given."""
+
+    hint: object  # its type
+    arg: Arg
+    default: object
+
+
+def declared_fields(kind: type[Request]) -> dict[str, DeclaredField]:
+    """Return the fields of a request that say what they are, in order; resolves its types once."""
+    from typing import get_args
+
+    declared = {}
+    for field in structs.fields(kind):
+        hint, *notes = get_args(field.type) or (field.type,)
+        if notes and isinstance(notes[0], Arg):
+            declared[field.name] = DeclaredField(hint, notes[0], field.default)
+    return declared

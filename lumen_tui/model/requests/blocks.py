@@ -31,8 +31,8 @@ class ReplaceInBlock(Request, tag="block.replace", frozen=True, kw_only=True):
     """Replace one piece of text, which must occur exactly once."""
 
     name: Annotated[str, Arg("its name", place="NAME")]
-    old: Annotated[str, Arg("the text that is there once", place="OLD")]
-    new: Annotated[str, Arg("the text that takes its place", place="NEW")]
+    old: Annotated[str, Arg("the exact text that is there once", place="OLD")]
+    new: Annotated[str, Arg("the text that takes its place; an empty one takes it out", place="NEW")]
     agent: bool = False
 
 

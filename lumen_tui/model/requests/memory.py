@@ -15,7 +15,7 @@ class CreateNode(Request, tag="node.create", frozen=True, kw_only=True):
 
     content: Annotated[str, Arg("what was noticed, the title first", place="CONTENT")]
     type: Annotated[str, Arg("", choices=(*NODE_TYPES, *DISCOVERY_ALIASES))] = "discovery"
-    tags: Annotated[Sequence[str], Arg("words with commas between them", commas=True)] = ()
+    tags: Annotated[Sequence[str], Arg("short words, such as bug or idea", commas=True)] = ()
     priority: Annotated[str, Arg("P0 to P3", "-p")] = ""
     wu_id: Annotated[
         str, Arg("the work unit it was noticed on, or `none` [of your open session, if there is one]", "--wu")
@@ -103,8 +103,8 @@ class InsertPassage(Request, tag="archive.insert", frozen=True, kw_only=True):
     """Store a note permanently. The same `key` again means the same note, and nothing is written then."""
 
     text: Annotated[str, Arg("what to keep, its title first; - reads it from standard input", place="TEXT")]
-    tags: Annotated[Sequence[str], Arg("repeatable", "-t", "--tag", metavar="TAG")] = ()
-    importance: Annotated[float, Arg("0 to 1", "-i", metavar="N")] = 0.5
+    tags: Annotated[Sequence[str], Arg("a short word; may be repeated", "-t", "--tag", metavar="TAG")] = ()
+    importance: Annotated[float, Arg("how much it matters later, 0 to 1", "-i", metavar="N")] = 0.5
     kind: Annotated[str, Arg("", choices=KINDS)] = "semantic"
     source: Annotated[str, Arg("where it is from", "-s")] = ""
     trust: str = ""

@@ -11,11 +11,11 @@ from lumen_tui.model.requests.base import Arg, Request
 class SendSignal(Request, tag="signal.send", frozen=True, kw_only=True):
     """Append a signal. `to` names the intended agent; everybody can read it. The same `key` sends one."""
 
-    message: Annotated[str, Arg("the note itself", place="MESSAGE")]
+    message: Annotated[str, Arg("the note itself, one short paragraph", place="MESSAGE")]
     to: Annotated[str, Arg("the agent it is meant for; everybody can read it")] = ""
     wu_id: Annotated[str, Arg("the work unit it is about, or `none` [of your open session]", "--wu")] = ""
     lane: Annotated[str, Arg("[of the work unit]", "-l")] = ""
-    priority: Annotated[str, Arg("P0 (needs a person) to P3", "-p")] = ""
+    priority: Annotated[str, Arg("P0 (needs a person at once) to P3", "-p")] = ""
     type: Annotated[str, Arg("its kind")] = "coordination"
     reply_to: Annotated[str, Arg("the signal it answers", metavar="ID")] = ""
     key: Annotated[str, Arg("the same key sends one signal, however often it is asked for")] = ""

@@ -11,15 +11,17 @@ from lumen_tui.model.requests.base import Arg, Request
 class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
     """Queue a task. The same `key` gives the same task."""
 
-    objective: Annotated[str, Arg("what is to be found out or done", place="OBJECTIVE")]
+    objective: Annotated[str, Arg("what is to be found out or done, whole in itself", place="OBJECTIVE")]
     role: Annotated[str, Arg("who does it")] = "researcher"
     model: Annotated[str, Arg("a tier or model id instead of the role's own")] = ""
     constraints: Annotated[Sequence[str], Arg("a rule, such as 'Read only'", "-c", "--constraint")] = ()
-    context: Annotated[str, Arg("what the worker should know")] = ""
-    wu_id: Annotated[str, Arg("the work unit it belongs to", "--wu")] = ""
+    context: Annotated[str, Arg("all that the worker must know: it has no memory and asks nobody")] = ""
+    wu_id: Annotated[str, Arg("the work unit it belongs to, such as WU-042", "--wu")] = ""
     lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
     priority: Annotated[str, Arg("P0 to P3", "-p")] = "P2"
-    timeout_seconds: Annotated[float, Arg("such as 90s or 10m [the role's]", "--timeout", duration=True)] = 0.0
+    timeout_seconds: Annotated[
+        float, Arg("the longest it may take, such as 90s or 10m [the role's]", "--timeout", duration=True)
+    ] = 0.0
     depends_on: Annotated[Sequence[str], Arg("a task that must be done first", metavar="ID")] = ()
     id: Annotated[str, Arg("an id of your own, such as task-001")] = ""
     key: Annotated[str, Arg("the same key gives the same task, however often it is asked for")] = ""

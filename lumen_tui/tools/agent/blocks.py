@@ -15,6 +15,7 @@ from lumen_tui.model import ids, relay
 from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.blocks import STANDARD, BadEdit, Block, appended, replaced, shown_difference, weaker
 from lumen_tui.model.relay import SubmissionStatus
+from lumen_tui.model.requests.blocks import AppendToBlock, ReplaceInBlock, RethinkBlock, SubmitToRelay
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import blocks
 from lumen_tui.store.memory import relays as kept
@@ -24,7 +25,7 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.edit import MOST_DIFF
 
 _Name = Annotated[str, Meta(min_length=1, max_length=64, description="the block: persona, human, or another there is")]
-_Text = Annotated[str, Meta(min_length=1, max_length=200_000, description="the text")]
+_Text = Annotated[str, Meta(min_length=1, max_length=200_000)]
 _NOBODY = "who wrote a block is one label"
 _RISK = "The main agent reads it first in every loop."
 
@@ -36,8 +37,8 @@ class AppendArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 class ReplaceArguments(Struct, frozen=True, forbid_unknown_fields=True):
     block: _Name
-    old: Annotated[str, Meta(min_length=1, max_length=200_000, description="exact words that stand there once")]
-    new: Annotated[str, Meta(max_length=200_000, description="the words in their place; empty takes them out")]
+    old: Annotated[str, Meta(min_length=1, max_length=200_000)]
+    new: Annotated[str, Meta(max_length=200_000)]
 
 
 class RethinkArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,6 +140,7 @@ BLOCK_APPEND = Tool(
     AppendArguments,
     block_append,
     lambda a: f"block_append {a.block}: {a.text}",
+    request=AppendToBlock,
     preview=preview,
     risk=_RISK,
 )
@@ -148,6 +150,7 @@ BLOCK_REPLACE = Tool(
     ReplaceArguments,
     block_replace,
     lambda a: f"block_replace {a.block}: {a.old} by {a.new}",
+    request=ReplaceInBlock,
     preview=preview,
     risk=_RISK,
 )
@@ -157,6 +160,7 @@ BLOCK_RETHINK = Tool(
     RethinkArguments,
     block_rethink,
     lambda a: f"block_rethink {a.block}, {len(a.text):,} characters",
+    request=RethinkBlock,
     preview=preview,
     risk=_RISK,
 )
@@ -173,7 +177,7 @@ class RelayReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class RelaySubmitArguments(Struct, frozen=True, forbid_unknown_fields=True):
     name: _RelayName
     text: Annotated[str, Meta(min_length=1, max_length=8000, description="what to say; its first line is a title")]
-    base: Annotated[int, Meta(ge=0, description="the position up to which you have read, as relay_read gave it")]
+    base: Annotated[int, Meta(ge=0)]
 
 
 def relay_read(context: Context, arguments: RelayReadArguments) -> ToolResult:
@@ -227,5 +231,6 @@ RELAY_SUBMIT = Tool(
     RelaySubmitArguments,
     relay_submit,
     lambda a: f"relay_submit {a.name}: {a.text}",
+    request=SubmitToRelay,
     risk="Others read and act on it.",
 )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
 from lumen_tui.model.records import NODE_TYPES, Node, Receipt, Touch
+from lumen_tui.model.requests.memory import InsertPassage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.signals import inbox
@@ -46,12 +47,12 @@ class RecallArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 class RememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=8000, description="what to keep; its first line is a title")]
-    tags: Annotated[tuple[str, ...], Meta(max_length=10, description="short words")] = ()
+    tags: Annotated[tuple[str, ...], Meta(max_length=10)] = ()
     kind: Annotated[
         Literal[KINDS],  # type: ignore[valid-type]
         Meta(description="what happened (episodic), what is so (semantic), how something is done (procedural)"),
     ] = "semantic"
-    importance: Annotated[float, Meta(ge=0, le=1, description="how much it matters later")] = USUAL
+    importance: Annotated[float, Meta(ge=0, le=1)] = USUAL
 
 
 class SignalsArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -223,6 +224,7 @@ REMEMBER = Tool(
     RememberArguments,
     remember,
     lambda a: f"remember {a.text}",
+    request=InsertPassage,
     risk="It stays in the agent's memory.",
 )
 READ_SIGNALS = Tool(

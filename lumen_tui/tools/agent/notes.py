@@ -19,6 +19,9 @@ from lumen_tui.model.archive import KINDS, USUAL
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.requests.memory import CreateNode, InsertPassage
+from lumen_tui.model.requests.sessions import SaveCheckpoint
+from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
@@ -67,15 +70,15 @@ def once(
 
 _LOOKED_THROUGH = 1024 * 1024  # bytes of the signals' end in which an attempt that was killed may have left one
 _Wu = Annotated[str, Meta(max_length=20, description="the work unit it is about, such as WU-042")]
-_Tags = Annotated[tuple[str, ...], Meta(max_length=10, description="short words")]
+_Tags = Annotated[tuple[str, ...], Meta(max_length=10)]
 
 
 class AgentSignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    message: Annotated[str, Meta(min_length=1, max_length=4000, description="one short paragraph")]
-    to: Annotated[str, Meta(max_length=100, description="the reader's name; empty: everybody")] = ""
+    message: Annotated[str, Meta(min_length=1, max_length=4000)]
+    to: Annotated[str, Meta(max_length=100)] = ""
     wu_id: _Wu = ""
-    priority: Annotated[Literal["", "P0", "P1", "P2", "P3"], Meta(description="P0 needs a person at once")] = ""
-    reply_to: Annotated[str, Meta(max_length=64, description="id of the signal that this answers")] = ""
+    priority: Literal["", "P0", "P1", "P2", "P3"] = ""
+    reply_to: Annotated[str, Meta(max_length=64)] = ""
 
 
 class AgentRememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,10 +87,10 @@ class AgentRememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["note", "decision", "episodic", "semantic", "procedural"],
         Meta(description="a decision holds until another one replaces it; procedural: how something is done"),
     ] = "note"
-    importance: Annotated[float, Meta(ge=0, le=1, description="how much it matters later")] = USUAL
+    importance: Annotated[float, Meta(ge=0, le=1)] = USUAL
     wu_id: _Wu = ""
     tags: _Tags = ()
-    source: Annotated[str, Meta(max_length=400, description="where it is from: a task, signal, file")] = ""
+    source: Annotated[str, Meta(max_length=400)] = ""
 
 
 class AgentDiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,7 +104,7 @@ class AgentDiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class CheckpointArguments(Struct, frozen=True, forbid_unknown_fields=True):
     wu_id: _Wu
     note: Annotated[str, Meta(min_length=1, max_length=2000, description="where the work on it stands")]
-    next_steps: Annotated[str, Meta(max_length=2000, description="what comes next")] = ""
+    next_steps: Annotated[str, Meta(max_length=2000)] = ""
 
 
 class ProposeArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -258,6 +261,7 @@ SIGNAL = Tool(
     AgentSignalArguments,
     signal,
     lambda a: f"signal {a.message}",
+    request=SendSignal,
 )
 REMEMBER = Tool(
     "remember",
@@ -265,6 +269,7 @@ REMEMBER = Tool(
     AgentRememberArguments,
     remember,
     lambda a: f"remember {a.kind}: {a.text}",
+    request=InsertPassage,
 )
 DISCOVER = Tool(
     "discover",
@@ -272,6 +277,7 @@ DISCOVER = Tool(
     AgentDiscoverArguments,
     discover,
     lambda a: f"discover {a.title}",
+    request=CreateNode,
 )
 CHECKPOINT = Tool(
     "checkpoint",
@@ -279,6 +285,7 @@ CHECKPOINT = Tool(
     CheckpointArguments,
     checkpoint,
     lambda a: f"checkpoint {a.wu_id}: {a.note}",
+    request=SaveCheckpoint,
 )
 PROPOSE = Tool(
     "propose",

@@ -14,6 +14,8 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.agent import DEPOSIT_FILE, SLEEP_FILE, Deposit, Nap
 from lumen_tui.model.loop import Artifact, Health, LeftOut
 from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.tools.agent.memory import label, source_of
@@ -29,16 +31,16 @@ class ResultArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    message: Annotated[str, Meta(min_length=1, max_length=4000, description="one short paragraph")]
-    to: Annotated[str, Meta(max_length=100, description="the reader's name; empty: everybody")] = ""
-    priority: Annotated[_Priority, Meta(description="P0 needs a person at once")] = ""
+    message: Annotated[str, Meta(min_length=1, max_length=4000)]
+    to: Annotated[str, Meta(max_length=100)] = ""
+    priority: _Priority = ""
 
 
 class DiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
     title: Annotated[str, Meta(min_length=1, max_length=200, description="what was noticed, on one line")]
     details: Annotated[str, Meta(max_length=8000, description="evidence: where, what, how to see it again")] = ""
-    priority: Annotated[_Priority, Meta(description="P0 (now) to P3 (some day)")] = "P2"
-    tags: Annotated[tuple[str, ...], Meta(max_length=10, description="short words, such as bug or idea")] = ()
+    priority: _Priority = "P2"
+    tags: Annotated[tuple[str, ...], Meta(max_length=10)] = ()
 
 
 def write_result(context: Context, arguments: ResultArguments) -> ToolResult:
@@ -99,6 +101,7 @@ SIGNAL = Tool(
     SignalArguments,
     signal,
     lambda a: f"signal {a.message}",
+    request=SendSignal,
 )
 DISCOVER = Tool(
     "discover",
@@ -106,6 +109,7 @@ DISCOVER = Tool(
     DiscoverArguments,
     discover,
     lambda a: f"discover {a.title}",
+    request=CreateNode,
 )
 
 NAME = "deposit"

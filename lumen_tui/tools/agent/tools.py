@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.agent import MOST_TASKS, ROLE, Act
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.tasks import Budget, Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
@@ -26,27 +27,19 @@ _Text = Annotated[str, Meta(min_length=1, max_length=1000)]
 
 
 class TaskArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    objective: Annotated[
-        str, Meta(min_length=1, max_length=4000, description="what is to be found out or done, whole in itself")
-    ]
+    objective: Annotated[str, Meta(min_length=1, max_length=4000)]
     role: Annotated[str, Meta(max_length=64, description="who does it, of the roles in the briefing")] = "researcher"
-    context: Annotated[
-        str, Meta(max_length=20_000, description="all that the worker must know: it has no memory and asks nobody")
-    ] = ""
-    constraints: Annotated[
-        tuple[_Text, ...], Meta(max_length=20, description="rules such as 'Read only' or 'Report top 10'")
-    ] = ()
-    wu_id: Annotated[str, Meta(max_length=20, description="the work unit it belongs to, such as WU-042")] = ""
-    depends_on: Annotated[
-        tuple[str, ...], Meta(max_length=20, description="ids of tasks that must be done before it begins")
-    ] = ()
+    context: Annotated[str, Meta(max_length=20_000)] = ""
+    constraints: Annotated[tuple[_Text, ...], Meta(max_length=20)] = ()
+    wu_id: Annotated[str, Meta(max_length=20)] = ""
+    depends_on: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
     model: Annotated[
         Literal["", "haiku", "sonnet", "opus"],
         Meta(description="the tier, where the role's own is too small or too dear"),
     ] = ""
     lane: Annotated[str, Meta(max_length=100, description="the lane it counts in, a known one [the work unit's]")] = ""
-    timeout_seconds: Annotated[float, Meta(ge=0, le=86_400, description="longest time, 0 for the role's")] = 0.0
+    timeout_seconds: Annotated[float, Meta(ge=0, le=86_400, description="seconds, 0 for the role's")] = 0.0
     tokens: Annotated[
         int, Meta(ge=0, le=1_000_000_000, description="the most it may spend, 0 for no limit of its own")
     ] = 0
@@ -146,6 +139,7 @@ CREATE_TASK = Tool(
     TaskArguments,
     create_task,
     lambda a: f"create_task {a.role}: {a.objective}",
+    request=NewTask,
 )
 
 AGENT_TOOLS: dict[str, AnyTool] = {
