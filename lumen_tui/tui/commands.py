@@ -243,9 +243,9 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "toggles": _on("toggles", _s("toggle", "space", "on/off", "Turn the word on or off.", "turn")),
     "offers": _on(
         "offers",
-        _s("offer_next", "down", "an earlier one", "Take the next of the offered answers.", "offer(1)"),
-        _s("offer_previous", "up", "an earlier one", "Take the previous of the offered answers.", "offer(-1)"),
-        _s("offer_number", " ".join(DIGITS), "an earlier one", "Take the answer of that number, if none is typed.", ""),
+        _s("offer_next", "down", "offered", "Take the next of the offered answers.", "offer(1)"),
+        _s("offer_previous", "up", "offered", "Take the previous of the offered answers.", "offer(-1)"),
+        _s("offer_number", " ".join(DIGITS), "offered", "Take the answer of that number, if none is typed.", ""),
     ),
     "options": _on("options", *_OPTIONS),
     "menu": _on(

@@ -15,7 +15,7 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.openers import OpenersHandler
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.approval_answer import Desk
+    from lumen_tui.tui.screens.approval_answer import NeedsHost
 
 _WHERE = {
     Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS, Need.EXPIRED: WORKERS,
@@ -50,21 +50,21 @@ class NeedsHandler(Handler):
     def do_needs(self) -> None:
         from lumen_tui.tui.screens.attention import AttentionScreen
 
-        screen = AttentionScreen(self.snapshot, self._why_stays, self._desk(), self.at)
+        screen = AttentionScreen(self.snapshot, self._why_stays, self._needs_host(), self.at)
         self.host.push_screen(screen, self._chosen)
 
-    def _desk(self) -> Desk:
+    def _needs_host(self) -> NeedsHost:
         from lumen_tui.queries.pages import decision
-        from lumen_tui.tui.screens.approval_answer import Desk, walls_of
+        from lumen_tui.tui.screens.approval_answer import NeedsHost, sandbox_of
 
-        return Desk(
+        return NeedsHost(
             self._send,
             self.reasons.ask,
             lambda: self.refusal,
             self.show_task,
             lambda need: put_off(need, self.snapshot.spend.day),
             lambda need: for_an_hour(need, self.snapshot.approvals, self.host.clock()),
-            lambda request: walls_of(request, self.snapshot),
+            lambda request: sandbox_of(request, self.snapshot),
             partial(decision, self.layout),
             lambda: self.snapshot.approvals,
         )
@@ -162,7 +162,7 @@ class NeedsHandler(Handler):
             if where:
                 self._step(1 if where == "next" else -1)
 
-        self.host.push_screen(ApprovalScreen(self.snapshot, approval_id, self._desk()), left)
+        self.host.push_screen(ApprovalScreen(self.snapshot, approval_id, self._needs_host()), left)
 
 
 def _elsewhere(need: Attention) -> str:

@@ -134,7 +134,7 @@ def _brain(beat: Heartbeat | None) -> str:
 
 
 def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
-    """The walls around workers' commands; where there are none, that is said in time to be seen."""
+    """Return the sandbox around workers' commands; that there is none comes early enough to be seen."""
     tier = beat.sandbox if beat else ""
     if tier in ("ask", "refused"):
         return Part(4, f" {sep} no sandbox: commands {'ask' if tier == 'ask' else 'refused'}", ink.accent)

@@ -54,7 +54,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings(ROWS)
     DEFAULT_CSS = "LineList { height: 1fr; width: 1fr; }"
 
-    class Told(Message):
+    class ListMessage(Message):
         """Something about a list."""
 
         def __init__(self, line_list: LineList[Any]) -> None:
@@ -65,10 +65,10 @@ class LineList(Pointed, Generic[R], can_focus=True):
         def control(self) -> LineList[Any]:
             return self.line_list
 
-    class Highlighted(Told):
+    class Highlighted(ListMessage):
         """The cursor, the rows, the marks or the filter changed."""
 
-    class Selected(Told):
+    class Selected(ListMessage):
         """The row under the cursor was opened."""
 
     def __init__(

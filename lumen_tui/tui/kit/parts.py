@@ -30,12 +30,12 @@ _LABEL, _WIDEST = 13, 20  # columns for the names of facts: usually, and at most
 _MOST_SAID = 3  # lines of a sentence
 
 
-def said(text: str, *, bad: bool = False) -> Content:
+def status_text(text: str, *, bad: bool = False) -> Content:
     """A sentence of the program: red only where something is wrong."""
     return Content.assemble((safe(humanize(text)), "$room-bad" if bad else "$room-accent"))
 
 
-class Said(Widget):
+class StatusLine(Widget):
     """One sentence of the program at the bottom of a sheet; without one it takes no line. A cut end has its mark."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Said(Widget):
 
     def say(self, text: str, bad: bool = False) -> None:
         """Another sentence, or none."""
-        self.show(said(text, bad=bad))
+        self.show(status_text(text, bad=bad))
 
     def show(self, words: Content) -> None:
         """The same in other colours."""

@@ -20,8 +20,8 @@ from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, keys_of, pair_of, screen_bindings
-from lumen_tui.tui.kit.parts import Said
-from lumen_tui.tui.kit.screen import Asked, Dialog, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.parts import StatusLine
+from lumen_tui.tui.kit.screen import Dialog, DialogBody, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.words import number
 
 Answer = TypeVar("Answer")
@@ -94,7 +94,7 @@ class Menu(Dialog[str]):
         self._lines = tuple(lines)
 
     def body(self) -> ComposeResult:
-        with Asked():
+        with DialogBody():
             if self._lines:
                 yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
             yield Options(self._options)
@@ -214,7 +214,7 @@ class ConfirmKey(Dialog[bool]):
                 whose = f"{one_line(heading)}  {number(lines)} lines" if lines > 1 else one_line(heading)
                 yield Static(Content(whose), classes="whose")
                 yield Static(Content(fold(text)), classes="agent words")
-        yield Said()
+        yield StatusLine()
 
     def keys(self) -> Keys:
         scroll = (pair_of(self, "down", "up", "move"), *self.offer("bottom")) if self._quoted else ()
@@ -233,7 +233,7 @@ class ConfirmKey(Dialog[bool]):
             self.dismiss(True)
             return
         end, yes = key_of(self, "bottom"), key_of(self, action)
-        self.query_one(Said).say(f"There is more below: {end} goes to its end, then {yes} counts.", bad=True)
+        self.query_one(StatusLine).say(f"There is more below: {end} goes to its end, then {yes} counts.", bad=True)
 
     def action_scroll(self, how: str) -> None:
         getattr(self.query_one(Quotes), how)(animate=False)

@@ -20,7 +20,7 @@ from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import host_of
 from lumen_tui.tui.kit.keys import TINY, KeysLine, command_of, key_of, screen_bindings
 from lumen_tui.tui.kit.keys import Keys as Keys
-from lumen_tui.tui.kit.parts import Said, said
+from lumen_tui.tui.kit.parts import StatusLine, status_text
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class DetailScreen(Sheet, Dialog[Result]):
     def say(self, text: str, bad: bool = False) -> None:
         """One sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""
         if self.there:
-            self.query_one(Said).say(text, bad)
+            self.query_one(StatusLine).say(text, bad)
 
     def action_need(self, action: str) -> None:
         if (host := host_of(self.app)) is None:
@@ -163,7 +163,7 @@ def note(screen: Dialog[Result], text: str) -> None:
     screen.notify(text, markup=False, timeout=3)
 
 
-class Asked(VerticalScroll, can_focus=False):
+class DialogBody(VerticalScroll, can_focus=False):
     """What a dialog asks. Where it has to scroll, the place where one types or chooses stays in sight."""
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class FormScreen(Dialog[Result]):
     SEND = "send"
 
     def body(self) -> ComposeResult:
-        with Asked():
+        with DialogBody():
             yield from self.rows()
             yield Static(classes="preview within")
         yield Static(classes="preview")
@@ -260,7 +260,7 @@ class FormScreen(Dialog[Result]):
         """Show what is wrong and mark the row that it is about; an empty text takes both away."""
         self.set_class(bool(what), "-wrong")
         self.call_after_refresh(_scroll_rows, self)
-        self.query_one(".complaint", Static).update(said(what, bad=True))
+        self.query_one(".complaint", Static).update(status_text(what, bad=True))
         for line in self.query(".row"):
             line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")
 

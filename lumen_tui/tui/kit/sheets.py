@@ -23,7 +23,7 @@ from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import Loader, submit
 from lumen_tui.tui.kit.keys import pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.parts import Fact, Facts, Said
+from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
@@ -92,7 +92,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         rows = LineList(self.rows_view(), empty=self.EMPTY, two_lines=self.TWO_LINES, id="list")
         yield ListFilter(rows)
         yield rows
-        yield Said()
+        yield StatusLine()
 
     def keys(self) -> Keys:
         return self.offer("open", "why", "filter", "back")

@@ -60,8 +60,8 @@ _OUT = "it reaches outside the task's own files, and outside the folders that it
 _FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
 
 
-class Walls(NamedTuple):
-    """What stands around a worker's commands: the tier in force, empty where nobody told, and its role's network.
+class SandboxView(NamedTuple):
+    """The sandbox around a worker's commands: the tier in force, empty where it is unknown, and its role's network.
 
     `roots` are the folders that the operator gave the role to change.
     """
@@ -71,51 +71,51 @@ class Walls(NamedTuple):
     roots: tuple[str, ...] = ()
 
     @property
-    def stand(self) -> bool:
-        """Whether there are any."""
+    def active(self) -> bool:
+        """Whether there is one."""
         return self.tier in _NAMES
 
     def words(self, tool: str) -> str:
         """One line for the page of a question."""
         if tool not in _SHELL:
             return "no command runs: the tool keeps to what its role may read and change"
-        if not self.stand:
+        if not self.active:
             return _NONE.get(self.tier, _NONE[""])
         return f"{_NAMES[self.tier]}, {'with the network open to this role' if self.network else 'without network'}"
 
 
-def walls_of(request: Approval, snapshot: Snapshot) -> Walls:
-    """The walls as the engine and the role say; a role that is not known may have the network."""
+def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
+    """Return the sandbox as the engine and the role have it; a role that is not known may have the network."""
     beat = snapshot.engine.heartbeat
     role = next((role for role in snapshot.roles if role.name == request.role), None)
     roots = snapshot.config.sandbox.granted(role.writable) if role and role.write else ()
-    return Walls(beat.sandbox if beat else "", role.network if role else True, roots)
+    return SandboxView(beat.sandbox if beat else "", role.network if role else True, roots)
 
 
-NO_WALLS = Walls()
+NO_SANDBOX = SandboxView()
 
 
-def high(request: Approval, walls: Walls = NO_WALLS) -> str:
+def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
     """Why a yes to this call wants a second key (network, outside its roots, delete), or the empty string.
 
     It goes by words, so it may ask once too often. What it misses still needs its one yes.
     """
     if request.tool in _SHELL:
-        return _of_command(whole_call(request), request.folder, walls)
+        return _of_command(whole_call(request), request.folder, sandbox)
     if request.tool == "web_fetch":
         return "it reaches the network"
     if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
         return "it removes a file"
-    if any(_leaves(value, walls.roots) for name, value in request.arguments.items() if name not in _CONTENT):
+    if any(_leaves(value, sandbox.roots) for name, value in request.arguments.items() if name not in _CONTENT):
         return _OUT
     return "its risk is marked as high" if "risky" in request.risk else ""
 
 
-def _of_command(command: str, folder: str, walls: Walls) -> str:
-    """Behind walls without network a command reaches none, and behind any it changes nothing outside its roots."""
-    shut = walls.stand and not walls.network
+def _of_command(command: str, folder: str, sandbox: SandboxView) -> str:
+    """Return the risk of a command: one in a sandbox changes nothing outside its roots, and may have no network."""
+    shut = sandbox.active and not sandbox.network
     risks = [risk for pattern, risk in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
-    if _OUTSIDE.search(command) or _leaves(folder, walls.roots if walls.stand else ()):
+    if _OUTSIDE.search(command) or _leaves(folder, sandbox.roots if sandbox.active else ()):
         risks.append("it may reach outside the task's own files")
     return ", ".join(risks)
 
@@ -188,26 +188,26 @@ _REST = 0.3  # seconds in which a key that is held down answers nothing more
 
 _YES = "confirm_allow"  # the command that confirms
 
-Told = Callable[[str, bool], None]  # a sentence, and whether it is bad news
+Report = Callable[[str, bool], None]  # a sentence, and whether it is bad news
 
 
 class Send(Protocol):
     """Carries out one action after the other, in the order in which they were asked for."""
 
-    def __call__(self, request: Request, report: Told) -> None: ...
+    def __call__(self, request: Request, report: Report) -> None: ...
 
 
 @dataclass(frozen=True)
-class Desk:
+class NeedsHost:
     """What a screen about needs may ask of the room."""
 
     send: Send
     ask_reason: Callable[[str, str, Callable[[str], None]], None]  # title, verb, what gets the reason
     refusal: Callable[[], str]  # why nothing can be written, or empty
     open_task: Callable[[str], None]
-    snooze: Callable[[Attention], tuple[str, str]]  # what to put aside under which name, or why not
+    snooze: Callable[[Attention], tuple[str, str]]  # what to dismiss under which name, or why not
     hour: Callable[[Attention], tuple[float, str]]  # for how many seconds it can be put off, or why it cannot
-    walls: Callable[[Approval], Walls]  # what stands around the worker that asks
+    sandbox: Callable[[Approval], SandboxView]  # around the worker that asks
     answer: Callable[[str], Decision | None]  # the answer on file; touches the disk
     waiting: Callable[[], Sequence[Approval]]  # every question that is open
 
@@ -218,8 +218,8 @@ class Answers:
     `moved` is called when that changed: with True where an answer was sent, with False where one failed.
     """
 
-    def __init__(self, screen: DetailScreen[Any], desk: Desk, moved: Callable[[bool], None]) -> None:
-        self._screen, self._app, self._desk, self._moved = screen, screen.app, desk, moved
+    def __init__(self, screen: DetailScreen[Any], needs_host: NeedsHost, moved: Callable[[bool], None]) -> None:
+        self._screen, self._app, self._needs_host, self._moved = screen, screen.app, needs_host, moved
         self.going: set[str] = set()
         self._rests = False
         self._timer: Timer | None = None
@@ -245,7 +245,7 @@ class Answers:
         if not self._may("deny", requests):
             return
         title = f"{requests[0].role}'s call" if len(requests) == 1 else words.plural(len(requests), "call")
-        self._desk.ask_reason(
+        self._needs_host.ask_reason(
             f"Deny {title}", "approval.deny", lambda reason: self._answer(DenyCalls, requests, reason)
         )
 
@@ -262,7 +262,7 @@ class Answers:
     def _show_rule(self, request: Approval, pattern: str) -> None:
         reason = self._risk(request)
         risk = [f"Risk is high: {reason}."] if reason else []
-        others = [other for other in self._desk.waiting() if other.id != request.id]
+        others = [other for other in self._needs_host.waiting() if other.id != request.id]
         saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
         count = len(also_covered(saved, others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
@@ -281,18 +281,18 @@ class Answers:
         self.send([request.id], AllowAlways(approval_id=request.id, hash=request.hash, pattern=own))
 
     def _risk(self, request: Approval) -> str:
-        return high(request, self._desk.walls(request))
+        return high(request, self._needs_host.sandbox(request))
 
     def snooze(self, needs: Sequence[Attention], done: Callable[[str], None]) -> None:
         """Put needs off for an hour; `done` gets the target of each once that is on file."""
-        refusal = self._desk.refusal() or ("" if needs else "nothing is selected")
+        refusal = self._needs_host.refusal() or ("" if needs else "nothing is selected")
         for need in needs if not refusal else ():
-            seconds, need_refusal = self._desk.hour(need)
+            seconds, need_refusal = self._needs_host.hour(need)
             if need_refusal:
                 self._screen.say(need_refusal, True)
                 continue
             report = partial(self._snoozed, need.target, done)
-            self._desk.send(SnoozeItems(targets=[need.target], seconds=seconds), report)
+            self._needs_host.send(SnoozeItems(targets=[need.target], seconds=seconds), report)
         if refusal:
             self._screen.say(f"snooze: {refusal}", True)
 
@@ -302,7 +302,7 @@ class Answers:
         self._screen.say(text, bad)
 
     def _may(self, label: str, requests: Sequence[Approval]) -> bool:
-        refusal = self._desk.refusal()
+        refusal = self._needs_host.refusal()
         if not refusal and not requests:
             refusal = "no approval is pending here"
         if not refusal and all(request.id in self.going for request in requests):
@@ -329,7 +329,7 @@ class Answers:
             self._screen.say(text, bad)
 
         self.going.update(keys)
-        self._desk.send(request, report)
+        self._needs_host.send(request, report)
         self._rest()
         self._moved(True)
 

@@ -23,9 +23,9 @@ from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, wrap
-from lumen_tui.tui.kit.parts import Said
+from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
-from lumen_tui.tui.screens.approval_answer import NO_WALLS, Answers, Desk, Walls, high
+from lumen_tui.tui.screens.approval_answer import NO_SANDBOX, Answers, NeedsHost, SandboxView, high
 from lumen_tui.tui.theme import Appearance
 
 _LABEL = 10  # cells for the names of facts
@@ -53,12 +53,12 @@ def page(
     width: int,
     look: Appearance,
     *,
-    walls: Walls = NO_WALLS,
+    sandbox: SandboxView = NO_SANDBOX,
     answered: str = "",
 ) -> list[Line]:
     """The whole page on `width` cells; `answered` says what became of the question where it waits no more."""
     lines = [*_fact("answer", answered, look.ink.accent, width, look)] if answered else []
-    lines += _facts(request, objective, now, width, look, walls)
+    lines += _facts(request, objective, now, width, look, sandbox)
     lines += [] if answered else _ahead(request, now, width, look)
     text = whole_call(request)
     if text != canonical(request.tool, request.arguments).decode():
@@ -84,17 +84,19 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     return f"{state}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
 
 
-def _facts(request: Approval, objective: str, now: float, width: int, look: Appearance, walls: Walls) -> Iterator[Line]:
+def _facts(
+    request: Approval, objective: str, now: float, width: int, look: Appearance, sandbox: SandboxView
+) -> Iterator[Line]:
     ink = look.ink
     attempt = f", attempt {request.attempt}" if request.attempt > 1 else ""
     yield from _fact("asks", f"{request.role}, task {ids.short(request.task_id)}{attempt}", ink.text, width, look)
     yield from _said("for", objective, width, look)
     yield from _fact("uses", request.tool, ink.text, width, look)
     yield from _said("in", request.folder, width, look)
-    if reason := high(request, walls):
+    if reason := high(request, sandbox):
         yield from _fact("risk", f"high: {reason}", ink.bad, width, look)
     yield from _said("" if reason else "risk", request.risk, width, look)
-    yield from _fact("sandbox", walls.words(request.tool), ink.text, width, look)
+    yield from _fact("sandbox", sandbox.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
     yield from _said("rationale", request.said, width, look)
     yield from _fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
@@ -211,11 +213,11 @@ class ApprovalPaper(DetailScreen[str]):
     SCOPE = "paper"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("paper")
 
-    def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
+    def __init__(self, snapshot: Snapshot, approval_id: str, needs_host: NeedsHost) -> None:
         super().__init__("Approval request")
         self._snapshot = snapshot
         self._now = snapshot.taken
-        self._desk = desk
+        self._needs_host = needs_host
         requests = (request for request in snapshot.approvals if request.id == approval_id)
         self._request: Approval | None = next(requests, None)
         self._answered = ""  # what became of the question that is shown, where it waits no more
@@ -223,7 +225,7 @@ class ApprovalPaper(DetailScreen[str]):
 
     def body(self) -> ComposeResult:
         yield self._lines
-        yield Said()
+        yield StatusLine()
 
     def _page(self, width: int, _height: int) -> list[list[Segment]]:
         request = self._request
@@ -232,13 +234,15 @@ class ApprovalPaper(DetailScreen[str]):
             return [line(width, (Cell(nobody, appearance_of(self.app).ink.muted),))]
         tasks = live_ones(self._snapshot.tasks)
         objective = next((view.spec.objective for view in tasks if view.id == request.task_id), "")
-        walls = self._desk.walls(request)
-        return page(request, objective, self._now, width, appearance_of(self.app), walls=walls, answered=self._answered)
+        sandbox = self._needs_host.sandbox(request)
+        return page(
+            request, objective, self._now, width, appearance_of(self.app), sandbox=sandbox, answered=self._answered
+        )
 
     @on(ScrolledLines.Opened)
     def action_task(self) -> None:
         if self._request is not None:
-            self._desk.open_task(self._request.task_id)
+            self._needs_host.open_task(self._request.task_id)
 
     def action_why(self) -> None:
         """What caused the question, and what came of it."""
@@ -270,13 +274,13 @@ class ApprovalScreen(ApprovalPaper):
     SCOPE = "approval"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("approval")
 
-    def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
-        super().__init__(snapshot, approval_id, desk)
+    def __init__(self, snapshot: Snapshot, approval_id: str, needs_host: NeedsHost) -> None:
+        super().__init__(snapshot, approval_id, needs_host)
         self.answers: Answers | None = None
         self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
 
     def keys(self) -> Keys:
-        self._refusal = self._desk.refusal()
+        self._refusal = self._needs_host.refusal()
         others = (*self.offer("undo"), (f"{key_of(self, 'next_need')} {key_of(self, 'previous_need')}", "others"))
         if self._request is None:
             return (*others, *self.offer("back"))
@@ -285,7 +289,7 @@ class ApprovalScreen(ApprovalPaper):
         return (*answers, *others, *page_keys)
 
     def on_mount(self) -> None:
-        self.answers = Answers(self, self._desk, self._moved)
+        self.answers = Answers(self, self._needs_host, self._moved)
         self._lines.focus()
         self._ask_clock()
         self._redraw()
@@ -316,7 +320,7 @@ class ApprovalScreen(ApprovalPaper):
     @work(group="answer", exclusive=True)
     async def _look(self, request: Approval) -> None:
         """Answered elsewhere, or over. The page stays, so that a key that is on its way answers no other question."""
-        answer = await looked(self, self._desk.answer, request.id)
+        answer = await looked(self, self._needs_host.answer, request.id)
         if self._request is not request or any(approval.id == request.id for approval in self._snapshot.approvals):
             return
         self._answered = answer_words(answer, request, self._now)
@@ -396,12 +400,12 @@ class ApprovalScreen(ApprovalPaper):
             answers.snooze([need for need in self._snapshot.attention if need.target in targets], self._advance)
 
     def _undo(self) -> None:
-        if refusal := self._desk.refusal():
+        if refusal := self._needs_host.refusal():
             self.say(f"undo: {refusal}", bad=True)
             return
         self._ask_clock()
         self._undone = self._now
-        self._desk.send(Undo(), self.say)
+        self._needs_host.send(Undo(), self.say)
 
     def action_leave_to(self, where: str) -> None:
         self.dismiss(where)

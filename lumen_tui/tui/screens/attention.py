@@ -25,7 +25,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
-from lumen_tui.tui.screens.approval_answer import Answers, Desk, Walls, high, walls_of
+from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost, SandboxView, high, sandbox_of
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen, left
 from lumen_tui.tui.theme import Appearance
 
@@ -42,14 +42,14 @@ class AttentionRows(Rows[Attention]):
         self.going: set[str] = set()  # keys of the rows whose answer is on its way
         self.now = 0.0
         self.approvals: dict[str, Approval] = {}
-        self._walls: dict[str, Walls] = {}
+        self._sandboxes: dict[str, SandboxView] = {}
         self.take(snapshot)
 
     def take(self, snapshot: Snapshot) -> None:
         """A newer picture."""
         self.now = snapshot.taken
         self.approvals = {request.id: request for request in snapshot.approvals}
-        self._walls = {request.id: walls_of(request, snapshot) for request in snapshot.approvals}
+        self._sandboxes = {request.id: sandbox_of(request, snapshot) for request in snapshot.approvals}
 
     def key(self, row: Attention) -> str:
         return row.key
@@ -76,7 +76,7 @@ class AttentionRows(Rows[Attention]):
 
     def _risk(self, row: Attention) -> str:
         request = self.approvals.get(row.target)
-        return high(request, self._walls[request.id]) if request else ""
+        return high(request, self._sandboxes[request.id]) if request else ""
 
     def more(self, row: Attention, width: int) -> list[Segment]:
         request, ink = self.approvals.get(row.target), self.look.ink
@@ -174,18 +174,18 @@ class NeedVerbs:
             from lumen_tui.tui.screens.budget import RaiseForm  # only where it is asked for
 
             def raised(request: RaiseBudget | None) -> None:
-                if request and self._sheet.desk is not None:
-                    self._sheet.desk.send(request, self._sheet.say)
+                if request and self._sheet.needs_host is not None:
+                    self._sheet.needs_host.send(request, self._sheet.say)
 
             roles = tuple(self._sheet.snapshot.config.budget.roles)
             self._sheet.app.push_screen(RaiseForm(roles, "; ".join(self._sheet.snapshot.spend.reached)), raised)
 
     def later(self) -> None:
         """Off the list until tomorrow."""
-        if self._sheet.desk is None or self._sheet.answers is None or self.refused("later"):
+        if self._sheet.needs_host is None or self._sheet.answers is None or self.refused("later"):
             return
         for row in self._meant():
-            name, refusal = self._sheet.desk.snooze(row)
+            name, refusal = self._sheet.needs_host.snooze(row)
             if refusal:
                 self._sheet.say(refusal, bad=True)
             else:
@@ -197,8 +197,8 @@ class NeedVerbs:
             self._sheet.answers.snooze(self._meant(), lambda _: self._sheet.moved(sent=True))
 
     def undo(self) -> None:
-        if self._sheet.desk is not None and not self.refused("undo"):
-            self._sheet.desk.send(Undo(), self._sheet.say)
+        if self._sheet.needs_host is not None and not self.refused("undo"):
+            self._sheet.needs_host.send(Undo(), self._sheet.say)
 
     def refused(self, label: str) -> bool:
         """Whether nothing can be written from here, which is said."""
@@ -234,16 +234,19 @@ _VERBS: dict[str, Callable[[NeedVerbs], None]] = {
 
 
 class AnswerSheet(ListSheet[Attention, Attention]):
-    """`why_stays` says why a need cannot be put aside, or the empty string. Without a desk nothing can be done here."""
+    """A list of needs that are answered in place; `why_stays` gives the reason why one cannot be dismissed, or nothing.
+
+    Without `needs_host` it is read-only.
+    """
 
     SCOPE = "answers"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("answers")
 
-    def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], desk: Desk | None) -> None:
+    def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], needs_host: NeedsHost | None) -> None:
         super().__init__("Needs you")
         self.snapshot = snapshot
         self.why_stays = why_stays
-        self.desk = desk
+        self.needs_host = needs_host
         self.answers: Answers | None = None
         self.verbs = NeedVerbs(self)
 
@@ -252,12 +255,12 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def why_not(self, command: RoomCommand) -> str:
         """Return why a command cannot be carried out now; the empty string where it can."""
-        refusal = self.desk.refusal() if self.desk else "this list is read-only"
+        refusal = self.needs_host.refusal() if self.needs_host else "this list is read-only"
         return (refusal if command.writes else "") or super().why_not(command)
 
     def on_mount(self) -> None:
-        if self.desk is not None:
-            self.answers = Answers(self, self.desk, self.moved)
+        if self.needs_host is not None:
+            self.answers = Answers(self, self.needs_host, self.moved)
 
     def action_answer(self, verb: str) -> None:
         """Carry out a verb on the marked rows, or on the one under the cursor."""
@@ -294,31 +297,35 @@ class AttentionScreen(AnswerSheet):
     TWO_LINES = True
 
     def __init__(
-        self, snapshot: Snapshot, why_stays: Callable[[Attention], str], desk: Desk | None = None, at: str = ""
+        self,
+        snapshot: Snapshot,
+        why_stays: Callable[[Attention], str],
+        needs_host: NeedsHost | None = None,
+        at: str = "",
     ) -> None:
-        super().__init__(snapshot, why_stays, desk)
+        super().__init__(snapshot, why_stays, needs_host)
         self._at = at  # key of the row on which the cursor begins
         self._off = False  # whether what was put off is shown instead
 
     def keys(self) -> Keys:
         row, list_keys = self.rows.selected if self.is_mounted else None, super().keys()[1:]
-        desk = self.desk if self.desk is not None and not self.desk.refusal() else None
-        undo = self.offer("undo") if desk else ()
+        needs_host = self.needs_host if self.needs_host is not None and not self.needs_host.refusal() else None
+        undo = self.offer("undo") if needs_host else ()
         if self._off:
             lists = self.offer("needs_back", "needs_snoozed", needs_snoozed="what needs you")
-            return (*(lists if desk else lists[-1:]), *undo, *list_keys)
+            return (*(lists if needs_host else lists[-1:]), *undo, *list_keys)
         other = self.offer("needs_snoozed") if self.snapshot.snoozed else ()
         if row is None:
             return (*other, *undo, *list_keys)
         opens = self.offer("open", open=self._opens(row))
-        if desk is None:
+        if needs_host is None:
             return (*opens, *other, *list_keys)
         answers = (*self.offer("answer_allow", "answer_deny", "answer_always"), *opens)
-        keys = answers if row.need is Need.APPROVAL else (*opens, *self.offer(*self._verbs(row, desk)))
-        hour = () if desk.hour(row)[1] else self.offer("answer_hour")
+        keys = answers if row.need is Need.APPROVAL else (*opens, *self.offer(*self._verbs(row, needs_host)))
+        hour = () if needs_host.hour(row)[1] else self.offer("answer_hour")
         return (*keys, *hour, *other, *self.offer("mark"), *undo, *list_keys)
 
-    def _verbs(self, row: Attention, desk: Desk) -> Iterator[str]:
+    def _verbs(self, row: Attention, needs_host: NeedsHost) -> Iterator[str]:
         """What can be done here about a need that is no question."""
         if row.need in TRIED_AGAIN:
             yield "needs_retry"
@@ -326,7 +333,7 @@ class AttentionScreen(AnswerSheet):
             yield "needs_raise"
         if not self.why_stays(row):
             yield "needs_dismiss"
-        if not desk.snooze(row)[1]:
+        if not needs_host.snooze(row)[1]:
             yield "needs_tomorrow"
 
     def _opens(self, row: Attention | None) -> str:
@@ -394,10 +401,10 @@ class AttentionScreen(AnswerSheet):
             back, enter = key_of(self, "needs_back"), key_of(self, "open")
             self.say(f"It is snoozed: {back} brings it back, and {enter} opens it then.")
             return
-        if row.need is not Need.APPROVAL or self.desk is None:
+        if row.need is not Need.APPROVAL or self.needs_host is None:
             self.dismiss(row)
             return
-        self.app.push_screen(ApprovalScreen(self.snapshot, row.target, self.desk), self._left)
+        self.app.push_screen(ApprovalScreen(self.snapshot, row.target, self.needs_host), self._left)
 
     def _left(self, where: str | None) -> None:
         """Go on from a question that was open: the next need, opened too where it is a question."""

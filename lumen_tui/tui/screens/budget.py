@@ -29,7 +29,7 @@ from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
-from lumen_tui.tui.kit.parts import Said
+from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, retitle, row
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
@@ -314,7 +314,7 @@ class BudgetScreen(DetailScreen[None]):
 
     def body(self) -> ComposeResult:
         yield self._lines
-        yield Said()
+        yield StatusLine()
 
     def keys(self) -> Keys:
         move = pair_of(self, "down", "up", "move")

@@ -18,7 +18,7 @@ from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.keys import pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.kit.parts import Said
+from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import Dialog, Keys
 from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.patches.one_frame import Sheet
@@ -121,7 +121,7 @@ class Finder(Dialog[str]):
         found: LineList[RoomCommand] = LineList(self._view, empty="No command matches.", id="list")
         found.can_focus = False
         yield found
-        yield Said()
+        yield StatusLine()
 
     def keys(self) -> Keys:
         return (pair_of(self, "hit_up", "hit_down", "choose"), *self.offer("hit_take", "back", hit_take="run"))
@@ -162,7 +162,9 @@ class Finder(Dialog[str]):
             return  # told for the new rows, and once more for the cursor on the first of them
         self._view.current = current
         self._list.refresh_changed()
-        self.query_one(Said).show(Content.assemble((safe(chosen.help) if chosen else self._unchosen(), "$room-muted")))
+        self.query_one(StatusLine).show(
+            Content.assemble((safe(chosen.help) if chosen else self._unchosen(), "$room-muted"))
+        )
 
     def _unchosen(self) -> str:
         return (
@@ -186,12 +188,12 @@ class Finder(Dialog[str]):
 
     def action_take(self) -> None:
         if not self._chosen:
-            self.query_one(Said).say(self._unchosen())
+            self.query_one(StatusLine).say(self._unchosen())
             return
         chosen = self._list.selected
         why = self._why_not(chosen) if chosen else "No command matches."
         if chosen is None or why:
-            self.query_one(Said).say(why, bad=True)
+            self.query_one(StatusLine).say(why, bad=True)
             return
         self.dismiss(chosen.action)
 

@@ -33,7 +33,7 @@ from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, fit, line, push
-from lumen_tui.tui.kit.parts import Fact, Said
+from lumen_tui.tui.kit.parts import Fact, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import ReadingScreen, Rows
 from lumen_tui.tui.kit.text_area import Prose
@@ -237,7 +237,7 @@ class SearchScreen(DetailScreen[None]):
         hits.can_focus = False
         yield hits
         yield Static(classes="why")
-        yield Said()
+        yield StatusLine()
 
     def _hint(self) -> str:
         return HINT.format(note=key_of(self, "search_note"))
@@ -297,7 +297,7 @@ class SearchScreen(DetailScreen[None]):
 
     def say(self, text: str, bad: bool = False) -> None:
         if self.there:
-            self.query_one(Said).say(text.replace("·", self._view.look.shapes.sep), bad)
+            self.query_one(StatusLine).say(text.replace("·", self._view.look.shapes.sep), bad)
 
     def on_line_list_highlighted(self) -> None:
         chosen = self._list.selected

@@ -28,7 +28,7 @@ from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
-from lumen_tui.tui.kit.parts import Fact, Facts, Said, markdown_lines
+from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.sheets import ReadingScreen, Rows
 from lumen_tui.tui.screens.task_form import retry
@@ -195,7 +195,7 @@ class TaskDetailScreen(DetailScreen[None]):
             with Vertical(classes="half second result") as result:
                 result.border_title = Content("result")
                 yield ScrolledLines(self._result_lines, id="result")
-        yield Said()
+        yield StatusLine()
 
     def keys(self) -> Keys:
         """Only what can be done with the task as it stands."""

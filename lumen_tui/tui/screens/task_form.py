@@ -52,16 +52,14 @@ class TaskForm(FormScreen[NewTask]):
         tiers = [(_OWN_TIER, "the role's"), *((tier, tier) for tier in TIERS)]
         priorities = [(priority, priority) for priority in PRIORITIES]
         constraints = "\n".join(defaults.get("constraints", ()))
-        ask = _ASK.format(enter=key_of(self, "form_send").capitalize())
+        ask = f"What is to be done? {key_of(self, 'form_send').capitalize()} creates the task."
         yield row("objective", Prose(_text(defaults, "objective"), placeholder=ask, sends=True, id="objective"))
         yield row("role", Choice(roles, defaults["role"], id="role"), Static(classes="note role-note"))
         yield row("tier", Choice(tiers, _text(defaults, "model"), id="tier"))
         yield row("priority", Choice(priorities, defaults["priority"], id="priority"))
         yield row("constraints", Prose(constraints, placeholder="one per line, such as: read only", id="constraints"))
-        yield row(
-            "time limit",
-            Line(times.typed(float(defaults.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
-        )
+        seconds = times.typed(float(defaults.get("timeout_seconds") or 0))
+        yield row("time limit", Line(seconds, placeholder=self._own_limit(), id="limit"))
         yield row("budget", Line(format_caps(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
         yield from self._more_rows()
 
@@ -85,7 +83,7 @@ class TaskForm(FormScreen[NewTask]):
     def preview(self) -> Content:
         role = self._role()
         if role is None:
-            return Content("No active role: hire one first (r in the room).")
+            return Content(f"No active role: hire one first ({key_of(self, 'roles')} in the room).")
         self.query_one(".role-note", Static).update(_about(role))
         limit = self.query_one("#limit", Line)
         limit.placeholder = self._own_limit()
@@ -170,7 +168,6 @@ def _checked(form: TaskForm, field: str) -> str:
 
 
 _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
-_ASK = "What is to be done? {enter} creates the task."
 
 
 def _seconds(text: str) -> float:

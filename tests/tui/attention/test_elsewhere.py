@@ -15,7 +15,7 @@ from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.model.times import iso
 from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tui.screens.approval_answer import Walls, high, walls_of
+from lumen_tui.tui.screens.approval_answer import SandboxView, high, sandbox_of
 from lumen_tui.tui.screens.approvals import ApprovalScreen, answer_words
 
 NOW = 1_800_000_000.0
@@ -92,20 +92,20 @@ def seen(tier: str, *roles: Role) -> Snapshot:
 def test_the_network_is_no_risk_where_walls_shut_it_out() -> None:
     builder, fetcher = Role("builder", ""), Role("builder", "", network=True)
     asked = question("pip install x")
-    assert high(asked, walls_of(asked, seen("bubblewrap", builder))) == ""
-    assert high(asked, walls_of(asked, seen("landlock", builder))) == ""
+    assert high(asked, sandbox_of(asked, seen("bubblewrap", builder))) == ""
+    assert high(asked, sandbox_of(asked, seen("landlock", builder))) == ""
     for picture in (seen("ask", builder), seen("bubblewrap", fetcher), seen("bubblewrap"), seen("")):
-        assert high(asked, walls_of(asked, picture)) == "it may reach the network"
+        assert high(asked, sandbox_of(asked, picture)) == "it may reach the network"
     asked = question("rm -rf x && curl y")
-    assert high(asked, walls_of(asked, seen("bubblewrap", builder))) == "it may remove something or end a process"
+    assert high(asked, sandbox_of(asked, seen("bubblewrap", builder))) == "it may remove something or end a process"
 
 
 def test_the_page_names_the_walls() -> None:
-    assert Walls("bubblewrap", network=False).words("shell") == "bubblewrap, without network"
-    assert Walls("landlock", network=True).words("shell") == "Landlock, with the network open to this role"
-    assert Walls("ask", network=False).words("shell") == "none: the command can do anything you can"
-    assert "unknown" in Walls().words("shell")
-    assert "no command runs" in Walls("bubblewrap").words("write_file")
+    assert SandboxView("bubblewrap", network=False).words("shell") == "bubblewrap, without network"
+    assert SandboxView("landlock", network=True).words("shell") == "Landlock, with the network open to this role"
+    assert SandboxView("ask", network=False).words("shell") == "none: the command can do anything you can"
+    assert "unknown" in SandboxView().words("shell")
+    assert "no command runs" in SandboxView("bubblewrap").words("write_file")
 
 
 async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room: Any) -> None:

@@ -23,7 +23,7 @@ async def test_who_only_looks_is_offered_no_answer(desk: Any, open_room: Any) ->
         await room.press("exclamation_mark")
         await room.sees("y allow", "d deny", "z snooze 1 h", "u undo")
         sheet = room.app.screen
-        sheet.desk = dataclasses.replace(sheet.desk, refusal=lambda: "read-only")
+        sheet.needs_host = dataclasses.replace(sheet.needs_host, refusal=lambda: "read-only")
         sheet._show_keys()
         await room.until(lambda: "y allow" not in room.text)
         for word in ("deny", "snooze 1 h", "undo", "mark"):

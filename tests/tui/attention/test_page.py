@@ -10,7 +10,7 @@ from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash, whole_call
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
-from lumen_tui.tui.screens.approval_answer import Walls, high
+from lumen_tui.tui.screens.approval_answer import SandboxView, high
 from lumen_tui.tui.screens.approvals import page
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
@@ -97,7 +97,7 @@ def test_other_tools_by_what_they_reach() -> None:
     assert high(question(tool="write_file", arguments={"path": "/etc/x", "text": ""}))
     assert high(question(tool="write_file", arguments={"path": "a/../../x", "text": ""}))
     assert high(question(tool="apply_patch", arguments={"patch": "--- a/x\n+++ /dev/null\n"}))
-    walls = Walls("bubblewrap", network=False, roots=("~/site", "/srv/x/"))
+    walls = SandboxView("bubblewrap", network=False, roots=("~/site", "/srv/x/"))
     for path in ("/srv/x/a.md", "/srv/x", "~/site/b"):
         assert not high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
     for path in ("/srv/xy/a.md", "/srv/x/../y", "~/sites", "../site/b"):
