@@ -106,13 +106,13 @@ def test_an_engine_that_was_stopped_by_a_signal_tells_of_the_beats_it_missed(tmp
     environ = {**os.environ, "LUMEN_STATE": str(root), "PYTHONPATH": str(REPO)}
     run = [sys.executable, "-m", "lumen_tui"]
     subprocess.run([*run, "init"], env=environ, check=True, capture_output=True)
-    (root / "lumen.toml").write_text("[heartbeat]\nevery_minutes = 0.1\n")
+    (root / "lumen.toml").write_text("[heartbeat]\nevery_minutes = 0.1\njitter = 0\n")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([*run, "--engine-only"], env=environ, **quiet) as engine:
         try:
             until(lambda: is_asleep(root))
             engine.send_signal(signal.SIGSTOP)
-            time.sleep(18)  # nothing tells of a process that stands still but the time that goes by
+            time.sleep(13)  # two intervals: nothing tells of a process that stands still but the time that goes by
             engine.send_signal(signal.SIGCONT)
             until(lambda: told(Store(root), "beats_missed"))
             assert told(Store(root), "beats_missed")[0].endswith(f"missed while {STOOD_STILL}")

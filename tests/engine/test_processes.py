@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from lumen_program import lumen
 from lumen_tree import endless, shorten
 from lumen_until import until
 
@@ -26,10 +27,8 @@ def command(root: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "lumen_tui", *words, "--state", str(root)]
 
 
-def run(root: Path, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(root, *words), capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL
-    )
+def run(root: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return lumen([*words, "--state", str(root)], env={**os.environ, **environ}, cwd=root.parent)
 
 
 @pytest.fixture
@@ -169,10 +168,7 @@ def test_a_removed_state_folder_ends_the_engine_and_is_not_made_again(root, engi
 
 def test_no_key_reaches_a_worker_of_the_offline_provider(root):
     secret = "sk-ant-" + "a" * 40
-    env = {**os.environ, "OPENAI_API_KEY": secret}
-    found = subprocess.run(
-        command(root, "run", "Disk usage of /etc"), capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL
-    )
+    found = run(root, "run", "Disk usage of /etc", OPENAI_API_KEY=secret)
     assert found.returncode == 0, found.stderr
     for path in root.rglob("*"):
         if path.is_file():
