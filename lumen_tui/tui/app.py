@@ -88,7 +88,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         return theme.variable_defaults()
 
     def get_default_screen(self) -> Screen[None]:
-        """The room itself: an empty screen of Textual's below it would be laid out and painted for nothing."""
+        """Return the room itself: an empty screen of Textual's below it would be laid out and painted for nothing."""
         return self.room
 
     def refresh_css(self, animate: bool = True) -> None:
@@ -145,7 +145,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         )
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer picture."""
+        """Take a newer snapshot."""
         first = self.room.snapshot.loading < 1 <= snapshot.loading
         configured = (snapshot.config.keys, snapshot.config.room.theme)
         if configured != self._configured:
@@ -177,7 +177,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             screen.tick(now)
 
     def _above(self) -> list[Dialog[Any]]:
-        """What is open over the room, the topmost last."""
+        """Return what is open over the room, the topmost last."""
         if self.screen is self.room:
             return []
         from lumen_tui.tui.kit.screen import Dialog

@@ -115,7 +115,7 @@ class Bridge:
 
 
 def carry_out(port: Port, request: Request) -> tuple[Done | None, Refusal]:
-    """What one action did, or why it could not be carried out. Touches the disk."""
+    """Return what one action did, or why it could not be carried out. Touches the disk."""
     try:
         return port.submit(request), Refusal("")
     except ActionError as error:

@@ -41,7 +41,7 @@ class Notice(NamedTuple):
 
 
 def footer_commands(scope: str, has_rows: bool) -> list[RoomCommand]:
-    """What the footer offers while a pane has the focus, in its order."""
+    """Return what the footer offers while a pane has the focus, in its order."""
     scopes = {scope, EVERYWHERE, ROWS} if has_rows else {scope, EVERYWHERE}
     return [command for command in COMMANDS if command.footer and (command.scope in scopes or command.action == "open")]
 
@@ -49,7 +49,7 @@ def footer_commands(scope: str, has_rows: bool) -> list[RoomCommand]:
 def footer(
     commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Appearance
 ) -> list[Segment]:
-    """The footer on `width` cells: keys from the left, the notice against the right edge."""
+    """Return the footer on `width` cells: keys from the left, the notice against the right edge."""
     notice_text = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
     right = [(notice_text, look.ink.bad if notice and notice.bad else look.ink.text)] if notice_text else []
     room = width - cell_len(notice_text)
@@ -113,7 +113,7 @@ class Layout(NamedTuple):
 
 
 def layout_for(size: Size, zoomed: bool) -> Layout:
-    """The layout of a window."""
+    """Return the layout of a window."""
     width, height = size
     narrow = width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
     others = (5 if height >= _LINES else 1 if height >= _LINE else 0) if narrow and not zoomed else 0
@@ -158,7 +158,7 @@ def _seen(widget: Widget, seen: bool) -> None:
 
 
 def pane_line(panes: Sequence[Pane], current: Pane, width: int, look: Appearance) -> list[Segment]:
-    """All panes on one line, for a window too low for a line each."""
+    """Return all panes on one line, for a window too low for a line each."""
     ink = look.ink
     parts = [(f"{pane.number} {pane.name_shown}  ", ink.loud if pane is current else ink.muted) for pane in panes]
     return spread(width, parts, [])
@@ -180,18 +180,18 @@ class Chrome:
         self.notice: Notice | None = None
 
     def header(self, width: int, _height: int) -> list[list[Segment]]:
-        """The line above the panes."""
+        """Return the line above the panes."""
         host = self._host
         return [header(self._room.snapshot, host.clock(), width, host.look, here=host.drives)]
 
     def others(self, width: int, height: int) -> list[list[Segment]]:
-        """The panes that are not seen, a line each or one together."""
+        """Return the panes that are not seen, a line each or one together."""
         if height == 1:
             return [pane_line(self._room.panes, self._room.current, width, self._host.look)]
         return [pane.summary(width) for pane in self._room.panes if pane is not self._room.current]
 
     def footer(self, width: int, _height: int) -> list[list[Segment]]:
-        """The keys that work now, and the notice."""
+        """Return the keys that work now, and the notice."""
         room = self._room
         offered = footer_commands(room.current.scope, room.current.rows is not None)
         commands = [command for command in offered if not room.why_not(command)]
@@ -201,16 +201,16 @@ class Chrome:
         return [self._footer]
 
     def redraw(self) -> None:
-        """All three."""
+        """Draw all three lines again."""
         for name in ("#header", "#footer", "#others"):
             self._screen.query_one(name, Lines).redraw()
 
     def redraw_footer(self) -> None:
-        """What works changed, or the notice."""
+        """Draw the footer again: what works changed, or the notice."""
         self._screen.query_one("#footer", Lines).redraw()
 
     def say(self, text: str, *, bad: bool = False, seconds: float = 0.0) -> None:
-        """Another notice, for some seconds (0: the usual ones)."""
+        """Show a notice, for some seconds (0: the usual ones)."""
         self.notice = Notice(humanize(text), bad)
         self.redraw_footer()
         if self._silence is not None:

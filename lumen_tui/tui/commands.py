@@ -418,22 +418,22 @@ BY_ACTION: Mapping[str, RoomCommand] = {command.action: command for command in (
 
 
 def in_scope(scope: str) -> tuple[RoomCommand, ...]:
-    """The commands of one scope, in footer order."""
+    """Return the commands of one scope, in footer order."""
     return tuple(command for command in COMMANDS if command.scope == scope)
 
 
 def key_names(text: str) -> str:
-    """What an operator writes in [keys], as Textual names it: `?` -> `question_mark`, `x, ctrl+y` stays."""
+    """Return what an operator writes in [keys], as Textual names it: `?` -> `question_mark`, `x, ctrl+y` stays."""
     return ",".join(_NAMED.get(key.strip(), key.strip()) for key in text.split(",") if key.strip()) or "comma"
 
 
 def keymap(keys: Mapping[str, str]) -> dict[str, str]:
-    """The operator's [keys] as Textual takes them; names that are no command are left out (see `slip_in`)."""
+    """Return the operator's [keys] as Textual takes them; names that are no command are left out (see `slip_in`)."""
     return {action: key_names(keys[action]) for action in keys if action in BY_ACTION}
 
 
 def slip_in(keys: Iterable[str]) -> str:
-    """What is wrong with the names in [keys], with the nearest that are right; empty where nothing is."""
+    """Return what is wrong with the names in [keys], with the nearest that are right; empty where nothing is."""
     wrong = [name for name in keys if name not in BY_ACTION]
     if not wrong:
         return ""
@@ -444,7 +444,7 @@ def slip_in(keys: Iterable[str]) -> str:
 
 
 def shown_key(command: RoomCommand, keys: Mapping[str, str]) -> str:
-    """The key that works for a command now, as a person reads it."""
+    """Return the key that works for a command now, as a person reads it."""
     if command.action in keys:
         return plain_key(key_names(keys[command.action]).split(",")[0])
     return command.shown_key

@@ -64,7 +64,7 @@ def show(root: str, *, lean: bool) -> None:
 
 
 def frame(lines: list[str], kept: float, now: float, columns: int, rows: int, *, lean: bool) -> str:
-    """The bytes of the first screen: a header that tells the age, then the lines in grey."""
+    """Return the bytes of the first screen: a header that tells the age, then the lines in grey."""
     sep, dots = ("-", "...") if lean else ("·", "…")
     age = f"as it was {ago(now - kept)} {sep} opening {dots}" if lines else f"opening {dots}"
     head = f" lumen   {age}"[:columns]

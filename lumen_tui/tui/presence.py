@@ -41,7 +41,7 @@ class Presence:
         self.before: LastVisit | None = None
 
     def begin(self, root: str) -> None:
-        """The room shows everything: say what happened, and begin to note."""
+        """Say what happened, now that the room shows everything, and begin to note."""
         if self._layout is not None or not root:
             return
         layout = Layout(Path(root))
@@ -64,7 +64,7 @@ class Presence:
         await asyncio.to_thread(self._note)
 
     def looked(self) -> None:
-        """A key or the mouse. After a long silence it is as if the room were opened."""
+        """Note a key or the mouse. After a long silence it is as if the room were opened."""
         now, before = self._host.clock(), self._touched
         self._touched = now
         if self._layout is None:
@@ -76,7 +76,7 @@ class Presence:
             self._host.run_worker(asyncio.to_thread(self._note), group="presence")
 
     def digest(self) -> Digest:
-        """What happened since the operator looked last before this room. Reads files: call it from a thread."""
+        """Return what happened since the operator looked last before this room. Reads files: call it from a thread."""
         assert self._layout is not None  # noqa: S101 - nothing asks before the room shows everything
         return digest.digest_for(self._layout, self._host.operator, self._host.clock(), seen=self.before)
 

@@ -98,14 +98,14 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
             share(self.panes)
 
     def _keep_focus(self) -> None:
-        """A pane that was hidden for a moment by another layout has lost it."""
+        """Give the focus back to a pane that was hidden for a moment by another layout."""
         if self.focused is None:
             self.set_focus(self.current.target)
 
     # Facts down.
 
     def show(self, snapshot: Snapshot, now: float) -> None:
-        """Render a newer picture."""
+        """Render a newer snapshot."""
         self.snapshot = snapshot
         for pane in self.panes:
             pane.show(snapshot, now)
@@ -148,7 +148,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
             self._handlers.run(command)
 
     def why_not(self, command: RoomCommand) -> str:
-        """Why a command cannot be carried out now; the empty string where it can."""
+        """Return why a command cannot be carried out now; the empty string where it can."""
         return (self.refusal if command.writes else "") or self._handlers.why_not(command)
 
     @property
@@ -158,7 +158,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         return self.snapshot.read_only or asked
 
     def pane(self, scope: str) -> Pane:
-        """The pane of a scope."""
+        """Return the pane of a scope."""
         return next(pane for pane in self.panes if pane.scope == scope)
 
     def toggle_zoom(self) -> None:
@@ -184,7 +184,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     @on(events.DescendantFocus)
     def focus_moved(self, event: events.DescendantFocus) -> None:
-        """A click or a key gave another pane the focus."""
+        """Follow the focus, which a click or a key gave to another pane."""
         pane = next((pane for pane in self.panes if pane in event.widget.ancestors), None)
         if pane is not None and pane is not self.current:
             self.current = pane
@@ -199,7 +199,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     @on(Pane.Changed)
     def changed(self, event: Pane.Changed) -> None:
-        """A cursor moved."""
+        """Follow a cursor that moved."""
         event.stop()
         if event.pane is self.current:
             self.around.redraw_footer()  # what works depends on the row
@@ -210,7 +210,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     @on(ClickedLines.Clicked)
     def picked(self, event: ClickedLines.Clicked) -> None:
-        """A pane's line in a narrow window was clicked."""
+        """Go to the pane whose line in a narrow window was clicked."""
         others = [pane for pane in self.panes if pane is not self.current]
         if event.y < len(others):
             self.go_to(others[event.y])
@@ -223,7 +223,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     @on(FilterBar.Closed)
     def filter_closed(self, event: FilterBar.Closed) -> None:
-        """Back to the list."""
+        """Go back to the list."""
         self.query_one("#footer").display = True
         if not event.keep and self.current.rows is not None:
             self.current.rows.set_filter("")

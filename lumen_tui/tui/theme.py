@@ -114,7 +114,7 @@ _PALE_NAMES = {
 
 
 def themes() -> tuple[Theme, Theme]:
-    """The room's own two themes."""
+    """Return the room's own two themes."""
     dark = Theme(
         name=LUMEN, primary="#e8b45c", secondary="#7d8590", accent="#e8b45c", warning="#e8b45c", error="#e5686f",
         success="#c8cdd5", foreground="#c8cdd5", background="#0f1217", surface="#12161c", panel="#171d25",
@@ -139,12 +139,12 @@ def variable_defaults() -> dict[str, str]:
 
 
 def without_colour() -> bool:
-    """Whether the operator asked for none (https://no-color.org)."""
+    """Return whether the operator asked for none (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
 
 
 def look(theme: Theme, lean: bool, mono: bool) -> Appearance:
-    """What to draw with under `theme`; `lean` means ASCII shapes."""
+    """Return what to draw with under `theme`; `lean` means ASCII shapes."""
     shapes = ASCII if lean else SHAPES
     if mono:
         return Appearance(_MONO, shapes)
@@ -156,7 +156,7 @@ def look(theme: Theme, lean: bool, mono: bool) -> Appearance:
 
 
 def _foreign(theme: Theme) -> Ink:
-    """The ink for one of Textual's own themes: the room's greys, the theme's text, accent and error."""
+    """Return the ink for one of Textual's own themes: the room's greys, the theme's text, accent and error."""
     base = theme.to_color_system().generate()
     muted, faint = ("#7d8590", "#4c545e") if theme.dark else ("#6b727b", "#b4b9c0")
     return _coloured(
@@ -171,7 +171,7 @@ def _foreign(theme: Theme) -> Ink:
 
 
 def style_files() -> list[str | PurePath]:
-    """Every style sheet: inside the package in a wheel, beside it in a checkout."""
+    """Return every style sheet: inside the package in a wheel, beside it in a checkout."""
     return [*sorted(shipped("styles").glob("*.tcss"))]
 
 

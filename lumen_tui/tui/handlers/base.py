@@ -93,7 +93,7 @@ class Handler:
         return self.rows.selected
 
     def key(self, action: str) -> str:
-        """The key that carries a command out, as the operator has it."""
+        """Return the key that carries a command out, as the operator has it."""
         return shown_key(BY_ACTION[action], self.snapshot.config.keys)
 
     def submit(self, request: Request) -> None:
@@ -106,7 +106,7 @@ class Handler:
         self.host.submit(request, done)
 
     def why_open(self) -> str:
-        """Why a pane without a list has nothing to open; asked of such panes alone."""
+        """Return why a pane without a list has nothing to open; asked of such panes alone."""
         return NO_LIST
 
     def open(self) -> None:

@@ -72,7 +72,7 @@ class DecayHandler(Handler):
         host.push_screen(screen(host.port, host.clock(), self.refusal))
 
     def open(self) -> None:
-        """The node in full."""
+        """Open the node in full."""
         show_node(self.room, self.host, self.selected.node_id)
 
 
@@ -227,7 +227,7 @@ class RuleHandler(Handler):
 
 
 def changed_settings(known: DecayRule, tried: DecayRule) -> dict[str, float]:
-    """The settings in which two rules differ, by their names in the configuration."""
+    """Return the settings in which two rules differ, by their names in the configuration."""
     pairs = (
         ("memory.decay.half_life_days", known.half_life_days, tried.half_life_days),
         ("memory.decay.threshold", known.threshold, tried.threshold),
@@ -236,7 +236,7 @@ def changed_settings(known: DecayRule, tried: DecayRule) -> dict[str, float]:
 
 
 def apply_lines(known: DecayRule, tried: DecayRule, *, due: int, due_before: int) -> list[str]:
-    """What writing a rule changes, in numbers."""
+    """Return what writing a rule changes, in numbers."""
     names = {"memory.decay.half_life_days": "half-life in days", "memory.decay.threshold": "threshold"}
     before = {"memory.decay.half_life_days": known.half_life_days, "memory.decay.threshold": known.threshold}
     lines = [f"{names[key]}: {before[key]:g} → {value:g}" for key, value in changed_settings(known, tried).items()]
@@ -249,7 +249,7 @@ def apply_lines(known: DecayRule, tried: DecayRule, *, due: int, due_before: int
 
 
 def decay_lines(rule: DecayRule, due: int, titles: list[str]) -> list[str]:
-    """What decay would archive."""
+    """Return what decay would archive."""
     more = [f"… and {words.number(due - len(titles))} more"] if due > len(titles) else []
     return [
         f"{words.plural(due, 'node')} below {rule.threshold:g}, untouched for {rule.life_days:.2f} days or more:",

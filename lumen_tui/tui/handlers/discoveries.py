@@ -69,7 +69,7 @@ class DiscoveriesHandler(Handler):
         self.host.push_screen(form, filled)
 
     def _node(self, node_id: str) -> Node:
-        """The node of a row; the selected one where that row is far away."""
+        """Return the node of a row; the selected one where that row is far away."""
         model = self.rows.model
         found = model.find(node_id, near=(model.cursor,))
         row: DiscoveryRow = self.selected if found is None else model.row(found)
@@ -140,5 +140,5 @@ class DiscoveriesHandler(Handler):
             decide[verdict.action](verdict.node_ids)
 
     def open(self) -> None:
-        """The discovery in full, with where it comes from."""
+        """Open the discovery in full, with where it comes from."""
         show_node(self.room, self.host, self.selected.node.id)

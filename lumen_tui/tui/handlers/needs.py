@@ -119,7 +119,7 @@ class NeedsHandler(Handler):
         self.host.push_screen(RolesScreen(self.host.port, self.snapshot, at=name))
 
     def _why_stays(self, need: Attention) -> str:
-        """Why one cannot be taken off the list, or the empty string."""
+        """Return why one cannot be taken off the list, or the empty string."""
         if need.need is Need.APPROVAL:
             return "a worker waits for your decision: y or d answers it"
         if not can_wait(need):
@@ -166,5 +166,5 @@ class NeedsHandler(Handler):
 
 
 def _elsewhere(need: Attention) -> str:
-    """Where to look for what is not a row."""
+    """Return where to look for what is not a row."""
     return DECAY if need.target.startswith("mem-") else LOOP

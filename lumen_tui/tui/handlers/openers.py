@@ -83,7 +83,7 @@ class OpenersHandler(Handler):
         self.host.open_lineage(self._subject())
 
     def _subject(self) -> str:
-        """The id of the selected row, or of the last loop where the pane has no list."""
+        """Return the id of the selected row, or of the last loop where the pane has no list."""
         rows = self.room.current.rows
         if rows is not None:
             return rows.view.key(rows.selected) if rows.selected is not None else ""

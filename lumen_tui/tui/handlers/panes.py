@@ -62,7 +62,7 @@ class WorkersHandler(Handler):
         self.submit(DismissItems(targets=self._needing()))
 
     def _needing(self) -> list[str]:
-        """The tasks the command is about that need a person and will not change by themselves."""
+        """Return the tasks the command is about that need a person and will not change by themselves."""
         asked = set(self.rows.targets())
         return [need.target for need in self.snapshot.attention if need.target in asked and can_wait(need)]
 
@@ -71,7 +71,7 @@ class WorkersHandler(Handler):
         return pane.model_of(self.selected) if isinstance(pane, WorkersPane) else ""
 
     def open(self) -> None:
-        """The task in full, with its live tail and its result."""
+        """Open the task in full, with its live tail and its result."""
         self.show_task(self.selected.id, self._model())
 
 
@@ -124,11 +124,11 @@ class SignalsHandler(Handler):
         self.host.push_screen(form, written)
 
     def _not_sent(self, request: SendSignal) -> None:
-        """The next form begins with what was typed, unless something newer was."""
+        """Keep what was typed for the next form, unless something newer was."""
         self.draft = self.draft or request.given()
 
     def open(self) -> None:
-        """The signal in full; to open it is to read it."""
+        """Open the signal in full; to open it is to read it."""
         from lumen_tui.tui.screens.signals import SignalDetail
 
         row = self.selected
@@ -170,7 +170,7 @@ class PanesHandler(Handler):
         self.room.open_filter()
 
     def do_back(self) -> None:
-        """The nearest thing first: marks, then the filter, then the zoom."""
+        """Drop the nearest thing: marks, then the filter, then the zoom."""
         rows = self.room.current.rows
         if rows is not None and rows.marks.clear():
             rows.set_filter(rows.filter_text)

@@ -87,7 +87,7 @@ class EngineHandler(Handler):
         self.host.submit(Undo(), None, refused)
 
     async def _offer_older(self, reason: str) -> None:
-        """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
+        """Open the journal: an action that cannot be taken back any more need not hold up those before it."""
         from lumen_tui.tui.screens.journal import JournalScreen
 
         host = self.host
@@ -118,7 +118,7 @@ class EngineHandler(Handler):
         self.host.push_screen(form, filled)
 
     def _not_made(self, request: NewTask) -> None:
-        """It is not on the disk: the next form begins with what was typed, unless something newer was."""
+        """Keep what was typed for the next form, unless something newer was."""
         self.draft = self.draft or request.given()
 
     def _show_new(self, done: Done, moves: int) -> None:
@@ -130,7 +130,7 @@ class EngineHandler(Handler):
 
 
 def _scopes(snapshot: Snapshot, task: TaskView | None) -> list[tuple[str, str]]:
-    """What can be paused: everything, the loop, the worker under the cursor, each role."""
+    """Return what can be paused: everything, the loop, the worker under the cursor, each role."""
     worker = [(task.id, f"worker {short(task.id)}")] if task is not None and task.status.alive else []
     roles = [(f"role:{role.name}", f"role {role.name}") for role in snapshot.roles if role.name != agent.ROLE]
     return [("", "everything"), ("loop", "the loop"), *worker, *roles]
@@ -198,7 +198,7 @@ class ScreensHandler(Handler):
         self.room.say(f"{what} {'are' if marked > 1 else 'is'} in the clipboard")
 
     def _text(self) -> str:
-        """The marked rows as lines, else the selected row in full."""
+        """Return the marked rows as lines, else the selected row in full."""
         rows, pane = self.room.current.rows, self.room.current
         if rows is not None and rows.marks.keys:
             model = rows.model

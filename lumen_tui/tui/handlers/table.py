@@ -54,7 +54,7 @@ class Handlers:
         self._do[command.action]()
 
     def why_not(self, command: RoomCommand) -> str:
-        """The handler's reason why a command cannot be carried out now, or the empty string."""
+        """Return the handler's reason why a command cannot be carried out now, or the empty string."""
         if command.scope == ROWS and self._room.current.rows is None:
             handler = self._of(self._room.current.scope) if command.action == "open" else None
             return handler.why_open() if handler else NO_LIST

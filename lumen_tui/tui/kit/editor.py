@@ -102,7 +102,7 @@ def edit_file(lender: TerminalLender, path: Path) -> None:
 
 
 def _run(words: list[str]) -> str:
-    """Why the text is to be left as it was. Nothing is raised: the terminal must be taken back first."""
+    """Return why the text is to be left as it was. Nothing is raised: the terminal must be taken back first."""
     try:
         code = run(words)
     except OSError as error:

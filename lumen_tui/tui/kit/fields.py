@@ -53,7 +53,7 @@ class Line(Input):
 
 
 def _marked(strip: Strip, cell: int) -> Strip:
-    """The strip with the mark of what is left out in one cell, in that cell's style."""
+    """Return the strip with the mark of what is left out in one cell, in that cell's style."""
     style = next(iter(strip.crop(cell, cell + 1)), Segment(" ")).style
     mark = Strip([Segment("…", style)])
     return Strip.join([strip.crop(0, cell), mark, strip.crop(cell + 1)])
@@ -105,7 +105,7 @@ class Choice(Widget, can_focus=True):
         return max(1, len(self._lines(width)))
 
     def _lines(self, width: int) -> list[Content]:
-        """The words in lines of at most `width` cells; a word is never broken."""
+        """Return the words in lines of at most `width` cells; a word is never broken."""
         lines: list[Content] = []
         for number in range(len(self.options)):
             word = self._word(number)

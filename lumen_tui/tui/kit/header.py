@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 def header(snapshot: Snapshot, now: float, width: int, look: Appearance, *, here: bool) -> list[Segment]:
-    """The header on `width` cells; `here` where this room's own engine drives."""
+    """Return the header on `width` cells; `here` where this room's own engine drives."""
     parts = _fitting([part for part in _parts(snapshot, now, look, here=here) if part.text], width - _GAP)
     left = [(part.text, part.style) for part in parts if not part.right]
     if left:
@@ -110,7 +110,7 @@ def _state(status: AgentStatus, now: float, look: Appearance) -> list[Part]:
 
 
 def _drawn(state: AgentState, look: Appearance) -> tuple[str, Style]:
-    """The state's own shape and colour; without colours the shape and the word are enough."""
+    """Return the state's own shape and colour; without colours the shape and the word are enough."""
     status, ink = look.shapes.status, look.ink
     return {
         AgentState.DOWN: (status[Status.FAILED], ink.bad),
@@ -159,7 +159,7 @@ def _troubles(snapshot: Snapshot, status: AgentStatus, ink: Ink) -> list[Part]:
 
 
 def _held(snapshot: Snapshot, *, told: bool) -> str:
-    """What is paused by itself; that everything is paused, or the loop, is told by the state."""
+    """Return what is paused by itself; that everything is paused, or the loop, is told by the state."""
     names = [name.removeprefix("the ") for name in snapshot.paused]
     if not names or (told and ("everything" in names or names == ["loop"])):
         return ""
@@ -167,13 +167,13 @@ def _held(snapshot: Snapshot, *, told: bool) -> str:
 
 
 def _all_problems(snapshot: Snapshot) -> bool:
-    """Whether the count of what needs a person says the same."""
+    """Return whether the count of what needs a person says the same."""
     needs = snapshot.attention
     return len(needs) == len(snapshot.problems) and all(item.need is Need.PROBLEM for item in needs)
 
 
 def spend_words(spend: SpendView) -> str:
-    """What is gone of the cap that is nearest to its end; of the first of them where two are as near."""
+    """Return what is gone of the cap that is nearest to its end; of the first of them where two are as near."""
     if spend.closed:
         return f"today {words.kilo(spend.tokens)} tokens, budget closed"
     usd, cap = dollars(spend.usd, spend.usd_cap), dollars(spend.usd_cap).removeprefix("$")
@@ -202,7 +202,7 @@ def _needs(snapshot: Snapshot, status: AgentStatus, look: Appearance) -> Part:
 
 
 def _short_path(root: str) -> str:
-    """The state folder as a person writes it: `~/agent/state`, and only its end where it is long."""
+    """Return the state folder as a person writes it: `~/agent/state`, and only its end where it is long."""
     home = str(Path.home())
     path = one_line(f"~{root[len(home) :]}" if root.startswith(home + "/") else root)
     parts = path.split("/")

@@ -47,7 +47,7 @@ class Says(Asks, Protocol):
 
 
 async def looked(screen: Asks, ask: Callable[..., T], *arguments: Any, holds_keys: bool = True) -> T:
-    """What `ask` gives, from a thread. Where the screen was left meanwhile its job ends here: nobody reads it.
+    """Return what `ask` gives, from a thread. Where the screen was left meanwhile its job ends here: nobody reads it.
 
     What is typed meanwhile waits for it, unless `holds_keys` is false.
     """
@@ -122,7 +122,7 @@ def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
 
 
 async def picture(screen: Says, port: Port) -> Snapshot | None:
-    """The newest snapshot, right after an action; None where it cannot be read just now."""
+    """Return the newest snapshot, right after an action; None where it cannot be read just now."""
     try:
         return await looked(screen, port.snapshot, holds_keys=False)
     except StoreError:

@@ -20,7 +20,7 @@ from lumen_tui.tui.host import host_of
 
 
 def bindings(scope: str, action: str) -> list[BindingType]:
-    """One binding for each command of a scope, calling `action('<command>')`."""
+    """Return one binding for each command of a scope, calling `action('<command>')`."""
     return [
         Binding(",".join(command.keys), f"{action}('{command.action}')", command.label, show=False, id=command.action)
         for command in in_scope(scope)
@@ -53,7 +53,7 @@ class KeysLine(Static):
         self._keys = keys
 
     def show(self, keys: Keys) -> None:
-        """Other keys work now."""
+        """Show other keys: these work now."""
         if tuple(keys) != tuple(self._keys):
             self._keys = keys
             self.refresh(layout=True)
@@ -81,12 +81,12 @@ def _line(keys: Keys) -> Content:
 
 
 def _height(lines: list[list[tuple[str, str]]], width: int) -> int:
-    """Lines on the screen: a key that is longer than the window takes more than one."""
+    """Return lines on the screen: a key that is longer than the window takes more than one."""
     return sum(-(-len(_GAP.join(f"{key} {word}" for key, word in line)) // max(1, width)) for line in lines)
 
 
 def _broken(keys: Keys, width: int) -> list[list[tuple[str, str]]]:
-    """The keys by line."""
+    """Return the keys by line."""
     lines: list[list[tuple[str, str]]] = [[]]
     used = 0
     for key, word in keys:

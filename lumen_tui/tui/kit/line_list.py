@@ -31,16 +31,16 @@ class RowView(Protocol[Row]):
     """What a list must be told about its rows. Text goes through `cells.fit`, never through markup."""
 
     def key(self, row: Row) -> str:
-        """The id of a row: the cursor and the marks follow it."""
+        """Return the id of a row: the cursor and the marks follow it."""
 
     def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
-        """The row on `width` cells."""
+        """Return the row on `width` cells."""
 
     def more(self, row: Row, width: int) -> list[Segment]:
-        """The second line of the selected row, where the list shows one."""
+        """Return the second line of the selected row, where the list shows one."""
 
     def words(self, row: Row) -> str:
-        """What a filter looks through; also what `copy` puts into the clipboard."""
+        """Return what a filter looks through; also what `copy` puts into the clipboard."""
 
     def fields(self, row: Row) -> Mapping[str, str]:
         """Values by name, for `field:value` in a filter."""
@@ -235,7 +235,7 @@ def step_past(rows: LineList[Any], keys: Collection[str]) -> None:
 
 
 def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:
-    """A line of the words that stand in a list without rows."""
+    """Return a line of the words that stand in a list without rows."""
     lines = wrap(text, max(1, width - 2))
     return Strip([Segment(fit(" " + lines[y] if y < len(lines) else "", width), look.ink.muted)], width)
 

@@ -50,7 +50,7 @@ def _flat(text: str) -> str:
 
 
 def line(width: int, cells: Iterable[Cell]) -> list[Segment]:
-    """The cells side by side on `width` cells. What does not fit is cut at the end."""
+    """Return the cells side by side on `width` cells. What does not fit is cut at the end."""
     columns = [cell for cell in cells if cell.width >= 0]
     fixed = sum(cell.width + (cell.gap if index else 0) for index, cell in enumerate(columns))
     segments: list[Segment] = []
@@ -110,7 +110,7 @@ def changed_span(old: Strip | None, new: Strip, width: int) -> tuple[int, int] |
 
 
 def _same_start(before: list[Segment], after: list[Segment]) -> int:
-    """How many cells at the beginning of the first segments are the same; only ASCII is looked into."""
+    """Return how many cells at the beginning of the first segments are the same; only ASCII is looked into."""
     if not before or not after or before[0].style != after[0].style:
         return 0
     one, two = before[0].text, after[0].text
@@ -120,7 +120,7 @@ def _same_start(before: list[Segment], after: list[Segment]) -> int:
 
 
 def _same(one: list[Segment], two: list[Segment]) -> int:
-    """How many leading segments are equal."""
+    """Return how many leading segments are equal."""
     count = 0
     for a, b in zip(one, two, strict=False):
         if a != b:
@@ -215,7 +215,7 @@ class Lines(Widget):
                 self.refresh(Region(span[0], y, span[1], 1))
 
     def strips(self) -> list[Strip]:
-        """All lines, built where they are not yet."""
+        """Return all lines, built where they are not yet."""
         if self._strips is None:
             width, height = self.size
             self._strips = [Strip(line, width) for line in self._build(width, height)] if width > 0 else []

@@ -36,7 +36,7 @@ class ListModel(Generic[R]):
         return count + 1 if count and self.expanded else count
 
     def row(self, index: int) -> R:
-        """The row at a position of the (filtered) list."""
+        """Return the row at a position of the (filtered) list."""
         where = index if self.order is None else self.order[index]
         if where not in self._seen:
             if len(self._seen) >= _CACHE:

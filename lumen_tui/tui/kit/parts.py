@@ -31,7 +31,7 @@ _MOST_SAID = 3  # lines of a sentence
 
 
 def status_text(text: str, *, bad: bool = False) -> Content:
-    """A sentence of the program: red only where something is wrong."""
+    """Return a sentence of the program: red only where something is wrong."""
     return Content.assemble((safe(humanize(text)), "$room-bad" if bad else "$room-accent"))
 
 
@@ -43,11 +43,11 @@ class StatusLine(Widget):
         self._words = Content()
 
     def say(self, text: str, bad: bool = False) -> None:
-        """Another sentence, or none."""
+        """Show another sentence, or none."""
         self.show(status_text(text, bad=bad))
 
     def show(self, words: Content) -> None:
-        """The same in other colours."""
+        """Show words in colours of their own."""
         self._words = words
         self.set_class(not words, "-empty")
         self.refresh(layout=True)
@@ -110,7 +110,7 @@ _INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad"}
 
 
 def coloured(text: str) -> Content:
-    """The lines of a unified diff; one that begins with `!` says why there is none."""
+    """Return the lines of a unified diff; one that begins with `!` says why there is none."""
     lines = [Content.assemble((line, _INKS.get(line[:1], "$room-muted"))) for line in safe(text).split("\n")]
     return Content("\n").join(lines)
 
@@ -154,7 +154,7 @@ def _laid_out(source: list[str], width: int, ink: Ink) -> Iterator[Line]:
 
 
 def _plain(text: str, width: int, ink: Ink) -> Iterator[Line]:
-    """A heading, a quote, an item of a list or a paragraph."""
+    """Yield a heading, a quote, an item of a list or a paragraph."""
     if heading := _HEADING.match(text):
         yield from _wrapped(Text(heading[1]), width, "", "", ink.heading)
     elif text.startswith(">"):
@@ -211,7 +211,7 @@ def _table(rows: list[str], width: int, ink: Ink) -> Iterator[Line]:
 
 
 def _cells(row: str) -> list[str]:
-    """The cells of a row, without the marks of emphasis and code: they would only cost width."""
+    """Return the cells of a row, without the marks of emphasis and code: they would only cost width."""
     text = row if len(row) > _LONGEST else _INLINE.sub(lambda found: found[1] or found[2], row)
     return [cell.strip() for cell in text.strip().strip("|").split("|")]
 

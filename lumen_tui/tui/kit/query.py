@@ -38,7 +38,7 @@ class Term(msgspec.Struct, frozen=True):
     literal: bool = False
 
     def fits(self, text: str, fields: Mapping[str, str]) -> bool:
-        """Whether a row with this text and these fields passes; both in lower case."""
+        """Return whether a row with this text and these fields passes; both in lower case."""
         if self.field and self.field in fields:
             holds = _compares(self.word, fields[_AGE]) if self.field == _AGE else self.word in fields[self.field]
             return holds is not self.out
@@ -49,7 +49,7 @@ class Term(msgspec.Struct, frozen=True):
 
 
 def _compares(word: str, seconds: str) -> bool:
-    """Whether an age fits `>7d` (older; also without a sign) or `<2h` (younger). A bare number is of days."""
+    """Return whether an age fits `>7d` (older; also without a sign) or `<2h` (younger). A bare number is of days."""
     bare = word.lstrip(_SIGNS)
     try:
         limit = times.parse_duration(bare + ("d" if bare[-1:].isdigit() else ""))
@@ -70,7 +70,7 @@ class Query(msgspec.Struct, frozen=True):
     terms: tuple[Term, ...] = ()
 
     def fits(self, text: str, fields: Mapping[str, str]) -> bool:
-        """Whether a row passes. Give text and values as they are."""
+        """Return whether a row passes. Give text and values as they are."""
         low = text.lower()
         values = {name: value.lower() for name, value in fields.items()} if self.asks_fields else {}
         return all(term.fits(low, values) for term in self.terms)
@@ -109,14 +109,14 @@ class Searchable(Protocol[Row]):
     """What a filter asks of a row view."""
 
     def words(self, row: Row) -> str:
-        """The text that words are looked for in."""
+        """Return the text that words are looked for in."""
 
     def fields(self, row: Row) -> Mapping[str, str]:
         """Values by field name, for `field:value`."""
 
 
 def passing(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:
-    """Which rows of a slice pass. Reads those that may: for large lists call it from a thread.
+    """Return which rows of a slice pass. Reads those that may: for large lists call it from a thread.
 
     Rows may have a method `having(words, start, stop)`: the places whose records may hold all of these words.
     """
@@ -132,7 +132,7 @@ def passing(query: Query, rows: Sequence[R], view: Searchable[R], start: int, st
 
 
 def indices(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:
-    """Which rows of a slice pass. Reads every one of them: for large lists call it from a thread.
+    """Return which rows of a slice pass. Reads every one of them: for large lists call it from a thread.
 
     Where rows have the words as they are, those that are merely alike are left out: `job17` is not `job18`.
     """
@@ -256,11 +256,11 @@ class FilterBar(Input):
         self.action_keep()
 
     def action_keep(self) -> None:
-        """Back to the list, narrowed."""
+        """Go back to the list, narrowed."""
         self._close(keep=True)
 
     def action_drop(self) -> None:
-        """Back to the whole list."""
+        """Go back to the whole list."""
         self._close(keep=False)
 
     def _close(self, *, keep: bool) -> None:

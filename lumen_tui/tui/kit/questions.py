@@ -277,7 +277,7 @@ class ReasonPrompt(FormScreen[str]):
             self.run_worker(self._offer(self._look))
 
     async def _offer(self, look: Appearance) -> None:
-        """What is offered already keeps its digits."""
+        """Offer what the journal holds; what is offered already keeps its digits."""
         recent = await looked(self, look)
         if recent and not self._recent:
             self._recent = recent

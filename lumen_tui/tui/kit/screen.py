@@ -57,7 +57,7 @@ class Dialog(OneFrame, ModalScreen[Result]):
         self.call_later(_tick_by_the_room, self)
 
     def foot(self) -> ComposeResult:
-        """The last line of the box."""
+        """Compose the last line of the box."""
         yield KeysLine(self.keys())
 
     def on_resize(self) -> None:
@@ -66,11 +66,11 @@ class Dialog(OneFrame, ModalScreen[Result]):
         self.call_after_refresh(_scroll_rows, self)
 
     def body(self) -> ComposeResult:
-        """The widgets between the title and the line of keys."""
+        """Compose the widgets between the title and the line of keys."""
         yield from ()
 
     def keys(self) -> Keys:
-        """What the line at the bottom says."""
+        """Return what the line at the bottom says."""
         return self.offer("back")
 
     def offer(self, *actions: str, **labels: str) -> Keys:
@@ -94,7 +94,7 @@ class Dialog(OneFrame, ModalScreen[Result]):
             host.room.action_do(action)
 
     def show(self, snapshot: Snapshot) -> None:
-        """A newer picture of everything. Most dialogs have no use for one."""
+        """Take a newer snapshot. Most dialogs have no use for one."""
 
     def tick(self, now: float) -> None:
         """Bring ages up to date, with those of the room. Most dialogs show none."""
@@ -138,7 +138,7 @@ class DetailScreen(Sheet, Dialog[Result]):
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
 
     def say(self, text: str, bad: bool = False) -> None:
-        """One sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""
+        """Show a sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""
         if self.there:
             self.query_one(StatusLine).say(text, bad)
 
@@ -223,15 +223,15 @@ class FormScreen(Dialog[Result]):
         return (send, *keys, *self.offer("back", back="cancel"))
 
     def rows(self) -> Iterable[Widget]:
-        """The rows of the form, made with `row`."""
+        """Return the rows of the form, made with `row`."""
         return ()
 
     def read(self) -> Result:
-        """What the form says; Invalid where it cannot be used."""
+        """Return what the form says; Invalid where it cannot be used."""
         raise NotImplementedError
 
     def preview(self) -> Content:
-        """One line on what will happen; empty where there is nothing to say."""
+        """Return one line on what will happen; empty where there is nothing to say."""
         return Content()
 
     def on_mount(self) -> None:
@@ -247,7 +247,7 @@ class FormScreen(Dialog[Result]):
             self.check()
 
     def check(self) -> Result | None:
-        """The form's result, or None with the complaint on the screen."""
+        """Return the form's result, or None with the complaint on the screen."""
         try:
             result = self.read()
         except Invalid as wrong:
@@ -291,7 +291,7 @@ class FormScreen(Dialog[Result]):
 
 
 def row(label: str, *widgets: Widget, note: str = "") -> Horizontal:
-    """One line of a form: what it is, where it is typed, and what may be said about it."""
+    """Return one line of a form: what it is, where it is typed, and what may be said about it."""
     field: list[Widget] = list(widgets)
     if note:
         field.append(Static(Content(note), classes="note"))

@@ -33,7 +33,7 @@ FILTERING = "-filtering"  # the class of a screen whose list is narrowed, or abo
 
 
 def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
-    """The body of a list in one half; in the other the facts and the text of its selected row."""
+    """Yield the body of a list in one half; in the other the facts and the text of its selected row."""
     with Horizontal(classes="halves"):
         with Vertical(classes="half") as half:
             half.border_title = Content(title) if title else None
@@ -52,19 +52,19 @@ class Rows(Generic[R]):
         self.now = now
 
     def key(self, row: R) -> str:
-        """The id of a row."""
+        """Return the id of a row."""
         raise NotImplementedError
 
     def line(self, row: R, width: int, selected: bool, marked: bool) -> list[Segment]:
-        """The row on `width` cells."""
+        """Return the row on `width` cells."""
         raise NotImplementedError
 
     def more(self, row: R, width: int) -> list[Segment]:
-        """The second line of the selected row, where the list shows one."""
+        """Return the second line of the selected row, where the list shows one."""
         return [Segment(" " * width)]
 
     def words(self, row: R) -> str:
-        """What a filter looks through."""
+        """Return what a filter looks through."""
         raise NotImplementedError
 
     def fields(self, row: R) -> Mapping[str, str]:
@@ -82,7 +82,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
     TWO_LINES = False
 
     def rows_view(self) -> Rows[R]:
-        """How the rows are drawn."""
+        """Return how the rows are drawn."""
         raise NotImplementedError
 
     def opened(self, row: R) -> None:
@@ -113,7 +113,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         return found
 
     def tick(self, now: float) -> None:
-        """Only what looks different now is painted."""
+        """Paint what looks different now, and nothing else."""
         count_to(self.rows, now)
         self.rows.refresh_changed()
 
@@ -122,7 +122,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
             self.opened(self.rows.selected)
 
     def action_why(self) -> None:
-        """What caused the row, and what came of it."""
+        """Show what caused the row, and what came of it."""
         if self.WHY and (row := chosen_row(self)):
             show_why(self.app, self.rows.view.key(row))
 
@@ -169,13 +169,13 @@ class ListFilter(Line, Generic[R]):
         self._rows.set_filter(event.value)
 
     def on_input_submitted(self, event: Line.Submitted) -> None:
-        """Back to the list, narrowed."""
+        """Go back to the list, narrowed."""
         event.stop()
         self.screen.set_class(bool(self._rows.filter_text), FILTERING)
         self._rows.focus()
 
     def drop(self) -> None:
-        """Back to the whole list."""
+        """Go back to the whole list."""
         self.value = ""
         self.screen.remove_class(FILTERING)
         self._rows.focus()
@@ -220,7 +220,7 @@ class LoadedSheet(ListSheet[None, R], Generic[R, T]):
         self.loader.load()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew."""
+        """Read the list again: something changed."""
         self._now = snapshot.taken
         count_to(self.rows, self._now)
         self.loader.load()

@@ -30,7 +30,7 @@ class Drawing(Protocol):
     """Something drawn below the facts of a detail. Equal drawings look the same."""
 
     def lines(self, width: int, look: Appearance) -> list[list[Segment]]:
-        """Lines of exactly `width` cells."""
+        """Return lines of exactly `width` cells."""
 
 
 class Detail(NamedTuple):
@@ -82,15 +82,15 @@ class Pane(Vertical):
         return next((child for child in self.children if isinstance(child, LineList)), None)
 
     def empty_words(self) -> str:
-        """What an empty pane says: what fills it, and the keys in force that do."""
+        """Return what an empty pane says: what fills it, and the keys in force that do."""
         return ""
 
     def key(self, action: str) -> str:
-        """The key that carries a command out, as the operator has it."""
+        """Return the key that carries a command out, as the operator has it."""
         return shown_key(BY_ACTION[action], self.snapshot.config.keys)
 
     def revision(self, revisions: Revisions) -> object:
-        """The counters this pane depends on."""
+        """Return the counters this pane depends on."""
         raise NotImplementedError
 
     def show(self, snapshot: Snapshot, now: float) -> None:
@@ -117,19 +117,19 @@ class Pane(Vertical):
         self.caption(self.title_words(), self.subtitle_words())
 
     def title_words(self) -> str:
-        """What stands in the upper border."""
+        """Return what stands in the upper border."""
         return f"{self.number} {self.name_shown}"
 
     def subtitle_words(self) -> str:
-        """What stands in the lower border."""
+        """Return what stands in the lower border."""
         return ""
 
     def short(self) -> tuple[str, bool]:
-        """The pane in a few words, and whether something in it wants a person: for narrow windows."""
+        """Return the pane in a few words, and whether something in it wants a person: for narrow windows."""
         return self.subtitle_words(), False
 
     def summary(self, width: int) -> list[Segment]:
-        """One line for the whole pane."""
+        """Return one line for the whole pane."""
         ink = self.look.ink
         words, loud = self.short()
         left = [(f"{self.number} ", ink.muted), (f"{self.name_shown:<12}", ink.text)]
@@ -142,12 +142,12 @@ class Pane(Vertical):
         self.screen.post_message(self.Changed(self))
 
     def detail(self) -> Detail | None:
-        """The selected row in full."""
+        """Return the selected row in full."""
         return None
 
     @on(ScrolledLines.Moved)
     def scrolled(self, event: ScrolledLines.Moved) -> None:
-        """Another part of the text is in the window."""
+        """Show what is below the part of the text that is in the window."""
         event.stop()
         self.caption(self.title_words(), self.subtitle_words())
 

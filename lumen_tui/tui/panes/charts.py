@@ -31,7 +31,7 @@ class Charts(NamedTuple):
     known: DecayRule
 
     def lines(self, width: int, look: Appearance, height: int = _STACKED) -> list[list[Segment]]:
-        """Both charts on `height` lines of `width` cells: side by side, else stacked, else the curve alone."""
+        """Return both charts on `height` lines of `width` cells: side by side, else stacked, else the curve alone."""
         if width < _BESIDE and height < _LOW:
             return [spread(width, row, []) for row in curve(self, width, height, look)]
         if width < _BESIDE:
@@ -47,7 +47,7 @@ class Charts(NamedTuple):
 
 
 def curve(charts: Charts, width: int, height: int, look: Appearance) -> list[list[Piece]]:
-    """The score of a node that nobody touches, over days. Dots show the rule in force where it differs."""
+    """Return the score of a node that nobody touches, over days. Dots show the rule in force where it differs."""
     rule, known = charts.view.rule, charts.known
     columns, rows = max(1, width - _LABEL), max(1, height - 1)
     span = 1.2 * max(rule.life_days, known.life_days)
@@ -67,7 +67,7 @@ def curve(charts: Charts, width: int, height: int, look: Appearance) -> list[lis
 
 
 def _row_of(value: float, rows: int) -> int:
-    """The line, from above, in which a share of the height ends."""
+    """Return the line, from above, in which a share of the height ends."""
     return rows - max(1, math.ceil(value * rows - 1e-9))
 
 
@@ -84,7 +84,7 @@ def _curve_cell(
 
 
 def _block(share: float, row: int, rows: int, look: Appearance) -> str:
-    """What stands in a line of a bar that fills `share` of the height."""
+    """Return what stands in a line of a bar that fills `share` of the height."""
     levels = look.shapes.levels
     fill = round(share * rows * _EIGHTH) - (rows - 1 - row) * _EIGHTH
     if fill <= 0:
@@ -108,7 +108,7 @@ def _days_axis(rule: DecayRule, span: float, columns: int, look: Appearance) -> 
 
 
 def histogram(view: DecayView, width: int, height: int, look: Appearance) -> list[list[Piece]]:
-    """How many nodes stand at which score, from 1 on the left to the threshold and below on the right."""
+    """Return how many nodes stand at which score, from 1 on the left to the threshold and below on the right."""
     ink, bins = look.ink, len(view.histogram)
     columns, rows, most = max(1, width - _LABEL), max(1, height - 1), max(*view.histogram, 1)
     size = max(1, columns // bins)

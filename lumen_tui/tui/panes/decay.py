@@ -45,27 +45,27 @@ class Travel(NamedTuple):
         return bool(self.half_life or self.threshold)
 
     def rule(self, known: DecayRule) -> DecayRule:
-        """The rule that is looked at, `known` being the one in force."""
+        """Return the rule that is looked at, `known` being the one in force."""
         return DecayRule(self.half_life or known.half_life_days, self.threshold or known.threshold)
 
     def by_days(self, days: int) -> Travel:
-        """The clock moved; it does not go behind the present."""
+        """Return the clock moved; it does not go behind the present."""
         return self._replace(days=max(0, min(_FURTHEST, self.days + days)))
 
     def half_life_stepped(self, by: int, known: DecayRule) -> Travel:
-        """The next longer (1) or shorter (-1) half-life."""
+        """Return the next longer (1) or shorter (-1) half-life."""
         here = known.half_life_days
         value = _stepped(HALF_LIVES, self.half_life or here, here, by)
         return self._replace(half_life=0.0 if value == here else value)
 
     def threshold_stepped(self, by: int, known: DecayRule) -> Travel:
-        """The next higher (1) or lower (-1) threshold."""
+        """Return the next higher (1) or lower (-1) threshold."""
         here = known.threshold
         value = _stepped(THRESHOLDS, self.threshold or here, here, by)
         return self._replace(threshold=0.0 if value == here else value)
 
     def words(self, known: DecayRule) -> list[str]:
-        """What is other than it is, with the value in force behind it: `as in 12 d`, `half-life 14 d (30)`."""
+        """Return what is other than it is, with the value in force behind it: `as in 12 d`, `half-life 14 d (30)`."""
         said = [f"as in {self.days} d"] if self.days else []
         if self.half_life:
             said.append(f"half-life {self.half_life:g} d ({known.half_life_days:g})")
@@ -75,7 +75,7 @@ class Travel(NamedTuple):
 
 
 def _stepped(steps: Sequence[float], value: float, known: float, by: int) -> float:
-    """The next of the steps, among which the value in force always is; the value itself at either end."""
+    """Return the next of the steps, among which the value in force always is; the value itself at either end."""
     ladder = sorted({*steps, known})
     further = [step for step in ladder if (step > value if by > 0 else step < value)]
     return (further[0] if by > 0 else further[-1]) if further else value
@@ -207,7 +207,7 @@ class DecayPane(Pane):
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
-        """The cursor moved."""
+        """Follow the cursor."""
         self.caption(self.title_words(), self.subtitle_words())
         self.tell(event)
 

@@ -37,25 +37,25 @@ class Leaving:
         self._happened: set[str] = set()
 
     def take(self, keys: Iterable[str]) -> None:
-        """These will go: drop the marks and put the cursor on the next row that stays."""
+        """Drop the marks and put the cursor on the next row that stays: these will go."""
         self.keys.update(keys)
         self._rows.marks.clear()
         step_past(self._rows, self.keys)
 
     def happened(self, keys: Collection[str]) -> None:
-        """The action was carried out: its rows are forgotten once they are gone, as the next ones may be older."""
+        """Forget the rows of an action that was carried out once they are gone, as the next ones may be older."""
         self._happened.update(keys)
         self._rows.set_timer(_SEEN, lambda: self._forget(keys))
 
     def failed(self, keys: Collection[str]) -> None:
-        """The action was refused: they stay, and several are marked again."""
+        """Keep the rows of an action that was refused; several are marked again."""
         self.keys.difference_update(keys)
         if len(keys) > 1:
             self._rows.marks.keys.update(dict.fromkeys(keys))
         self._rows.refresh_changed()
 
     def newer_rows(self) -> None:
-        """The list took newer rows: forget those that are gone."""
+        """Forget rows that are gone: the list took newer ones."""
         model = self._rows.model
         self._forget([key for key in self._happened if model.find(key) is None])
 
@@ -148,19 +148,19 @@ class DiscoveriesPane(Pane):
         self.leaving.newer_rows()
 
     def lane(self, node: Node) -> str:
-        """The lane of the work unit that a discovery was noticed on; empty where there is none."""
+        """Return the lane of the work unit that a discovery was noticed on; empty where there is none."""
         return self._lanes.get(node.wu_id, "")
 
     def leaves(self, row: DiscoveryRow) -> bool:
-        """Whether a decision on this row is being carried out."""
+        """Return whether a decision on this row is being carried out."""
         return row.node.id in self.leaving.keys
 
     def like(self, row: DiscoveryRow) -> tuple[str, int] | None:
-        """The near double of a row (id and likeness in per cent), as far as one is known."""
+        """Return the near double of a row (id and likeness in per cent), as far as one is known."""
         return row.like or self._likes.get(row.node.id)
 
     def knows(self, node_id: str) -> bool:
-        """Whether it was looked for already."""
+        """Return whether it was looked for already."""
         return node_id in self._likes
 
     def learn(self, node_id: str, like: tuple[str, int] | None) -> None:
@@ -170,7 +170,7 @@ class DiscoveriesPane(Pane):
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
-        """The cursor moved."""
+        """Follow the cursor."""
         self.caption(self.title_words(), self.subtitle_words())
         self.tell(event)
 

@@ -31,7 +31,7 @@ Parts = list[tuple[str, Style]]
 
 
 def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> list[tuple[str, Parts]]:
-    """The rows that have something to say, each with its name."""
+    """Return the rows that have something to say, each with its name."""
     rows, loop = LoopRows(snapshot, now, look), snapshot.loop
     found = [("now", rows.session()), *([("backoff", rows.rests(loop))] if loop else [])]
     if loop and loop.loop:
@@ -44,12 +44,12 @@ def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> l
 
 
 def packet_of(snapshot: Snapshot, loop: LoopState) -> Packet | None:
-    """The packet of that very loop, None where it is not at hand."""
+    """Return the packet of that very loop, None where it is not at hand."""
     return next((one for one in reversed(snapshot.packets) if one.loop == loop.loop), None)
 
 
 def ordered_tasks(snapshot: Snapshot, loop: int = 0) -> list[TaskView]:
-    """The tasks at hand that the main agent gave out in one loop, or in any."""
+    """Return the tasks at hand that the main agent gave out in one loop, or in any."""
     tasks = snapshot.tasks
     near = (tasks[index] for index in range(min(_LOOKED_AT, len(tasks))))
     made = ((view, agent.loop_of(view.spec.created_by)) for view in near)
@@ -62,7 +62,7 @@ def under_way(views: list[TaskView]) -> str:
 
 
 def over(view: TaskView) -> bool:
-    """Whether nothing more comes of a task by itself."""
+    """Return whether nothing more comes of a task by itself."""
     return view.status.ended or view.status is Status.LOST
 
 
@@ -77,7 +77,7 @@ class LoopRows:
         self.snapshot, self.now, self.look = snapshot, now, look
 
     def session(self) -> Parts:
-        """What the session that is at work did last."""
+        """Return what the session that is at work did last."""
         session, ink = self.snapshot.session, self.look.ink
         if session is None:
             return []
@@ -101,7 +101,7 @@ class LoopRows:
         return [(times.span(left), self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
 
     def made(self, loop: LoopState) -> Parts:
-        """What this loop made; what an earlier one made is said to be so."""
+        """Return what this loop made; what an earlier one made is said to be so."""
         ink, packet, last = self.look.ink, packet_of(self.snapshot, loop), loop.last_artifact
         if packet is None or packet.made:
             made = packet.made[-1] if packet else last
@@ -112,7 +112,7 @@ class LoopRows:
         return [("no artifact" if self.ordered(loop) else "nothing", ink.muted), (earlier, ink.muted)]
 
     def ordered(self, loop: LoopState) -> Parts:
-        """The tasks that this loop gave out, and how many of them go on."""
+        """Return the tasks that this loop gave out, and how many of them go on."""
         packet = packet_of(self.snapshot, loop)
         tasks = ordered_tasks(self.snapshot, loop.loop)
         count = max(len(tasks), len(packet.ordered) if packet else 0)
@@ -125,7 +125,7 @@ class LoopRows:
         return [(words.plural(count, "task"), ink.text), (f"  {said}", ink.accent) if said else (ended, ink.muted)]
 
     def spent(self, loop: LoopState) -> Parts:
-        """What this loop cost, with the tasks whose end it was told of."""
+        """Return what this loop cost, with the tasks whose end it was told of."""
         packet, ink = packet_of(self.snapshot, loop), self.look.ink
         if packet is None or not (packet.usage.tokens or packet.usage.usd):
             return []
@@ -138,7 +138,7 @@ class LoopRows:
         return [(health.status, style), (f"  {health.note}" if health.note else "", ink.text)]
 
     def today(self, width: int) -> Parts:
-        """The day's tokens against their cap, whoever used them."""
+        """Return the day's tokens against their cap, whoever used them."""
         ink, shapes, spend = self.look.ink, self.look.shapes, self.snapshot.spend
         if spend.closed:
             return [(f"{words.kilo(spend.tokens)} tokens", ink.text), (", budget closed", ink.bad)]
@@ -157,7 +157,7 @@ class LoopRows:
         ]  # fmt: skip
 
     def _forecast(self) -> str:
-        """Where the pace of the last hour leads, while there is something to say."""
+        """Return where the pace of the last hour leads, while there is something to say."""
         spend = self.snapshot.spend
         if spend.full:
             return ", cap reached"
@@ -186,7 +186,7 @@ class LoopRows:
         return [(ids.short(last.id), ink.muted), (f"  written {written}", ink.text), *self._stalest()]
 
     def _stalest(self) -> Parts:
-        """The other clock: when the fact that was confirmed longest ago was, and how many have drifted."""
+        """Return the other clock: when the fact that was confirmed longest ago was, and how many have drifted."""
         facts, ink = self.snapshot.facts, self.look.ink
         if not facts.current and not facts.drifted:
             return []

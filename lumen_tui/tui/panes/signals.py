@@ -94,7 +94,7 @@ class SignalsPane(Pane):
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
-        """The cursor moved."""
+        """Follow the cursor."""
         self.caption(self.title_words(), self.subtitle_words())
         self.tell(event)
 

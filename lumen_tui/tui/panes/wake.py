@@ -65,7 +65,7 @@ class WakePane(Pane):
         return Detail("wake-state", (), self.snapshot.wake.text, composed=True) if self.snapshot.wake.text else None
 
     def _since(self) -> str:
-        """What is not in the text, because it goes on: the tasks that the agent gave out."""
+        """Return what is not in the text, because it goes on: the tasks that the agent gave out."""
         open_tasks = [view for view in ordered_tasks(self.snapshot) if not over(view)]
         if not open_tasks:
             return ""
@@ -90,7 +90,7 @@ def _shown(text: str) -> str:
 
 
 def _styled(text: str, ink: Ink) -> tuple[str, Style, str]:
-    """A line of Markdown as what is shown, its style, and the indent of its continuation lines."""
+    """Return a line of Markdown as what is shown, its style, and the indent of its continuation lines."""
     bare = text.lstrip("#")
     if bare != text and (not bare or bare.startswith(" ")):
         return bare.strip(), ink.heading, ""

@@ -74,18 +74,18 @@ class TaskRows:
 
 
 def short_id(task_id: str) -> str:
-    """What names a task in a few cells: `7f2k`, or `L124` for the session of a loop."""
+    """Return what names a task in a few cells: `7f2k`, or `L124` for the session of a loop."""
     loop = agent.loop_of(task_id)
     return f"L{loop}" if loop else ids.short(task_id)
 
 
 def shape_of(row: TaskView, shapes: Shapes) -> str:
-    """The shape of a task's state; one that waits for budget asks nobody and rests."""
+    """Return the shape of a task's state; one that waits for budget asks nobody and rests."""
     return shapes.paused if row.awaits_budget else shapes.status[row.status]
 
 
 def shape_style(status: Status, ink: Ink) -> Style:
-    """The colour of a state's shape."""
+    """Return the colour of a state's shape."""
     if status in (Status.FAILED, Status.LOST):
         return ink.bad
     return ink.accent if status.alive else ink.muted
@@ -101,7 +101,7 @@ def _body_style(status: Status, selected: bool, ink: Ink) -> Style:
 def outcome(
     row: TaskView, now: float, ink: Ink, standing: QueueConditions = queueing.NOTHING_KNOWN
 ) -> tuple[str, Style]:
-    """What stands at the end of a task's line."""
+    """Return what stands at the end of a task's line."""
     if row.awaits_budget:
         return f"waits for budget  {times.clock(now - row.last_event)}", ink.accent
     if row.status is Status.WAITING:
@@ -136,7 +136,7 @@ def shown_task(rows: LineList[TaskView]) -> TaskView | None:
 
 
 def _last_words(task: TaskView | None) -> list[TaskEvent]:
-    """What stands below the list of one task."""
+    """Return what stands below the list of one task."""
     return list(without_echo(task.tail)) if task is not None else []
 
 
@@ -170,11 +170,11 @@ class WorkersPane(Pane):
         self._list.set_rows(tasks)
 
     def model_of(self, row: TaskView) -> str:
-        """The model or tier a task asks for, else its role's tier."""
+        """Return the model or tier a task asks for, else its role's tier."""
         return row.spec.model or self._tiers.get(row.spec.role, "")
 
     def tells(self, row: TaskView) -> bool:
-        """Whether the last words of a task stand below the list."""
+        """Return whether the last words of a task stand below the list."""
         task = shown_task(self._list) if self._tail.display else None
         return task is not None and task.id == row.id
 
@@ -199,7 +199,7 @@ class WorkersPane(Pane):
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
-        """The cursor moved: another task's last words are due."""
+        """Show the last words of the task under the cursor."""
         self._fit_tail()
         self._tail.redraw()
         self.caption(self.title_words(), self.subtitle_words())

@@ -38,7 +38,7 @@ _PLAIN = Pen()
 
 @lru_cache(maxsize=1024)
 def _pen(numbers: str) -> Pen:
-    """What `1;38;2;1;2;3` asks for, from a reset on."""
+    """Return what `1;38;2;1;2;3` asks for, from a reset on."""
     attributes, ink, ground = [], "", ""
     rest = [number for number in numbers.split(";") if number not in ("", "0")]
     while rest:
@@ -56,7 +56,7 @@ def _pen(numbers: str) -> Pen:
 
 @lru_cache(maxsize=4096)
 def _change(was: Pen, now: Pen) -> str:
-    """The shortest sequence from one to the other."""
+    """Return the shortest sequence from one to the other."""
     if was == now:
         return ""
     lost = was.attributes != now.attributes or (was.ink and not now.ink) or (was.ground and not now.ground)
@@ -67,7 +67,7 @@ def _change(was: Pen, now: Pen) -> str:
 
 
 def thrifty(text: str) -> str:
-    """The same picture: colours are set where they change, and reset at the end."""
+    """Return the same picture: colours are set where they change, and reset at the end."""
     pieces = _COLOURS.split(text)  # text, numbers, text, numbers, … text
     drawn, wanted = _PLAIN, _PLAIN
     parts = [pieces[0]]

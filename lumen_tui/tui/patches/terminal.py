@@ -99,7 +99,7 @@ class Terminal(LinuxDriver):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def write(self, data: str) -> None:
-        """Nothing waits for a terminal that is gone."""
+        """Write, and drop what a terminal that is gone does not take."""
         if not self._wire.gone:
             super().write(data)
 
@@ -120,7 +120,7 @@ class Terminal(LinuxDriver):
                 self.process_message(event)
 
     def _read(self) -> bytes:
-        """Nothing at the end of the input, and where it cannot be read any more."""
+        """Return nothing at the end of the input, and where it cannot be read any more."""
         try:
             return os.read(self.fileno, _MOST)
         except OSError:

@@ -86,7 +86,7 @@ class TypeAhead(_Base):
         asyncio.get_running_loop().call_later(pause, self._pass_through, turn, self._concerned(), standing, rounds)
 
     def _settled(self, turn: int) -> None:
-        """The next key's turn."""
+        """Give the next key its turn."""
         if turn != self._turn or self._settling is None:
             return
         self._settling.cancel()

@@ -145,7 +145,7 @@ def last_words(text: str) -> None:
 
 
 def is_gone(fd: int) -> bool:
-    """Whether the terminal behind a descriptor has hung up. Nothing is read."""
+    """Return whether the terminal behind a descriptor has hung up. Nothing is read."""
     look = select.poll()
     look.register(fd, 0)
     return bool(look.poll(0))

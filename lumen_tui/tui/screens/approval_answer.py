@@ -76,7 +76,7 @@ class SandboxView(NamedTuple):
         return self.tier in _NAMES
 
     def words(self, tool: str) -> str:
-        """One line for the page of a question."""
+        """Return one line for the page of a question."""
         if tool not in _SHELL:
             return "no command runs: the tool keeps to what its role may read and change"
         if not self.active:
@@ -96,7 +96,7 @@ NO_SANDBOX = SandboxView()
 
 
 def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
-    """Why a yes to this call wants a second key (network, outside its roots, delete), or the empty string.
+    """Return why a yes to this call wants a second key (network, outside its roots, delete), or the empty string.
 
     It goes by words, so it may ask once too often. What it misses still needs its one yes.
     """
@@ -121,7 +121,7 @@ def _of_command(command: str, folder: str, sandbox: SandboxView) -> str:
 
 
 def _leaves(value: object, roots: Sequence[str]) -> bool:
-    """Whether an argument is a path neither within the task's own files nor below one of the roots."""
+    """Return whether an argument is a path neither within the task's own files nor below one of the roots."""
     if not isinstance(value, str) or len(value) >= 4096 or not re.match(r"/|~|(?:.*/)?\.\.(?:/|$)", value):
         return False
     return not any(_below(value, root) for root in roots)

@@ -35,14 +35,14 @@ Line = list[Segment]
 
 
 def left(request: Approval, now: float) -> str:
-    """What becomes of the question by itself."""
+    """Return what becomes of the question by itself."""
     if now >= request.expires:
         return "expired: auto-denied"
     return f"auto-denied in {times.countdown(request.expires - now)}"
 
 
 def ages(request: Approval, now: float) -> tuple[str, str]:
-    """All on the page that moves with time."""
+    """Return all on the page that moves with time."""
     return times.ago(now - request.asked), left(request, now)
 
 
@@ -56,7 +56,7 @@ def page(
     sandbox: SandboxView = NO_SANDBOX,
     answered: str = "",
 ) -> list[Line]:
-    """The whole page on `width` cells; `answered` says what became of the question where it waits no more."""
+    """Return the whole page on `width` cells; `answered` says what became of the question where it waits no more."""
     lines = [*_fact("answer", answered, look.ink.accent, width, look)] if answered else []
     lines += _facts(request, objective, now, width, look, sandbox)
     lines += [] if answered else _ahead(request, now, width, look)
@@ -103,7 +103,7 @@ def _facts(
 
 
 def _ahead(request: Approval, now: float, width: int, look: Appearance) -> Iterator[Line]:
-    """What becomes of the question by itself, and what "always" would save."""
+    """Yield what becomes of the question by itself, and what "always" would save."""
     ink = look.ink
     yield from _fact("until", f"{times.exact(request.expires)}, {left(request, now)}", ink.accent, width, look)
     rule = preview_rule(request)
@@ -119,18 +119,18 @@ def _run_words(text: str) -> str:
 
 
 def whole(request: Approval) -> bool:
-    """Whether the page has room for all of the call and of what would change."""
+    """Return whether the page has room for all of the call and of what would change."""
     return max(len(request.diff), len(canonical(request.tool, request.arguments))) <= _MOST
 
 
 def _fact(name: str, value: str, style: Style, width: int, look: Appearance) -> Iterator[Line]:
-    """A value of the program's own; long ones go on below."""
+    """Yield a value of the program's own; long ones go on below."""
     for number, part in enumerate(wrap(safe(value), max(1, width - _LABEL))):
         yield line(width, (Cell("" if number else name, look.ink.muted, _LABEL), Cell(part, style, gap=0)))
 
 
 def _said(name: str, value: str, width: int, look: Appearance) -> Iterator[Line]:
-    """A value that somebody else wrote: behind the gutter."""
+    """Yield a value that somebody else wrote: behind the gutter."""
     if not value:
         return
     for number, part in enumerate(wrap(safe(value), max(1, width - _LABEL - 2))):
@@ -179,7 +179,7 @@ def _weight(part: str, look: Appearance) -> Style:
 
 
 def counts(text: str) -> tuple[int, int]:
-    """How many lines come and go."""
+    """Return how many lines come and go."""
     lines = [part for part in text.split("\n") if not part.startswith(("+++", "---"))]
     return sum(part.startswith("+") for part in lines), sum(part.startswith("-") for part in lines)
 
@@ -191,7 +191,7 @@ def _limited(text: str) -> str:
 
 
 def as_text(request: Approval) -> str:
-    """All of the question for an editor."""
+    """Return all of the question for an editor."""
     parts = [
         f"{request.role} asks, task {request.task_id}",
         f"risk: {request.risk}",
@@ -245,7 +245,7 @@ class ApprovalPaper(DetailScreen[str]):
             self._needs_host.open_task(self._request.task_id)
 
     def action_why(self) -> None:
-        """What caused the question, and what came of it."""
+        """Show what caused the question, and what came of it."""
         if self._request is not None:
             show_why(self.app, self._request.id)
 

@@ -46,7 +46,7 @@ class AttentionRows(Rows[Attention]):
         self.take(snapshot)
 
     def take(self, snapshot: Snapshot) -> None:
-        """A newer picture."""
+        """Take a newer snapshot."""
         self.now = snapshot.taken
         self.approvals = {request.id: request for request in snapshot.approvals}
         self._sandboxes = {request.id: sandbox_of(request, snapshot) for request in snapshot.approvals}
@@ -69,7 +69,7 @@ class AttentionRows(Rows[Attention]):
         return line(width, cells)
 
     def _back(self, row: Attention) -> str:
-        """When what was put off comes back: `in 40 min`, or with the day after a budget's."""
+        """Return when what was put off comes back: `in 40 min`, or with the day after a budget's."""
         moment = times.epoch(row.until) if "T" in row.until else 0.0
         age = words.age(moment - self.now)
         return ("soon" if age == "now" else f"in {age}") if moment else "tomorrow" if row.until else ""
@@ -88,7 +88,7 @@ class AttentionRows(Rows[Attention]):
         return line(width, (Cell("", ink.muted, 16), risk, Cell(left(request, self.now), ink.accent, 30)))
 
     def _rest(self, row: Attention, width: int) -> str:
-        """What the first line had no room for; of a task the end, which says why."""
+        """Return what the first line had no room for; of a task the end, which says why."""
         text = one_line(humanize(row.text), _LONGEST)
         size = width - _BESIDE - (9 if row.until else 7)
         if cell_len(text) <= size:
@@ -133,7 +133,7 @@ class NeedVerbs:
             self._sheet.answers.allow(requests, seen=seen)
 
     def deny(self) -> None:
-        """No to the questions, and the rest put aside."""
+        """Deny the questions, and dismiss the other needs."""
         rows = self._meant()
         others = [row for row in rows if row.need is not Need.APPROVAL]
         refusals = [refusal for row in others if (refusal := self._sheet.why_stays(row))]
@@ -201,7 +201,7 @@ class NeedVerbs:
             self._sheet.needs_host.send(Undo(), self._sheet.say)
 
     def refused(self, label: str) -> bool:
-        """Whether nothing can be written from here, which is said."""
+        """Return whether nothing can be written from here, which is said."""
         refusal = self._sheet.why_not(BY_ACTION["undo"])
         if refusal:
             self._sheet.say(f"{label}: {refusal}", bad=True)
@@ -216,7 +216,7 @@ class NeedVerbs:
         return [requests[row.target] for row in rows if row.need is Need.APPROVAL and row.target in requests]
 
     def _in_sight(self, row: Attention, request: Approval) -> bool:
-        """Whether the row shows every character of the call."""
+        """Return whether the row shows every character of the call."""
         text = whole_call(request)
         return text.isprintable() and row.text.endswith(text) and len(row.text) <= self._sheet.rows.size.width - _AROUND
 
@@ -273,7 +273,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self.rows.refresh_changed()
 
     def moved(self, sent: bool) -> None:
-        """An answer is on its way: drop the marks, and put the cursor on the next one that has none."""
+        """Drop the marks, and put the cursor on the next one without an answer."""
         self._show_going()
         if not sent:
             return
@@ -326,7 +326,7 @@ class AttentionScreen(AnswerSheet):
         return (*keys, *hour, *other, *self.offer("mark"), *undo, *list_keys)
 
     def _verbs(self, row: Attention, needs_host: NeedsHost) -> Iterator[str]:
-        """What can be done here about a need that is no question."""
+        """Yield what can be done here about a need that is no question."""
         if row.need in TRIED_AGAIN:
             yield "needs_retry"
         if row.need is Need.BUDGET:
@@ -337,7 +337,7 @@ class AttentionScreen(AnswerSheet):
             yield "needs_tomorrow"
 
     def _opens(self, row: Attention | None) -> str:
-        """What enter does on a row."""
+        """Return what enter does on a row."""
         if row is not None and row.target == "kill":
             return "resume"
         if row is not None and row.need is Need.ENGINE and self.snapshot.engine.life is EngineLife.NONE:
@@ -350,7 +350,7 @@ class AttentionScreen(AnswerSheet):
             self.rows.select_key(self._at)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer picture."""
+        """Take a newer snapshot."""
         self.snapshot = snapshot
         if not snapshot.snoozed:
             self._off = False
@@ -416,7 +416,7 @@ class AttentionScreen(AnswerSheet):
             self.opened(row)
 
     def action_why(self) -> None:
-        """What caused it, and what came of it."""
+        """Show what caused it, and what came of it."""
         if row := self.rows.selected:
             show_why(self.app, row.target)
 

@@ -97,18 +97,18 @@ class BlockRow(NamedTuple):
 
 
 def block_rows(page: BlocksPage) -> list[BlockRow]:
-    """The standard blocks first."""
+    """Return the standard blocks first."""
     return [BlockRow(block.name, block) for block in page.blocks]
 
 
 def step_rows(page: BlocksPage, name: str) -> list[BlockRow]:
-    """The history of one block, newest first."""
+    """Return the history of one block, newest first."""
     block = next((one for one in page.blocks if one.name == name), Block(name))
     return [BlockRow(f"{name}:{step.step}", block, step) for step in reversed(page.steps.get(name, ()))]
 
 
 def state_of(block: Block) -> tuple[str, bool]:
-    """What holds a writer up or is wrong, in a word or two, and whether it is bad news."""
+    """Return what holds a writer up or is wrong, in a word or two, and whether it is bad news."""
     if block.problem:
         return "unreadable", True
     if block.over:
@@ -295,12 +295,12 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         super().action_leave()
 
     def action_do(self, name: str) -> None:
-        """A verb on the selected block."""
+        """Carry out a verb on the selected block."""
         if row := chosen_row(self):
             self._begin(partial(_ON_A_BLOCK[name], self, row))
 
     def action_alone(self, name: str) -> None:
-        """A verb that needs no block, so that it is there before the list is."""
+        """Carry out a verb that needs no block, so that it is there before the list is."""
         self._begin(partial(_ALONE[name], self))
 
     def _begin(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -113,7 +113,7 @@ Parts = list[tuple[str, Style]]
 def page(
     report: SpendReport, now: float, width: int, look: Appearance, titles: Mapping[str, str] = MappingProxyType({})
 ) -> list[list[Segment]]:
-    """The whole page on `width` cells. `titles` says what the tasks at hand are about."""
+    """Return the whole page on `width` cells. `titles` says what the tasks at hand are about."""
     return list(_Page(report, now, width, look, titles).lines())
 
 
@@ -222,12 +222,12 @@ class _Page:
             )
 
     def _named(self, name: str) -> str:
-        """A task by what it is about, where that is at hand."""
+        """Return a task by what it is about, where that is at hand."""
         title = self._titles.get(name, "")
         return f"{ids.short(name)}  {title}" if title else name
 
     def _title(self, title: str, last: str = "") -> Iterator[list[Segment]]:
-        """A heading, with that of the last column, which does not say by itself what it is."""
+        """Yield a heading, with that of the last column, which does not say by itself what it is."""
         yield spread(self._width, [("", self._look.ink.text)], [])
         yield spread(self._width, [(title, self._look.ink.heading)], [(last, self._look.ink.muted)] if last else [])
 
@@ -325,7 +325,7 @@ class BudgetScreen(DetailScreen[None]):
         self._loader.load()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read the ledger anew."""
+        """Read the ledger again: something changed."""
         self._now, self._titles = snapshot.taken, _titles(snapshot)
         self._loader.load()
 
@@ -352,7 +352,7 @@ class BudgetScreen(DetailScreen[None]):
             self.run_worker(self._submit(request), group="raise")
 
     def action_spent(self) -> None:
-        """The tasks of the page as a list: what caused each of them is asked there."""
+        """List the tasks of the page: what caused each of them is asked there."""
         shares = self._report.tasks if self._report else ()
         self.app.push_screen(SpentScreen(self._port, shares, self._titles, self._refusal))
 
@@ -368,5 +368,5 @@ class BudgetScreen(DetailScreen[None]):
 
 
 def _titles(snapshot: Snapshot) -> dict[str, str]:
-    """What the newest tasks are about, by id."""
+    """Return what the newest tasks are about, by id."""
     return {view.id: one_line(view.spec.objective, 100) for view in snapshot.tasks[:_TITLES]}

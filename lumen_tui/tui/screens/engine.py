@@ -192,7 +192,7 @@ class ProblemsScreen(ListSheet[None, Problem]):
             self.rows.select_key(self._at)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer picture."""
+        """Take a newer snapshot."""
         count = len(snapshot.problems)
         heading = words.plural(count, "problem") if count else "No problems"
         fill(self, snapshot.problems, heading, one_line(snapshot.root, 60))

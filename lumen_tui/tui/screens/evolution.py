@@ -52,7 +52,7 @@ class EvolutionRow(NamedTuple):
 
 
 def observation_rows(page: EvolutionPage) -> list[EvolutionRow]:
-    """The constitution first where it stops all learning."""
+    """Return the constitution first where it stops all learning."""
     head = [EvolutionRow("constitution", standing=page.constitution)] if page.constitution.why else []
     return [*head, *(EvolutionRow(observation.id, observation=observation) for observation in page.observations)]
 
@@ -223,12 +223,12 @@ def _of_observation(observation: Observation, page: EvolutionPage, now: float) -
 
 
 def _short_session(name: str) -> str:
-    """The first group of a UUID, by which the session's file is found; any other name as it is."""
+    """Return the first group of a UUID, by which the session's file is found; any other name as it is."""
     return name.partition("-")[0] if _UUID.fullmatch(name) else ids.short(name)
 
 
 def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
-    """What it changes, as a title and a diff. That of a version is read when it is asked for."""
+    """Return what it changes, as a title and a diff. That of a version is read when it is asked for."""
     if row.standing is not None:
         return "since the approval", row.standing.diff
     observation = row.observation
@@ -316,7 +316,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         prompt.display = bool(text)
 
     async def _load_change(self, row: EvolutionRow) -> None:
-        """What a version changed against the one before it."""
+        """Load what a version changed against the one before it."""
         number = row.version.version if row.version else 0
         try:
             text = await jobs.looked(self, diff_between, self._layout, number - 1, number)
@@ -354,7 +354,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         self.run_worker(_JOBS[name](self), group="ask", exclusive=True)
 
     def chosen_observations(self) -> list[str]:
-        """The marked observations, or the selected one; a sentence where there is none."""
+        """Return the marked observations, or the selected one; a sentence where there is none."""
         chosen = [key for key in self.rows.targets() if key.startswith("evo-")]
         if not chosen:
             row = self.rows.selected

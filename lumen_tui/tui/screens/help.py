@@ -55,7 +55,7 @@ def _spelled_like(wanted: str, name: str) -> float:
 
 
 def ranked(query: str, commands: Sequence[RoomCommand], keys: Mapping[str, str] = NO_KEYS) -> list[RoomCommand]:
-    """The commands that `query` may mean, the likeliest first; all of them for an empty query."""
+    """Return the commands that `query` may mean, the likeliest first; all of them for an empty query."""
     if not query.strip():
         return list(commands)
     scored = [(likeness(query, command, keys), command) for command in commands]
@@ -135,11 +135,11 @@ class Finder(Dialog[str]):
         return found
 
     def order(self, query: str) -> list[RoomCommand]:
-        """What to show for a query, and in which order."""
+        """Return what to show for a query, and in which order."""
         return ranked(query, self._commands, self._keys)
 
     def _behind(self, command: RoomCommand) -> bool:
-        """Whether a command is of another place than the one in front."""
+        """Return whether a command is of another place than the one in front."""
         return command.scope != self._front
 
     def find(self, query: str) -> None:
@@ -183,7 +183,7 @@ class Finder(Dialog[str]):
         self.action_take()
 
     def on_mouse_down(self) -> None:
-        """A press on a row chooses it."""
+        """Choose the row that is pressed."""
         self._chosen = True
 
     def action_take(self) -> None:

@@ -91,7 +91,7 @@ class RoleForm(FormScreen[Role]):
         return Content("\n").join([will_run(named, "", 0), *self._consequences(named)])
 
     def _consequences(self, role: Role) -> list[Content]:
-        """What it would mean; in a low window only as much as leaves room for the form."""
+        """Return what it would mean; in a low window only as much as leaves room for the form."""
         if self._preview_context is None:
             return []
         context = self._preview_context
@@ -113,7 +113,7 @@ class RoleForm(FormScreen[Role]):
         return role
 
     def _drawn(self) -> Role:
-        """The role as the form stands."""
+        """Return the role as the form stands."""
         shell = self._choice("shell")
         tools = set(self._toggled("tools")) | ({"shell"} if shell != "none" else set())
         powers = self._toggled("powers")
@@ -135,7 +135,7 @@ class RoleForm(FormScreen[Role]):
         return words | {"prompt": self.query_one("#prompt", Prose).typed}
 
     def _until(self) -> str:
-        """When a temporary hire ends."""
+        """Return when a temporary hire ends."""
         typed = self.query_one("#stays", Line).text.replace(" ", "")
         if not typed:
             return ""
@@ -214,7 +214,7 @@ class DiffScreen(DetailScreen[bool]):
 
 
 def difference(before: str, after: str) -> list[str]:
-    """The lines that differ, with two around each, as a unified diff without its head."""
+    """Return the lines that differ, with two around each, as a unified diff without its head."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
     return list(lines)[2:]
 
@@ -258,11 +258,11 @@ class RoleDrafts:
         self._kept: dict[str, str] = {}
 
     async def ask_name(self, names_in_use: Sequence[str]) -> str:
-        """A name for a new role; empty where none was given."""
+        """Return a name for a new role; empty where none was given."""
         return await self._screen.app.push_screen_wait(NamePrompt(names_in_use)) or ""
 
     async def edit(self, name: str, before: str, *, new: bool = False) -> str | None:
-        """The role's text as the operator left it, in order; None where nothing is to be done."""
+        """Return the role's text as the operator left it, in order; None where nothing is to be done."""
         text = self._kept.get(name, before)
         while True:
             try:
@@ -290,7 +290,7 @@ class RoleDrafts:
         return False
 
     async def _agreed(self, name: str, text: str, before: str, new: bool) -> str | None:
-        """The text, once the operator has seen what is other in it than before."""
+        """Return the text, once the operator has seen what is other in it than before."""
         if text == before and not new:
             self._screen.say("Nothing was changed.")
             return None
@@ -344,7 +344,7 @@ class Hiring:
             await self._hire_from_form(await self._template() if answer == "template" else _begin(answer, model))
 
     async def _template(self) -> Role | None:
-        """One of the roles that ship, as the operator chooses."""
+        """Return one of the roles that ship, as the operator chooses."""
         shipped = await looked(self._screen, templates)
         options = [Option("", role.name, role.name, role.purpose) for role in shipped]
         name = await self._screen.app.push_screen_wait(Menu("Begin with", options))
@@ -375,7 +375,7 @@ class Hiring:
         return preview_context(self._snapshot(), stats, self._snapshot().taken)
 
     def _foresee(self, name: str, text: str) -> list[str]:
-        """What the text of a role would change, in lines."""
+        """Return what the text of a role would change, in lines."""
         before = next((role for role in self._snapshot().roles if role.name == name), None)
         after = hired_role(name, text)
         effects = changed(before, after, self.around(name)) if before else consequences(after, self.around(name))

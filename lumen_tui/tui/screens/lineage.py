@@ -33,7 +33,7 @@ Named = tuple[str, TreeRow]  # a line, and what the cursor finds it by when othe
 
 
 def named(trace: Trace) -> Iterator[Named]:
-    """The lines by what they are about; one thing may stand there twice."""
+    """Yield the lines by what they are about; one thing may stand there twice."""
     seen: Counter[str] = Counter()
     for row in rows(trace):
         seen[row.hop.id] += 1

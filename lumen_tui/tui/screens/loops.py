@@ -61,7 +61,7 @@ class PacketListRows(Rows[Packet]):
         return line(width, [*cells, Cell(words.money(row.usage.usd), ink.muted, 7, right=True)])
 
     def more(self, row: Packet, width: int) -> list[Segment]:
-        """What the loop left out, with the reason: it is what is looked for most."""
+        """Return what the loop left out, with the reason: it is what is looked for most."""
         both = (("abandoned", row.abandoned), ("decided against", row.decided_against))
         omissions = [f"{how} {omission.what}: {omission.why}" for how, items in both for omission in items]
         text = f" {self.look.shapes.sep} ".join(omissions) or "nothing was dropped"
@@ -248,7 +248,7 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
         return (*self.offer("open"), *super().keys()[1:])
 
     def show(self, snapshot: Snapshot) -> None:
-        """It tells of the time until it was opened."""
+        """Keep what is shown: it is of the time until it was opened."""
 
     def _loaded(self, digest: Digest) -> None:
         count_to(self.rows, digest.until)

@@ -55,7 +55,7 @@ class NodeDetail(ReadingScreen[str]):
 
 
 def node_text(node: Node, chain: Sequence[str] = ()) -> str:
-    """What a node says, and the chain it stands in; a summary was put together by the program."""
+    """Return what a node says, and the chain it stands in; a summary was put together by the program."""
     content = humanize(node.content) if node.type == "summary" else node.content
     return "\n".join([content, *(("", *map(humanize, chain)) if chain else ())])
 
@@ -143,7 +143,7 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         fill(self, rows, self.HEADING, words.plural(len(rows), self.NOUN))
 
     def acts(self, verb: str) -> Keys:
-        """The keys of a list with one verb."""
+        """Return the keys of a list with one verb."""
         return (*(() if self._refusal else self.offer(verb, "mark")), *super().keys())
 
     def act(self, request: Request) -> None:

@@ -97,7 +97,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
             self._at = ""
 
     def _chosen(self) -> list[str]:
-        """The ids that a key is about; none, with a sentence, where nothing can be done."""
+        """Return the ids that a key is about; none, with a sentence, where nothing can be done."""
         if self._refused():
             return []
         chosen = list(self.rows.targets())

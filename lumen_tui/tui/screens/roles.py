@@ -56,7 +56,7 @@ class RoleRow(NamedTuple):
 
 
 def role_rows(snapshot: Snapshot, book: TaskStatistics | None = None) -> list[RoleRow]:
-    """Those in force, then the retired."""
+    """Return those in force, then the retired."""
     stats = {stats.name: stats for stats in book.roles} if book else {}
     retirements = {retirement.role: retirement for retirement in book.retirements} if book else {}
     rows = [RoleRow(role.name, role, stats.get(role.name), retirements.get(role.name)) for role in snapshot.roles]
@@ -64,7 +64,7 @@ def role_rows(snapshot: Snapshot, book: TaskStatistics | None = None) -> list[Ro
 
 
 def heads() -> str:
-    """What stands over the columns of `RoleRows`."""
+    """Return what stands over the columns of `RoleRows`."""
     names = ("role", "", "tier", "tasks", "done", f"{analytics.WEEKS} weeks", "used")
     cells = [
         Cell(name, NO_APPEARANCE.ink.muted, width, right=right, gap=1)
@@ -110,7 +110,7 @@ def _rate(stats: Stats) -> str:
 
 
 def role_facts(row: RoleRow, snapshot: Snapshot, look: Appearance) -> list[Fact]:
-    """How a role did and what it may do, in full."""
+    """Return how a role did and what it may do, in full."""
     role = row.role
     keys = snapshot.config.keys
     if role is None:
@@ -130,7 +130,7 @@ def role_facts(row: RoleRow, snapshot: Snapshot, look: Appearance) -> list[Fact]
 
 
 def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
-    """What the ended tasks say of a role."""
+    """Yield what the ended tasks say of a role."""
     if stats is None or not stats.tasks:
         yield "tasks", "no history yet"
         return
@@ -203,7 +203,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self.show(self.snapshot)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer picture."""
+        """Take a newer snapshot."""
         if snapshot.revisions.tasks != self.snapshot.revisions.tasks or self._book is None:
             self._loader.load()
         self.snapshot = snapshot

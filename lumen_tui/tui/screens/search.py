@@ -82,7 +82,7 @@ class HitRows(Rows[Hit]):
 
 
 def summary(result: Found) -> str:
-    """How much there is; of nothing the list itself speaks."""
+    """Return how much there is; of nothing the list itself speaks."""
     count = f"more than {result.matches - 1:,}" if result.matches > 1000 else f"{result.matches:,}"
     beside = sum(1 for hit in result.hits if hit.neighbour_of)
     near = f" and {beside} beside {'it' if result.matches == 1 else 'them'}" if beside else ""
@@ -92,14 +92,14 @@ def summary(result: Found) -> str:
 
 
 def reasons(hit: Hit) -> str:
-    """Why a hit stands where it does, and whose word it is."""
+    """Return why a hit stands where it does, and whose word it is."""
     whose = f" · by {hit.by}" if hit.by else ""
     status = f" · {hit.status}" if hit.status not in ("", "open") else ""
     return f"{ids.short(hit.ref)} · {why(hit)}{whose}{status}"
 
 
 def facts(hit: Hit, now: float) -> Iterator[Fact]:
-    """One hit, name by name."""
+    """Yield one hit, name by name."""
     yield "id", hit.ref
     yield "what", f"{hit.type} · {hit.kind}"
     yield "when", times.dated(hit.at, now) if hit.at else "unknown"
@@ -120,7 +120,7 @@ def facts(hit: Hit, now: float) -> Iterator[Fact]:
 
 
 def told(parts: Sequence[tuple[str, str, str]], ref: str) -> str:
-    """What was said around a hit, one part below the other; only the hit itself in full."""
+    """Return what was said around a hit, one part below the other; only the hit itself in full."""
     turns = [(name, by, text.strip() if name == ref else _cut(text.strip())) for name, by, text in parts]
     return "\n\n".join(f"{'>' if name == ref else '-'} {by}, {_place(name)}\n{text}" for name, by, text in turns)
 
@@ -148,7 +148,7 @@ async def show_hit(
 
 
 def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
-    """All of it, or as much as is indexed."""
+    """Return all of it, or as much as is indexed."""
     if hit.type == "conversation":
         return told(searcher.surroundings(hit.ref), hit.ref)
     text = searcher.text(hit.ref)
@@ -254,7 +254,7 @@ class SearchScreen(DetailScreen[None]):
         await asyncio.to_thread(self._searcher.close)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Something changed: what fits may be new."""
+        """Search again: what fits may be new."""
         self._now = self._view.now = snapshot.taken
         if self._query:
             self._loader.load()
@@ -323,7 +323,7 @@ class SearchScreen(DetailScreen[None]):
             self.run_worker(opening, group="open", exclusive=True)
 
     def action_why(self) -> None:
-        """The chain around the selected one."""
+        """Show the chain around the selected one."""
         from lumen_tui.tui.screens.lineage import WhyScreen
 
         chosen = self._list.selected

@@ -47,7 +47,7 @@ class EventRow(NamedTuple):
 
 
 def event_rows(events: Sequence[TaskEvent]) -> list[EventRow]:
-    """The events, oldest first, named by their time and their place among those of the same time."""
+    """Return the events, oldest first, named by their time and their place among those of the same time."""
     seen: Counter[str] = Counter()
     rows = []
     for event in without_echo(events):
@@ -83,7 +83,7 @@ class TailRows(Rows[EventRow]):
 
 
 def status_words(view: TaskView, shapes: Shapes) -> Content:
-    """The status by shape, word and colour."""
+    """Return the status by shape, word and colour."""
     if view.awaits_budget:
         return Content.assemble((f"{shapes.paused} waits for budget", "bold $room-accent"))
     style = "bold $room-bad" if view.status in _WRONG else "bold $room-accent" if view.status in _WANTS else "bold"
@@ -118,7 +118,7 @@ def _by(view: TaskView, model: str) -> str:
 
 
 def no_result(view: TaskView | None) -> str:
-    """What stands where the result would."""
+    """Return what stands where the result would."""
     if view is None:
         return ""
     if view.status.ended:
@@ -305,7 +305,7 @@ class TaskDetailScreen(DetailScreen[None]):
             self._loader.load()
 
     def action_why(self) -> None:
-        """What caused the task, and what came of it."""
+        """Show what caused the task, and what came of it."""
         from lumen_tui.tui.screens.lineage import WhyScreen
 
         self.app.push_screen(WhyScreen(self._port, self._task_id, self._now))

@@ -96,7 +96,7 @@ class TaskForm(FormScreen[NewTask]):
         super().action_leave()
 
     def _typed(self) -> dict[str, Any]:
-        """The form as it stands, right or wrong, for the next one; empty where nothing was written."""
+        """Return the form as it stands, right or wrong, for the next one; empty where nothing was written."""
         fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
         fields["objective"] = self.query_one("#objective", Prose).typed
         spec = {**fields, "budget": self._caps_or_none()}
@@ -171,7 +171,7 @@ _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
 
 
 def _seconds(text: str) -> float:
-    """The seconds in `text`, 0 where it is empty. ValueError says what is understood."""
+    """Return the seconds in `text`, 0 where it is empty. ValueError says what is understood."""
     if not text:
         return 0.0
     seconds = times.parse_duration(text.replace(" ", ""))
@@ -192,7 +192,7 @@ def _about(role: Role) -> Content:
 
 
 def powers(role: Role) -> str:
-    """What a role may do, in a few words: `9 tools, read only, shell to read`."""
+    """Return what a role may do, in a few words: `9 tools, read only, shell to read`."""
     words = [f"{len(role.tools)} tools", "may write" if role.write else "read only"]
     if role.shell != "none":
         words.append("any command" if role.shell == "any" else "shell to read")
@@ -200,7 +200,7 @@ def powers(role: Role) -> str:
 
 
 def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content:
-    """One line on who will run with what: role, tier, tools and limits."""
+    """Return one line on who will run with what: role, tier, tools and limits."""
     limit = times.limit(seconds or role.limits.timeout_seconds)
     parts = [powers(role), limit, f"{role.limits.max_steps} steps", *([f"at most {budget}"] if budget else [])]
     details = "".join(f" · {part}" for part in parts)
@@ -240,7 +240,7 @@ class RetryForm(FormScreen[dict[str, float]]):
 
 
 def ended_at_its_cap(view: TaskView) -> bool:
-    """Whether a task failed for want of the tokens or the money that it was given for itself."""
+    """Return whether a task failed for want of the tokens or the money that it was given for itself."""
     own = view.spec.budget
     return view.status is Status.FAILED and bool(own.tokens or own.usd) and _OWN in view.reason
 
