@@ -80,6 +80,10 @@ class Parser(argparse.ArgumentParser):
         groups = self._subparsers._group_actions if self._subparsers is not None else []
         return {name: parser for group in groups for name, parser in dict(group.choices or {}).items()}
 
+    def options(self) -> dict[str, argparse.Action]:
+        """Return the options of this command, by each of their names."""
+        return dict(self._option_string_actions)
+
     def fields(
         self,
         kind: type[Request],

@@ -23,7 +23,7 @@ from lumen_tui.model.work import TIERS
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
 
-_D, _B, _PREVIEW = "-d/--base-dir -q/--quiet!", "-b/--base-dir -q/--quiet!", "--dry-run! --json!"
+_D, _B, _PREVIEW = "-d/--base-dir -q/--quiet!", "-b/--base-dir -q/--quiet!", "--dry-run --json"
 _START = f"--wu -a/--agent-type -c/--context-tier {_D}"
 NOTHING = 3
 _SEVERITIES = {"blocker": "P0", "major": "P1", "minor": "P2", "info": "P3"}
@@ -92,7 +92,7 @@ def _state_cleanup(session: Session, options: Namespace) -> int:
 
 def _cleaned(session: Session, word: str, options: Namespace) -> tuple[dict[str, Any], int]:
     """Return the JSON of one cleanup and its exit code."""
-    row = Spelling((word,), "--dry-run! --json!")
+    row = Spelling((word,), _PREVIEW)
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         code = run_own(session, row, Namespace(dry_run=options.dry_run, json=True))
@@ -161,7 +161,7 @@ ROWS: dict[str, Spelling] = {
         ("signal",), f"-m/--message --wu -l/--lane --to --type -p/--priority --from {_D}", "message"
     ),
     "mem:inbox": Spelling(
-        ("inbox",), f"--wu -l/--lane -s/--since -w/--watch! --no-mark! -c/--count! --reader --json! {_D}"
+        ("inbox",), f"--wu -l/--lane -s/--since -w/--watch --no-mark -c/--count --reader --json {_D}"
     ),
     "mem:create": Spelling(
         ("create",),
@@ -169,25 +169,25 @@ ROWS: dict[str, Spelling] = {
     ),
     "mem:triage": Spelling(
         ("triage",),
-        f"-l/--list! -p/--promote -a/--archive -r/--reason --title --lane --wu-id --wu --tag {_PREVIEW} {_B}", "",
+        f"-l/--list -p/--promote -a/--archive -r/--reason --title --lane --wu-id --wu --tag --dry-run! --json {_B}", "",
         _triage,
     ),
     "mem:summarize": Spelling(("summarize",), f"--wu {_PREVIEW} {_B}"),
-    "mem:cleanup": Spelling(("cleanup",), f"--ttl --session-id --decay! {_PREVIEW} {_B}"),
-    "signal:cleanup": Spelling(("signal-cleanup",), f"--ttl --unread-ttl --max-entries --force! {_PREVIEW} {_B}"),
+    "mem:cleanup": Spelling(("cleanup",), f"--ttl --session-id --decay {_PREVIEW} {_B}"),
+    "signal:cleanup": Spelling(("signal-cleanup",), f"--ttl --unread-ttl --max-entries --force {_PREVIEW} {_B}"),
     "mem:context": Spelling(
         ("context",), f"--wu -m/--max-size -l/--lane --max-recent-summaries --max-project-nodes -f/--format {_D}"
     ),
     "mem:recover": Spelling(("recover",), f"--wu -m/--max-size -f/--format {_D}"),
     "mem:promote": Spelling(("promote",), f"-n/--node -w/--wu -t/--tag {_PREVIEW} {_D}", "node"),
-    "mem:profile": Spelling(("profile",), f"-l/--limit -t/--tag --json! --raw! {_D}"),
+    "mem:profile": Spelling(("profile",), f"-l/--limit -t/--tag --json --raw {_D}"),
     "mem:delete": Spelling(("delete",), f"--tag --older-than {_PREVIEW} {_D}", "ids*"),
     "mem:export": Spelling(("export",), f"--wu -t/--type -l/--lifecycle -f/--format {_D}"),
-    "mem:index": Spelling(("index",), f"-n/--dry-run! --json! {_B}", "", _index),
+    "mem:index": Spelling(("index",), f"-n/--dry-run --json {_B}", "", _index),
     "state:cleanup": Spelling(
         ("cleanup",), f"--signals-only! --memory-only! {_PREVIEW} {_B}", "", _state_cleanup
     ),
-    "state:doctor": Spelling(("doctor",), f"--fix! --json! {_B}"),
+    "state:doctor": Spelling(("doctor",), f"--fix --json {_B}"),
     "agent:session": Spelling(("start",), f"--wu --tier -a/--agent-type {_D}", "", _agent_session),
     "agent:session-end": Spelling(("session", "end"), _D, "id"),
     "agent:log-issue": Spelling(
@@ -196,14 +196,14 @@ ROWS: dict[str, Spelling] = {
         "title", _log_issue,
     ),
     "wu:claim": _unit("claim", flags="-l/--lane"),
-    "wu:done": _unit("done", flags="--no-checkpoint-check!"),
+    "wu:done": _unit("done", flags="--no-checkpoint-check"),
     "wu:block": _unit("block", flags="-r/--reason"),
     "wu:unblock": _unit("unblock"),
     "wu:release": _unit("release", flags="-r/--reason"),
     "lumenflow:integrate": Spelling(("hooks", "install"), f"--client {_D}", "", _integrate),
     "session start": Spelling(("start",), _START),
     "session stop": Spelling(("session", "end"), _D, "id"),
-    "session status": Spelling(("session", "show"), f"--json! {_D}", "id"),
+    "session status": Spelling(("session", "show"), f"--json {_D}", "id"),
     "session handoff": Spelling(("handoff",), f"-n/--note --to --wu -s/--session {_D}", "note"),
 }  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from argparse import Namespace
+from argparse import Action, Namespace
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 class Spelling(NamedTuple):
     """One documented command.
 
-    `flags` are words such as `-n/--note`, with `!` after one that takes no value; the last name is ours. `words` names
-    what else it takes: one text (also after the flag of that name), or several with a `*`.
+    `flags` are words such as `-n/--note`; the last name is ours, and says what it means and whether it takes a value.
+    Where our command has no such option, `!` is after one that takes no value. `words` names what else it takes: one
+    text (also after the flag of that name), or several with a `*`.
     """
 
     ours: tuple[str, ...]
@@ -31,10 +33,34 @@ class Spelling(NamedTuple):
 _TIMES = ("since", "ttl", "unread_ttl")  # written as the library `ms` reads them
 
 
-def _flags(row: Spelling) -> Iterator[tuple[list[str], bool]]:
-    """Yield the names of each flag, and whether it takes a value."""
+_NOT_OURS = ("--base-dir", "--quiet")  # of every documented command, whatever ours has under the name
+
+
+class Flag(NamedTuple):
+    """One flag of a documented command: its names, and our option of the last name, where there is one."""
+
+    names: list[str]
+    own: Action | None
+    takes_value: bool
+
+
+@functools.cache
+def _own_options(command: tuple[str, ...]) -> dict[str, Action]:
+    """Return the options of our own command, by name."""
+    from lumen_tui.cli.parser import build_parser
+
+    declared = build_parser(command[0])
+    for word in command:
+        declared = declared.below().get(word, declared)
+    return declared.options()
+
+
+def _flags(row: Spelling) -> Iterator[Flag]:
+    own_options = _own_options(row.ours)
     for word in row.flags.split():
-        yield word.rstrip("!").split("/"), not word.endswith("!")
+        names = word.rstrip("!").split("/")
+        own = own_options.get(names[-1]) if names[-1] not in _NOT_OURS else None
+        yield Flag(names, own, own.nargs != 0 if own else not word.endswith("!"))
 
 
 def parser(name: str, row: Spelling) -> Parser:
@@ -45,8 +71,12 @@ def parser(name: str, row: Spelling) -> Parser:
         prog=f"lumen-tui {name}", description=f"As documented; here it is `lumen-tui {' '.join(row.ours)}`."
     )
     command.set_defaults(base_dir="", quiet=False)
-    for names, takes in _flags(row):
-        command.add_argument(*names, **({"default": None} if takes else {"action": "store_true"}))
+    for flag in _flags(row):
+        text = flag.own.help if flag.own else None
+        if flag.takes_value:
+            command.add_argument(*flag.names, default=None, help=text)
+        else:
+            command.add_argument(*flag.names, action="store_true", help=text)
     if row.words:
         command.add_argument("words", nargs="*", metavar=row.words.rstrip("*"))
     return command
@@ -66,12 +96,13 @@ def text(options: Namespace, row: Spelling) -> list[str]:
 def ours(row: Spelling, options: Namespace) -> list[str]:
     """Return the words of our own command."""
     words = list(row.ours)
-    for names, takes in _flags(row):
-        key = names[-1].lstrip("-").replace("-", "_")
+    for flag in _flags(row):
+        name = flag.names[-1]
+        key = name.lstrip("-").replace("-", "_")
         value = getattr(options, key)
         if value in (None, False) or key in ("base_dir", "quiet", row.words):
             continue
-        words += [f"{names[-1]}={_time(value) if key in _TIMES else value}"] if takes else [names[-1]]
+        words += [f"{name}={_time(value) if key in _TIMES else value}"] if flag.takes_value else [name]
     texts = text(options, row)
     return [*words, *(["--", *texts] if texts else [])]
 
