@@ -15,8 +15,8 @@ PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 	names = [p["name"] for p in packages]; \
 	open("$(VENV)/dev.txt", "w").write("\n".join(read("pyproject.toml")["dependency-groups"]["dev"])); \
 	open("$(VENV)/pins.txt", "w").write("\n".join(p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1))
-# What stands on the walls around commands, and the programs whose absence changes them.
-WALLED := tests/worker tests/tools tests/actions/approvals tests/actions/facts tests/engine/test_*.py
+# What depends on the sandbox around commands, and the programs whose absence changes them.
+SANDBOXED := tests/worker tests/tools tests/actions/approvals tests/actions/facts tests/engine/test_*.py
 WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
 # Two more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
 WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 2 : 9 )))
@@ -69,9 +69,9 @@ test: $(STAMP) ## all checks and all tests; ends with the sandbox tier it ran on
 	@$(MAKE) --no-print-directory -j $(words $(CHECKS)) $(CHECKS)
 	$(PYTEST) $(ARGS)
 
-bare: $(STAMP) ## the tests of workers and walls as on a machine without bubblewrap and strace, then without Landlock, too
-	$(WITHOUT) -- $(PYTEST) $(WALLED) $(ARGS)
-	$(WITHOUT) --no-landlock -- $(PYTEST) $(WALLED) $(ARGS)
+bare: $(STAMP) ## the tests of workers and the sandbox as on a machine without bubblewrap and strace, then without Landlock, too
+	$(WITHOUT) -- $(PYTEST) $(SANDBOXED) $(ARGS)
+	$(WITHOUT) --no-landlock -- $(PYTEST) $(SANDBOXED) $(ARGS)
 
 sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes a sample; prints a table
 	LUMEN_FULL=1 $(PYTEST) -m sweep --timeout 3600 $(ARGS)

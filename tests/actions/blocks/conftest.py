@@ -9,7 +9,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
 
-from blocks_desk import Memory
+from blocks_folder import Memory
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks_desk import Memory
+from blocks_folder import Memory
 
 from lumen_tui.cli import main as cli
 from lumen_tui.model.agentfile import BadAgentFile, parse

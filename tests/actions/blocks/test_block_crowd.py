@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from blocks_desk import NOON, Memory
+from blocks_folder import NOON, Memory
 
 from lumen_tui.model.blocks import Block, appended
 from lumen_tui.store.memory import block_files, blocks

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from blocks_desk import NOON, Memory
+from blocks_folder import NOON, Memory
 
 from lumen_tui.model.blocks import Block
 from lumen_tui.store.memory import block_files, blocks

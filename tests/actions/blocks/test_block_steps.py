@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from blocks_desk import Memory
+from blocks_folder import Memory
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from blocks_desk import NOON, Memory
+from blocks_folder import NOON, Memory
 
 from lumen_tui.engine.loops import briefing
 from lumen_tui.model import agent

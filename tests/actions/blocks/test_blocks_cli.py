@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from blocks_desk import Memory
+from blocks_folder import Memory
 
 from lumen_tui.cli import main as cli
 

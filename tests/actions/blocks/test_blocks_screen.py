@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from blocks_desk import Memory
+from blocks_folder import Memory
 from lumen_robot import until
 from lumen_stage import Stage
 

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
 
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 
 
 @pytest.fixture

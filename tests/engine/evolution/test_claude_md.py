@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 from lumen_rows import each_row
 
 from lumen_tui.model import evolvedfiles

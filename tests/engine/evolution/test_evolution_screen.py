@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 from lumen_robot import until
 from lumen_stage import Stage
 

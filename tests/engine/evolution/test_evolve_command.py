@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from evolution_desk import NOW, Mind, SessionFile
+from evolution_folder import NOW, Mind, SessionFile
 
 from lumen_tui.cli.commands.evolve import _has_news
 from lumen_tui.cli.main import main

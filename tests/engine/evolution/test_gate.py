@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from evolution_bad_words import BAD, BY_WHY
-from evolution_desk import proposal
+from evolution_folder import proposal
 from evolution_good_words import GOOD
 from lumen_rows import each_row
 

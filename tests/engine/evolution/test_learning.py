@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from evolution_desk import SessionFile
+from evolution_folder import SessionFile
 
 from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 
 from lumen_tui.actions.fact_readings import check_now
 from lumen_tui.engine.evolution import evolve

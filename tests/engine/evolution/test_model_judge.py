@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 from lumen_apiserver import Answer, ApiServer, fail, text
 from lumen_apiserver.request import Request
 from lumen_robot import until

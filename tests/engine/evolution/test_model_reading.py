@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 from lumen_apiserver import ApiServer, fail, text
 from lumen_rows import each_row
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evolution_desk import SessionFile
+from evolution_folder import SessionFile
 
 from lumen_tui.model.evolution import SessionReport, Trust
 from lumen_tui.store.sessions.transcripts import SessionParser
