@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lumen_tui.tui.kit.screen import Dialog
 
 _SOON = 0.05  # seconds
-_PATIENCE = 0.1  # seconds that the first paint waits for the first picture
+_PATIENCE = 0.1  # seconds that the first paint waits for the first snapshot
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
 
 
@@ -107,9 +107,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._bridge.start()
 
     def await_snapshot(self) -> None:
-        """Give the first picture a moment: a room that opens with its content is laid out and painted once."""
+        """Give the first snapshot a moment: a room that opens with its content is laid out and painted once."""
         if self._bridge is not None:
-            self._bridge.await_picture(_PATIENCE)
+            self._bridge.await_snapshot(_PATIENCE)
 
     def on_unmount(self) -> None:
         if self._bridge is not None:
@@ -214,7 +214,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             self._bridge.submit(request, answer)
 
     def _tell(self, text: str) -> None:
-        if not self.room.is_mounted:  # the first picture was quicker than the screen
+        if not self.room.is_mounted:  # the first snapshot was quicker than the screen
             self.set_timer(_SOON, lambda: self._tell(text))
         elif self.room.there:
             self.room.say(text, bad=True)

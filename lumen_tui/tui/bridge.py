@@ -74,7 +74,7 @@ class Bridge:
 
     def _follow(self) -> None:
         while not self._stop.is_set():
-            # The edge of the room: a reader that breaks is told and tried again, it does not take the screen with it.
+            # The edge of the room: a reader that breaks is reported and tried again; the screen stays.
             try:
                 for snapshot in self._port.changes(self._stop):
                     self._offer(snapshot)
@@ -82,13 +82,13 @@ class Bridge:
                 self._call(self._tell, integrity.program_replaced() or f"the state folder cannot be followed: {error}")
             self._stop.wait(_TRY_AGAIN)
 
-    def await_picture(self, patience: float) -> None:
-        """Wait for the first picture, at most so many seconds, and show it. To be called in the event loop."""
+    def await_snapshot(self, patience: float) -> None:
+        """Wait for the first snapshot, at most so many seconds, and show it. To be called in the event loop."""
         if self._came.wait(patience):
             self._fetch()
 
     def _offer(self, snapshot: Snapshot) -> None:
-        """Hand the newest picture over; one that was not fetched yet is replaced."""
+        """Hand the newest snapshot over; one that was not fetched yet is replaced."""
         with self._lock:
             waiting, self._latest = self._latest is not None, snapshot
         self._came.set()
@@ -121,7 +121,7 @@ def carry_out(port: Port, request: Request) -> tuple[Done | None, Refusal]:
     except ActionError as error:
         near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
         return None, Refusal(f"{error}{near}", error.reason)
-    except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
+    except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is reported, not fatal
         return None, Refusal(integrity.program_replaced() or reason_first(request.verb, str(error)))
 
 

@@ -107,8 +107,10 @@ class Presence:
         text, room = summary_line(found), self._host.room
         if not text:
             return
-        while not room.is_mounted:  # noqa: ASYNC110 - the first picture was quicker than the screen
+        while not room.is_mounted:  # noqa: ASYNC110 - the first snapshot was quicker than the screen
             await asyncio.sleep(_SOON)
         key = shown_key(BY_ACTION["since"], room.snapshot.config.keys)
-        told = f"{text} · {key} to read" if room.size.width >= _WIDE else f"{key} reads: {text}"  # its end may be cut
-        room.say(told, seconds=_SHOWN)
+        summary = (
+            f"{text} · {key} to read" if room.size.width >= _WIDE else f"{key} reads: {text}"
+        )  # its end may be cut
+        room.say(summary, seconds=_SHOWN)

@@ -47,7 +47,7 @@ class Reasons:
         try:
             self._known[verb] = self._host.port.recent_reasons(verb)
         except (ActionError, StoreError, OSError):
-            return ()  # a hint less; what is wrong with the folder is told elsewhere
+            return ()  # a hint less; what is wrong with the folder is shown elsewhere
         return self._known[verb]
 
 
@@ -66,7 +66,7 @@ class Handler:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest picture."""
+        """The newest snapshot."""
         return self.room.snapshot
 
     @property

@@ -111,7 +111,7 @@ class DiscoveriesHandler(Handler):
         return [here, like[0]] if like is not None else [here]
 
     async def _ask_merge(self, node_ids: Sequence[str]) -> None:
-        """Show all of them, read anew; nothing is merged unseen."""
+        """Show all of them, read again; nothing is merged unseen."""
         from lumen_tui.tui.kit.jobs import looked
         from lumen_tui.tui.screens.discoveries import MergeConfirm
 

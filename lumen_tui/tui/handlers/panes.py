@@ -17,7 +17,7 @@ from lumen_tui.tui.panes.workers import WorkersPane
 
 
 class WorkersHandler(Handler):
-    """Cancel, retry, put aside, open."""
+    """Cancel, retry, dismiss, open."""
 
     scope = WORKERS
 

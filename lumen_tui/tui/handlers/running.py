@@ -122,7 +122,7 @@ class EngineHandler(Handler):
         self.draft = self.draft or request.given()
 
     def _show_new(self, done: Done, moves: int) -> None:
-        """Put the cursor on the new task as soon as it is in the picture, unless it was moved since enter."""
+        """Put the cursor on the new task as soon as it is in the snapshot, unless it was moved since enter."""
         self._rows().awaited.expect(done.target, moves)
 
     def _rows(self) -> LineList[TaskView]:

@@ -147,21 +147,21 @@ def _troubles(snapshot: Snapshot, status: AgentStatus, ink: Ink) -> list[Part]:
     counted = snapshot.problems and not _all_problems(snapshot)
     problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if counted else ""
     only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
-    told = status.state is AgentState.PAUSED  # by the word itself
-    killed = Part(3, f"   {snapshot.killed}" if snapshot.killed and not told else "", ink.bad, short="   killed")
+    paused = status.state is AgentState.PAUSED  # by the word itself
+    killed = Part(3, f"   {snapshot.killed}" if snapshot.killed and not paused else "", ink.bad, short="   killed")
     return [
         killed,
-        Part(3, _held(snapshot, told=told), ink.accent),
+        Part(3, _held(snapshot, paused=paused), ink.accent),
         Part(3, reading, ink.accent),
         Part(3, problems, ink.bad),
         Part(3, only, ink.accent, short="   read-only"),
     ]
 
 
-def _held(snapshot: Snapshot, *, told: bool) -> str:
-    """Return what is paused by itself; that everything is paused, or the loop, is told by the state."""
+def _held(snapshot: Snapshot, *, paused: bool) -> str:
+    """Return what is paused by itself; that everything is paused, or the loop, is said by the state."""
     names = [name.removeprefix("the ") for name in snapshot.paused]
-    if not names or (told and ("everything" in names or names == ["loop"])):
+    if not names or (paused and ("everything" in names or names == ["loop"])):
         return ""
     return f"   {one_line(names[0], 30)} paused" if len(names) == 1 else f"   {len(names)} paused"
 

@@ -121,7 +121,7 @@ def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
         host.room.say(done.summary if done else why, bad=done is None)
 
 
-async def picture(screen: Says, port: Port) -> Snapshot | None:
+async def newest_snapshot(screen: Says, port: Port) -> Snapshot | None:
     """Return the newest snapshot, right after an action; None where it cannot be read just now."""
     try:
         return await looked(screen, port.snapshot, holds_keys=False)

@@ -28,7 +28,7 @@ _SAME_PRESS = 0.05  # seconds between a press and the focus that it gave
 
 
 class RowView(Protocol[Row]):
-    """What a list must be told about its rows. Text goes through `cells.fit`, never through markup."""
+    """What a list must know of its rows. Text goes through `cells.fit`, never through markup."""
 
     def key(self, row: Row) -> str:
         """Return the id of a row: the cursor and the marks follow it."""

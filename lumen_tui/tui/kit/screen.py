@@ -186,7 +186,7 @@ class DialogBody(VerticalScroll, can_focus=False):
 
 
 class Invalid(ValueError):
-    """What a form cannot accept; `field` is the id of the widget to mend."""
+    """What a form cannot accept; `field` is the id of the widget to correct."""
 
     def __init__(self, what: str, field: str) -> None:
         super().__init__(what)
@@ -238,7 +238,7 @@ class FormScreen(Dialog[Result]):
         self.refresh_preview()
 
     def refresh_preview(self) -> None:
-        """Say anew what the form as it stands would do, and whether a complaint still holds."""
+        """Say again what the form as it stands would do, and whether a complaint still holds."""
         words = self.preview()
         for line in self.query(".preview").results(Static):
             line.update(words)

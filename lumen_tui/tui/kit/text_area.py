@@ -34,7 +34,7 @@ class Prose(TextArea):
         self.move_cursor(self.document.end)
 
     def on_resize(self) -> None:
-        """Textual wraps anew and keeps what it drew where that is as many lines: their ends would be cut."""
+        """Textual wraps again and keeps what it drew where that is as many lines: their ends would be cut."""
         self.call_after_refresh(self.refresh)
 
     def on_key(self, event: events.Key) -> None:

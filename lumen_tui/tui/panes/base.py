@@ -22,7 +22,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Lines, ScrolledLines, spread, wrap
 from lumen_tui.tui.theme import Appearance
 
-_AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
+_AGES = 0.5  # seconds: ages that rows show count in whole ones, and snapshots may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
 
 
@@ -94,7 +94,7 @@ class Pane(Vertical):
         raise NotImplementedError
 
     def show(self, snapshot: Snapshot, now: float) -> None:
-        """Render a newer picture; nothing is done where this pane's slice is the same."""
+        """Render a newer snapshot; nothing is done where this pane's slice is the same."""
         self.now = now
         revision = (self.revision(snapshot.revisions), snapshot.root)
         self.snapshot = snapshot
@@ -188,7 +188,7 @@ class PanedRoom(RoomView, Protocol):
 
 
 def _differs(was: str, now: str, width: int) -> tuple[int, int]:
-    """What to paint anew where a caption changes: cells from its beginning, the blanks around it are -1 and its length.
+    """Return what to paint where a caption changes: cells from its start; the blanks around it are -1 and its length.
 
     Only what differs where both are as long and fit into a frame around `width` cells.
     """

@@ -229,5 +229,5 @@ class LikenessFinder:
         try:
             found = await asyncio.to_thread(self._port.like, node_id)
         except (ActionError, StoreError):
-            return  # a hint less; what is wrong with the folder is told elsewhere
+            return  # a hint less; what is wrong with the folder is shown elsewhere
         pane.learn(node_id, found)

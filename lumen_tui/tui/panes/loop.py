@@ -71,7 +71,7 @@ def _name(made: Artifact) -> str:
 
 
 class LoopRows:
-    """Draws the rows of one picture."""
+    """Draws the rows of one snapshot."""
 
     def __init__(self, snapshot: Snapshot, now: float, look: Appearance) -> None:
         self.snapshot, self.now, self.look = snapshot, now, look
@@ -125,7 +125,7 @@ class LoopRows:
         return [(words.plural(count, "task"), ink.text), (f"  {said}", ink.accent) if said else (ended, ink.muted)]
 
     def spent(self, loop: LoopState) -> Parts:
-        """Return what this loop cost, with the tasks whose end it was told of."""
+        """Return what this loop cost, with the tasks of whose end it knows."""
         packet, ink = packet_of(self.snapshot, loop), self.look.ink
         if packet is None or not (packet.usage.tokens or packet.usage.usd):
             return []
@@ -246,9 +246,9 @@ class LoopPane(Pane):
         if not self.snapshot.packets:
             return None
         last = self.snapshot.packets[-1]
-        told = (("transcript", f"transcripts/{last.session}.jsonl"),) if last.session else ()
+        log = (("transcript", f"transcripts/{last.session}.jsonl"),) if last.session else ()
         facts = (("loop", str(last.loop)), ("brain", last.brain), ("took", times.span(last.seconds)),
-                 ("tokens", words.number(last.usage.tokens)), ("completed", last.completed_at), *told)  # fmt: skip
+                 ("tokens", words.number(last.usage.tokens)), ("completed", last.completed_at), *log)  # fmt: skip
         _, *parts = packet_words.sections(last)
         body = "\n\n".join(f"{name}\n" + "\n".join(f"- {item}" for item in items) for name, items in parts)
         return Detail(last.id, facts, body, composed=True)

@@ -69,7 +69,7 @@ _PASSES = 6  # of the event loop: a message and what it brings about need one ea
 
 
 class OneFrame(_Screen):
-    """For a screen: its paint waits until its widgets took in what they were told."""
+    """For a screen: its paint waits until its widgets took in their messages."""
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         event.refresh_styles = False  # each widget took its styles when it was mounted, a moment ago

@@ -320,7 +320,7 @@ class Answers:
         self.send(approval_ids, kind(approval_ids=approval_ids, reason=reason, hash=shown))
 
     def send(self, keys: Sequence[str], request: Request) -> None:
-        """Carry out one action. `keys` are on their way until it failed or they are gone from the picture."""
+        """Carry out one action. `keys` are on their way until it failed or they are gone from the snapshot."""
 
         def report(text: str, bad: bool) -> None:
             if bad and self._screen.there:
@@ -334,7 +334,7 @@ class Answers:
         self._moved(True)
 
     def _rest(self) -> None:
-        """Answer nothing for a moment, anew for each key that comes meanwhile."""
+        """Answer nothing for a moment, again for each key that comes meanwhile."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._app.set_timer(_REST, self._ready)

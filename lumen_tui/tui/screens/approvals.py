@@ -295,7 +295,7 @@ class ApprovalScreen(ApprovalPaper):
         self._redraw()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer picture; what was answered or ran out gives way to the next one."""
+        """Take a newer snapshot; what was answered or ran out gives way to the next one."""
         going = self.answers.going if self.answers is not None else set()
         # An answer may be taken back before its request ever left the snapshot: what is on its way counts as new.
         known_ids = {approval.id for approval in self._snapshot.approvals} - going
@@ -328,7 +328,7 @@ class ApprovalScreen(ApprovalPaper):
         self._redraw()
 
     def tick(self, now: float) -> None:
-        """With the room's clock, as the list: both say the same minutes. The page is laid out anew where they moved."""
+        """Count ages with the room's clock, as the list does. The page is laid out again where they moved."""
         before, self._now = self._now, now
         if self._request is not None and ages(self._request, before) != ages(self._request, now):
             self._lines.redraw()

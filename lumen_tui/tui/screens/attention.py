@@ -116,7 +116,7 @@ class NeedVerbs:
         self._moved_under = ""  # key of a row that came under the cursor by itself
 
     def follow(self, before: Attention | None) -> None:
-        """After a newer picture: see whether the row under the cursor went away without an answer from here."""
+        """After a newer snapshot: see whether the row under the cursor went away without an answer from here."""
         now, going = self._sheet.rows.selected, self._sheet.answers.going if self._sheet.answers else set()
         if before and now and before.key != now.key and before.target not in going:
             self._moved_under = now.key

@@ -298,7 +298,7 @@ _TITLES = 64  # tasks; older ones are read from the disk
 
 
 class BudgetScreen(DetailScreen[None]):
-    """One page, read anew whenever something changed."""
+    """One page, read again whenever something changed."""
 
     SCOPE = "budget"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("budget")

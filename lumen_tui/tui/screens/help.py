@@ -159,7 +159,7 @@ class Finder(Dialog[str]):
         chosen = self._list.selected if self._chosen else None
         current = self._view.key(chosen) if chosen else ""
         if chosen and current == self._view.current:
-            return  # told for the new rows, and once more for the cursor on the first of them
+            return  # said for the new rows, and once more for the cursor on the first of them
         self._view.current = current
         self._list.refresh_changed()
         self.query_one(StatusLine).show(

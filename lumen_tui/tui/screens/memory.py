@@ -147,7 +147,7 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         return (*(() if self._refusal else self.offer(verb, "mark")), *super().keys())
 
     def act(self, request: Request) -> None:
-        """Carry out an action on some rows, then list anew."""
+        """Carry out an action on some rows, then list again."""
         if self._refusal:
             self.say(self._refusal, bad=True)
         elif chosen_row(self):
@@ -171,7 +171,7 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
 
 
 class ArchivedScreen(NodesScreen):
-    """What was put away; b brings it back."""
+    """The archived nodes; a key brings them back."""
 
     SCOPE = "archived"
     BINDINGS: ClassVar[list[BindingType]] = screen_bindings("archived")

@@ -247,7 +247,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     async def submit(self, request: Request) -> None:
         if await jobs.submit(self, self._port, request):
-            newest = await jobs.picture(self, self._port)
+            newest = await jobs.newest_snapshot(self, self._port)
             if newest is not None:
                 self.show(newest)
 

@@ -119,7 +119,7 @@ def facts(hit: Hit, now: float) -> Iterator[Fact]:
     yield "found by", why(hit)
 
 
-def told(parts: Sequence[tuple[str, str, str]], ref: str) -> str:
+def conversation_text(parts: Sequence[tuple[str, str, str]], ref: str) -> str:
     """Return what was said around a hit, one part below the other; only the hit itself in full."""
     turns = [(name, by, text.strip() if name == ref else _cut(text.strip())) for name, by, text in parts]
     return "\n\n".join(f"{'>' if name == ref else '-'} {by}, {_place(name)}\n{text}" for name, by, text in turns)
@@ -150,7 +150,7 @@ async def show_hit(
 def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
     """Return all of it, or as much as is indexed."""
     if hit.type == "conversation":
-        return told(searcher.surroundings(hit.ref), hit.ref)
+        return conversation_text(searcher.surroundings(hit.ref), hit.ref)
     text = searcher.text(hit.ref)
     if not hit.ref.startswith("mem-"):
         return text

@@ -223,7 +223,7 @@ class TaskDetailScreen(DetailScreen[None]):
             self._now = host.clock()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer picture: the clock, and the task itself where any task changed."""
+        """Take a newer snapshot: the clock, and the task itself where any task changed."""
         self._now, self._standing = snapshot.taken, snapshot.standing
         if snapshot.revisions.tasks != self._seen:
             self._seen = snapshot.revisions.tasks
