@@ -1,6 +1,7 @@
-"""One harness: no area has a way of its own to wait or to act in a state folder."""
+"""One harness: no area has a way of its own to wait or to act in a state folder, and what a test imports is there."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -14,12 +15,49 @@ INSTEAD = {
 }
 
 
+@cache
+def _trees() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in TESTS.rglob("*.py")]
+
+
+@cache
+def _names(module: str) -> set[str]:
+    """The names at the top of a module of the package, and its submodules."""
+    path = TESTS.parent / module.replace(".", "/")
+    if path.is_dir():
+        names = {child.stem for child in path.iterdir()}
+        path = path / "__init__.py"
+    else:
+        names, path = set(), path.with_suffix(".py")
+    if path.exists():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+    return names
+
+
+def test_what_the_tests_import_from_the_package_is_there() -> None:
+    missing = [
+        f"{path.relative_to(TESTS)}:{node.lineno} {node.module}.{alias.name}"
+        for path, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "lumen_tui"
+        for alias in node.names
+        if alias.name not in _names(node.module or "")
+    ]
+    assert missing == []
+
+
 def test_no_test_module_waits_or_acts_in_its_own_way() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{node.lineno} {node.name}: use {INSTEAD[node.name]}"
-        for path in TESTS.rglob("*.py")
+        for path, tree in _trees()
         if path.parent.name != "support"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in INSTEAD
     ]
     assert found == []

@@ -16,7 +16,7 @@ from lumen_tui.model.freshness import FactState
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.tui.kit.fields import Line
-from lumen_tui.tui.kit.parts import Said
+from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName, ReasonPrompt
 from lumen_tui.tui.kit.screen import DetailScreen
 from lumen_tui.tui.screens.blocks import BlocksScreen
@@ -125,7 +125,7 @@ async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(r
 async def test_a_sentence_that_is_longer_than_its_lines_says_that_it_goes_on(room):
     class Sheet(DetailScreen[None]):
         def body(self):
-            yield Said()
+            yield StatusLine()
 
     words = [f"word{number}" for number in range(60)]
     async with room(Sheet("A sheet"), size=(80, 24)) as (app, pilot):
@@ -136,7 +136,7 @@ async def test_a_sentence_that_is_longer_than_its_lines_says_that_it_goes_on(roo
         app.screen.say("well")
         await until(pilot, lambda: "well" in app.shown and "…" not in app.shown)
         app.screen.say("")
-        await until(pilot, lambda: not app.screen.query_one(Said).display)
+        await until(pilot, lambda: not app.screen.query_one(StatusLine).display)
 
 
 async def test_a_list_beside_its_details_has_all_of_a_window_of_few_lines_and_says_names_first(room, port):
