@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.model.views import Changes
+from lumen_tui.model.views import NO_REPOSITORY, Changes
+from lumen_tui.storage import directories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,19 +19,11 @@ def detect(folder: str, *, base: str, without: str) -> Changes:
     """
     if not folder or not os.path.isdir(folder):
         return Changes(why="no folder")
-    if not _has_repository(os.path.realpath(folder)):
-        return Changes(why="not a git repository")
+    if not directories.holder(folder, ".git"):
+        return Changes(why=NO_REPOSITORY)
     from lumen_tui.tools.shell import git_status
 
     return git_status.changes(folder, base=base, without=without, environ=os.environ)
-
-
-def _has_repository(folder: str) -> bool:
-    while not os.path.lexists(f"{folder.rstrip('/')}/.git"):
-        if folder == "/":
-            return False
-        folder = os.path.dirname(folder)
-    return True
 
 
 def change_times(changes: Changes) -> dict[str, str]:

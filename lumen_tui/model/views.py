@@ -261,6 +261,9 @@ class ContextBlock(Plain):
     cut: tuple[Cut, ...] = ()
 
 
+NO_REPOSITORY = "not a git repository"
+
+
 class Changes(Plain):
     """`why` says why nothing is known; it is empty where `stat` and `files` are what git said."""
 

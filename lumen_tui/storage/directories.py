@@ -106,3 +106,13 @@ def replace_keeping_mode(path: files.StrPath, data: bytes) -> None:
         os.fchmod(fd, mode)
 
     files.take_place(files.write_sibling(path, write), path)
+
+
+def holder(folder: files.StrPath, name: str) -> str:
+    """Return the nearest folder, from this one up, in which there is something of this name; empty without one."""
+    place = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(place, name)):
+        if place == "/":
+            return ""
+        place = os.path.dirname(place)
+    return place

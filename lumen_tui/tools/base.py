@@ -14,6 +14,7 @@ from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
+from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
 
 
@@ -158,6 +159,10 @@ class Context:
     ask: Callable[[ApprovalRequest], ApprovalReply] = _nobody  # blocks until a person has decided; raises Stopped
     rules: TaskRules = field(default_factory=TaskRules)
     memo: TaskMemo = field(default_factory=TaskMemo)
+
+    def clean(self, text: str) -> str:
+        """Return what a model wrote as it may be stored and shown."""
+        return self.redact(safe(text))
 
     def check(self) -> None:
         """Raise Stopped where the task was asked to end."""

@@ -65,8 +65,8 @@ def block_rethink(context: Context, arguments: RethinkArguments) -> ToolResult:
 def _edited(context: Context, arguments: Arguments, before: Block) -> str:
     """Return the text after the call. BadEdit where it cannot be made."""
     if isinstance(arguments, ReplaceArguments):
-        return replaced(before.name, before.text, arguments.old, _clean(context, arguments.new))
-    text = _clean(context, arguments.text)
+        return replaced(before.name, before.text, arguments.old, context.clean(arguments.new))
+    text = context.clean(arguments.text)
     return appended(before.text, text) if isinstance(arguments, AppendArguments) else text
 
 
@@ -80,10 +80,6 @@ def preview(context: Context, arguments: Arguments) -> str:
     if len(diff) > MOST_DIFF:
         raise ToolError(f"a change of {len(diff):,} characters is too large for a person to look at: make it in parts")
     return context.redact(diff)
-
-
-def _clean(context: Context, text: str) -> str:
-    return context.redact(safe(text))
 
 
 def _make(context: Context, arguments: Arguments, action: str, base: int | None = None) -> ToolResult:

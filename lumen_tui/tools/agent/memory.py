@@ -167,7 +167,7 @@ def remember(context: Context, arguments: RememberArguments) -> ToolResult:
     node = Node(
         id=ids.new_id("mem"),
         type="note",
-        content=context.redact(safe(arguments.text)).strip(),
+        content=context.clean(arguments.text).strip(),
         lifecycle="project",
         created_at=times.iso(context.now()),
         wu_id=context.spec.wu_id,

@@ -22,10 +22,11 @@ from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.requests.memory import CreateNode, InsertPassage
 from lumen_tui.model.requests.sessions import SaveCheckpoint
 from lumen_tui.model.requests.signals import SendSignal
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.tools.agent.memory import label
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 
 
@@ -117,20 +118,9 @@ class ProposeArguments(Struct, frozen=True, forbid_unknown_fields=True):
     target: Annotated[str, Meta(max_length=100, description="its name, such as the role's")] = ""
 
 
-def _clean(context: Context, text: str) -> str:
-    return context.redact(safe(text)).strip()
-
-
 def _checked(wu_id: str) -> str:
     try:
         return ids.check_wu(wu_id) if wu_id else ""
-    except ids.BadId as error:
-        raise ToolError(str(error)) from error
-
-
-def _labels(tags: tuple[str, ...]) -> tuple[str, ...]:
-    try:
-        return tuple(ids.check_label(safe(tag.strip()), "tag") for tag in tags)
     except ids.BadId as error:
         raise ToolError(str(error)) from error
 
@@ -139,7 +129,7 @@ def signal(context: Context, arguments: AgentSignalArguments) -> ToolResult:
     def send(key: str, before: list[Act]) -> str:
         record = Signal(
             id=f"sig-{short_hash(key)}",
-            message=_clean(context, arguments.message),
+            message=context.clean(arguments.message).strip(),
             created_at=times.iso(context.now()),
             sender=agent_name(context),
             wu_id=_checked(arguments.wu_id),
@@ -170,19 +160,19 @@ def _note(
     **metadata: str,
 ) -> ToolResult:
     """Append a node. The last line of an id counts, so that the same one twice is one node."""
-    labels, unit = _labels(tags), _checked(wu_id)
+    labels, unit = [label(tag) for tag in tags], _checked(wu_id)
 
     def append(key: str, before: list[Act]) -> str:
         facts = {**metadata, "loop": context.spec.id, "trust": "agent"}
         node = Node(
             id=f"mem-{short_hash(key)}",
             type=node_type,
-            content=_clean(context, content),
+            content=context.clean(content).strip(),
             wu_id=unit,
             created_at=times.iso(context.now()),
             lifecycle=lifecycle,
             tags=tuple(dict.fromkeys(labels)),
-            metadata={name: _clean(context, text) for name, text in facts.items() if text} | (memory or {}),
+            metadata={name: context.clean(text).strip() for name, text in facts.items() if text} | (memory or {}),
             created_by=agent_name(context),
         )
         context.store.nodes.append(node)

@@ -46,7 +46,7 @@ class DiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
 def write_result(context: Context, arguments: ResultArguments) -> ToolResult:
     if rows := too_many_rows(arguments.text, context.rules.max_rows):
         raise ToolError(f"the result lists {rows} rows; a constraint allows at most {context.rules.max_rows}")
-    text = context.redact(safe(arguments.text)).rstrip() + "\n"
+    text = context.clean(arguments.text).rstrip() + "\n"
     with context.guard():
         files.replace(context.folder / RESULT, text.encode())
     return ToolResult("written", data={"path": RESULT}, summary=plural(text.count("\n"), "line"))
@@ -55,7 +55,7 @@ def write_result(context: Context, arguments: ResultArguments) -> ToolResult:
 def signal(context: Context, arguments: SignalArguments) -> ToolResult:
     record = Signal(
         id=ids.new_id("sig"),
-        message=context.redact(safe(arguments.message)),
+        message=context.clean(arguments.message),
         created_at=times.iso(context.now()),
         sender=context.role.name,
         target_agent=safe(arguments.to),
@@ -181,7 +181,7 @@ def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
         next=tuple(map(clean, arguments.next)),
         constraints=tuple(map(clean, arguments.constraints)),
         health=Health(arguments.health, clean(arguments.health_note)),
-        wake_state=context.redact(safe(arguments.wake_state)).strip(),
+        wake_state=context.clean(arguments.wake_state).strip(),
     )
     _write(context, record)
     return ToolResult("deposited: this loop is over", summary="the loop is over")

@@ -10,7 +10,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.agent import MOST_TASKS, ROLE, Act
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.tasks import Budget, Spec
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import list_roles, load_role
@@ -55,10 +55,10 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
         _check_room(context, before)
         spec = Spec(
             id=task_files.id_for_key(key),
-            objective=_clean(context, arguments.objective).strip(),
+            objective=context.clean(arguments.objective).strip(),
             role=role,
-            context=_clean(context, arguments.context),
-            constraints=tuple(_clean(context, constraint) for constraint in arguments.constraints),
+            context=context.clean(arguments.context),
+            constraints=tuple(context.clean(constraint) for constraint in arguments.constraints),
             wu_id=arguments.wu_id,
             lane=lane,
             model=arguments.model,
@@ -87,10 +87,6 @@ def _check_room(context: Context, before: list[Act]) -> None:
     waiting = sum(entry.is_dir() for entry in context.store.layout.tasks.iterdir())
     if waiting > _MOST_WAITING:
         raise ToolError(f"{waiting} tasks wait, run or failed already: wait for them before more are made")
-
-
-def _clean(context: Context, text: str) -> str:
-    return context.redact(safe(text))
 
 
 def _known_role(context: Context, name: str) -> str:

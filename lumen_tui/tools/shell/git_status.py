@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from lumen_tui.model.text import safe
-from lumen_tui.model.views import Changes
+from lumen_tui.model.views import NO_REPOSITORY, Changes
+from lumen_tui.storage import directories
 
 SECONDS = 3.0  # for everything together
 MOST_FILES = 100
@@ -98,8 +99,7 @@ def changes(
     except subprocess.TimeoutExpired:
         return Changes(why=f"git took longer than {seconds:g} s")
     except subprocess.CalledProcessError as error:
-        message = _last_message(error)
-        return Changes(why="not a git repository" if "not a git repository" in message else message)
+        return Changes(why=_last_message(error) if directories.holder(folder, ".git") else NO_REPOSITORY)
     except OSError as error:
         return Changes(why=f"git cannot be run: {error.strerror}")
 
