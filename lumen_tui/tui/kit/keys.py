@@ -39,6 +39,15 @@ def screen_bindings(scope: str) -> list[BindingType]:
     ]  # fmt: skip
 
 
+class Scoped:
+    """A screen or widget whose keys are those of the commands in its `SCOPE`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if scope := vars(cls).get("SCOPE"):
+            cls.BINDINGS = screen_bindings(scope)  # type: ignore[attr-defined]
+        super().__init_subclass__(**options)
+
+
 Keys = Sequence[tuple[str, str]]
 _GAP = "   "
 TINY = "-tiny"  # the class of a screen in a window of few lines

@@ -21,7 +21,7 @@ from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, keys_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.parts import StatusLine
-from lumen_tui.tui.kit.screen import Dialog, DialogBody, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.screen import Dialog, DialogBody, FormScreen, Invalid, Keys, form_keys, row
 from lumen_tui.tui.words import number
 
 Answer = TypeVar("Answer")
@@ -86,7 +86,6 @@ class Menu(Dialog[str]):
     """Answers with the value of the chosen option. `lines` stand above the options."""
 
     SCOPE = "menu"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("menu")
 
     def __init__(self, title: str, options: Sequence[Option], lines: Sequence[str] = ()) -> None:
         super().__init__(title)
@@ -158,7 +157,7 @@ class ConfirmName(FormScreen[bool]):
         yield row("name", Line(id="name"))
 
     def keys(self) -> Keys:
-        return self.form_keys()
+        return form_keys(self)
 
     def preview(self) -> Content:
         return Content.assemble("This cannot be undone. Type ", (self._wanted, "bold"), " to go on.")
@@ -196,7 +195,6 @@ class ConfirmKey(Dialog[bool]):
     """
 
     SCOPE = "confirm"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("confirm")
     DEFAULT_CSS = "ConfirmKey .whose { height: auto; width: 100%; color: $room-muted; }"
 
     def __init__(self, title: str, lines: Iterable[str], action: str, verb: str, quoted: Quoted = ()) -> None:
@@ -264,7 +262,7 @@ class ReasonPrompt(FormScreen[str]):
 
     def keys(self) -> Keys:
         (arrows, label) = pair_of(self, "offer_previous", "offer_next", "an earlier one")
-        return self.form_keys(*(((f"{key_of(self, 'offer_number')} {arrows}", label),) if self._recent else ()))
+        return form_keys(self, *(((f"{key_of(self, 'offer_number')} {arrows}", label),) if self._recent else ()))
 
     def rows(self) -> Iterable[Widget]:
         if self._lines:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -18,7 +17,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import host_of
-from lumen_tui.tui.kit.keys import TINY, KeysLine, command_of, key_of, screen_bindings
+from lumen_tui.tui.kit.keys import TINY, KeysLine, Scoped, command_of, key_of
 from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import StatusLine, status_text
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
@@ -34,11 +33,10 @@ _ROOMY = (80, 12)  # a window smaller than this in one way has no room for every
 _SLIM = 45  # columns below which a name stands above its field
 
 
-class Dialog(OneFrame, ModalScreen[Result]):
+class Dialog(Scoped, OneFrame, ModalScreen[Result]):
     """A framed box over the room. Subclasses give `body` and `keys`; the heading may hold any text."""
 
     SCOPE: ClassVar[str] = "dialogs"  # of its commands, which those of its base classes join
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("dialogs")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 - Textual declares the type
     VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
 
@@ -134,7 +132,6 @@ class DetailScreen(Sheet, Dialog[Result]):
     """A sheet over the whole room but its top line. `n` and `N` leave it for what needs a person."""
 
     SCOPE = "sheets"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("sheets")
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
 
     def say(self, text: str, bad: bool = False) -> None:
@@ -197,7 +194,6 @@ class FormScreen(Dialog[Result]):
     """Labelled rows, a button and a line for what is wrong. Nothing typed is ever thrown away by an error."""
 
     SCOPE = "form"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("form")
     SEND = "send"
 
     def body(self) -> ComposeResult:
@@ -215,12 +211,7 @@ class FormScreen(Dialog[Result]):
         yield KeysLine(((first[0], self.SEND), last)).add_class("few")
 
     def keys(self) -> Keys:
-        return self.form_keys(*self.offer("form_next"))
-
-    def form_keys(self, *keys: tuple[str, str]) -> Keys:
-        """Return the keys that send the form and leave it, with others between them."""
-        send = (key_of(self, "form_send"), f"or {key_of(self, 'form_send_now')}")
-        return (send, *keys, *self.offer("back", back="cancel"))
+        return form_keys(self, *self.offer("form_next"))
 
     def rows(self) -> Iterable[Widget]:
         """Return the rows of the form, made with `row`."""
@@ -288,6 +279,12 @@ class FormScreen(Dialog[Result]):
 
     def on_choice_changed(self, _event: Message) -> None:
         self.refresh_preview()
+
+
+def form_keys(form: FormScreen[Result], *keys: tuple[str, str]) -> Keys:
+    """Return the keys that send a form and leave it, with others between them."""
+    send = (key_of(form, "form_send"), f"or {key_of(form, 'form_send_now')}")
+    return (send, *keys, *form.offer("back", back="cancel"))
 
 
 def row(label: str, *widgets: Widget, note: str = "") -> Horizontal:

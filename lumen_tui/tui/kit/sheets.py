@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -21,7 +20,7 @@ from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import Loader, submit
-from lumen_tui.tui.kit.keys import pair_of, screen_bindings
+from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
@@ -76,7 +75,6 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
     """A sheet with one list. Subclasses give `rows_view` and `opened`."""
 
     SCOPE = "lists"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("lists")
     EMPTY = "Nothing here."
     WHY = False  # whether `w` tells what caused a row: its key is an id that `why` knows
     TWO_LINES = False
@@ -245,7 +243,6 @@ class ReadingScreen(DetailScreen[Result]):
     """A text behind a gutter mark with its facts. Answers None; subclasses add keys."""
 
     SCOPE = "pages"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("pages")
 
     def __init__(self, heading: str, text: str, facts: Sequence[Fact] = ()) -> None:
         super().__init__(heading)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -23,7 +22,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.fields import Line
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
 
@@ -141,7 +140,6 @@ class RuleConfirm(ConfirmKey):
     """Shows the rule; `e` leaves it to `edit` instead."""
 
     SCOPE = "rule"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("rule")
 
     def __init__(
         self, lines: Iterable[str], action: str, rule: str, edit: Callable[[], None], call: tuple[str, str]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from rich.cells import chop_cells
 from rich.segment import Segment
 from rich.style import Style
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule, whole_call
@@ -21,7 +19,7 @@ from lumen_tui.model.text import fold, line_count, one_line, safe
 from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
+from lumen_tui.tui.kit.keys import KeysLine, key_of
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, wrap
 from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
@@ -211,7 +209,6 @@ class ApprovalPaper(DetailScreen[str]):
     """Shows `_request`, or that there is none. Answers nothing."""
 
     SCOPE = "paper"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("paper")
 
     def __init__(self, snapshot: Snapshot, approval_id: str, needs_host: NeedsHost) -> None:
         super().__init__("Approval request")
@@ -272,7 +269,6 @@ class ApprovalScreen(ApprovalPaper):
     """Stays while questions wait. Answers NEXT or PREVIOUS, else None."""
 
     SCOPE = "approval"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("approval")
 
     def __init__(self, snapshot: Snapshot, approval_id: str, needs_host: NeedsHost) -> None:
         super().__init__(snapshot, approval_id, needs_host)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import ClassVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
-from textual.binding import BindingType
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, whole_call
@@ -20,7 +18,7 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
-from lumen_tui.tui.kit.keys import KeysLine, key_of, screen_bindings
+from lumen_tui.tui.kit.keys import KeysLine, key_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
@@ -240,7 +238,6 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     """
 
     SCOPE = "answers"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("answers")
 
     def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], needs_host: NeedsHost | None) -> None:
         super().__init__("Needs you")
@@ -292,7 +289,6 @@ class AttentionScreen(AnswerSheet):
     """Answers the one to go to, where its answer is to be found elsewhere."""
 
     SCOPE = "needs"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("needs")
     EMPTY = "Nothing needs you."
     TWO_LINES = True
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -31,7 +30,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.fields import Line
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
@@ -200,20 +199,17 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
     """The list, and beside it the selected block's text, or what the selected step changed."""
 
     SCOPE = "blocks"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("blocks")
     EMPTY = "This block has no history yet."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
-        super().__init__("Memory blocks", snapshot.taken, self._read)
+        read = partial(read_blocks_page, Layout(Path(snapshot.root)), write=not refusal)
+        super().__init__("Memory blocks", snapshot.taken, lambda: read(self._now))
         self._refusal = refusal
         self._layout = Layout(Path(snapshot.root))
         self.page = BlocksPage()
         self._of = ""  # the block whose history is shown
         self._port = port
         self.unsaved: dict[str, str] = {}  # texts that were refused: the next `e` goes on with them
-
-    def _read(self) -> BlocksPage:
-        return read_blocks_page(self._layout, self._now, write=not self._refusal)
 
     def rows_view(self) -> BlockRows:
         return BlockRows(appearance_of(self.app), self._now)

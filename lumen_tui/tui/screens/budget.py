@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -27,7 +26,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
-from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
 from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName
@@ -301,7 +300,6 @@ class BudgetScreen(DetailScreen[None]):
     """One page, read again whenever something changed."""
 
     SCOPE = "budget"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("budget")
 
     def __init__(self, port: Port, snapshot: Snapshot, read: Callable[[], SpendReport], refusal: str = "") -> None:
         super().__init__("Budget")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -22,10 +21,10 @@ from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Line, Offers
 from lumen_tui.tui.kit.jobs import Loader
-from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, retitle, row
+from lumen_tui.tui.kit.screen import Dialog, FormScreen, Invalid, Keys, form_keys, retitle, row
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.theme import Appearance
 
@@ -46,7 +45,7 @@ class PromoteForm(FormScreen[dict[str, str]]):
         self._count = count
 
     def keys(self) -> Keys:
-        return self.form_keys(pair_of(self, "offer_previous", "offer_next", "a known lane"), *self.offer("form_next"))
+        return form_keys(self, pair_of(self, "offer_previous", "offer_next", "a known lane"), *self.offer("form_next"))
 
     def rows(self) -> Iterable[Widget]:
         offers = Offers(self._lanes, id="lane", value=self._lane, placeholder="a stream of work, such as Core")
@@ -90,7 +89,6 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
     """Answers the id of the one that stays and those of the others."""
 
     SCOPE = "merge"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("merge")
 
     def __init__(self, nodes: Sequence[Node], stays: str, now: float) -> None:
         """`stays` is the id of the one that is offered to stay; empty for the most urgent one."""
@@ -195,7 +193,6 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
     """Answers what is to be done with the marked ones. Those that are surely alike are marked at first."""
 
     SCOPE = "alike"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("alike")
     EMPTY = "Looking for similar discoveries."
 
     def __init__(self, port: Port, node: Node, now: float) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -20,7 +18,6 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Choice, Line
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import Menu, Option
@@ -96,7 +93,6 @@ class QuitAsk(Menu):
     """Answers `stop` or `keep`. Where the engine was started elsewhere there is nothing to stop."""
 
     SCOPE = "quit"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("quit")
 
     def __init__(self, engine_started_here: bool) -> None:
         if engine_started_here:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -27,7 +26,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
@@ -264,7 +263,6 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     """The list, what the selected one says and comes from, and one line on what the last action did."""
 
     SCOPE = "evolution"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("evolution")
     EMPTY = "Nothing learnt yet: that happens when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -20,7 +18,6 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Line, Offers
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
@@ -120,7 +117,6 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
     """The list, what has drifted and what was confirmed longest ago first. A superseded fact stays until settled."""
 
     SCOPE = "facts"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("facts")
     WHY = True
     EMPTY = 'No facts yet: `lumen-tui fact add "CLAIM" --probe PROBE` notes one.'
     TWO_LINES = True

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import COMMANDS, RoomCommand, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import Line
-from lumen_tui.tui.kit.keys import pair_of, screen_bindings
+from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import StatusLine
@@ -101,7 +99,6 @@ class Finder(Dialog[str]):
     """
 
     SCOPE = "hits"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("hits")
     ASK = ""
 
     def __init__(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -27,10 +26,10 @@ from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.fields import Choice, Line, Toggles
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import pair_of, screen_bindings
+from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.parts import coloured
 from lumen_tui.tui.kit.questions import Menu, Option
-from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, form_keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.task_form import will_run
 
@@ -64,7 +63,7 @@ class RoleForm(FormScreen[Role]):
 
     def keys(self) -> Keys:
         choose = pair_of(self, "choice_previous", "choice_next", "choose")
-        return self.form_keys(*self.offer("form_next", form_next="next"), choose, *self.offer("toggle"))
+        return form_keys(self, *self.offer("form_next", form_next="next"), choose, *self.offer("toggle"))
 
     def rows(self) -> Iterable[Widget]:
         role = self._role
@@ -185,7 +184,6 @@ class DiffScreen(DetailScreen[bool]):
     """Answers True when it is to be saved, None when left. `lines` say what the change means."""
 
     SCOPE = "difference"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("difference")
 
     HOLDS = True
 
@@ -223,7 +221,6 @@ class DraftMenu(Menu):
     """Answers what becomes of a role's text that is not valid: `again` or `drop`."""
 
     SCOPE = "draft"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("draft")
 
     def __init__(self, name: str, problem: str) -> None:
         again = Option("draft_edit", "again", help="with the text as it is now")
@@ -308,7 +305,6 @@ class HireMenu(Menu):
     """Answers how a role is hired; `model` is the role that may be copied."""
 
     SCOPE = "hire"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("hire")
 
     def __init__(self, model: Role | None) -> None:
         changed = "the same tools and prompt, to be changed"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual.binding import BindingType
 
 from lumen_tui.actions import acting
 from lumen_tui.engine.port import Port
@@ -18,7 +16,6 @@ from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
@@ -65,7 +62,6 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     """Every recent action of every operator."""
 
     SCOPE = "journal"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("journal")
     EMPTY = "No actions yet. What operators do is recorded here, with the reason."
     TWO_LINES = True
 

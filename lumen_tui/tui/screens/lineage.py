@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
@@ -15,7 +13,6 @@ from lumen_tui.model.lineage import Hop, Trace, TreeRow, cost, rows, words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, fill
@@ -90,7 +87,6 @@ class WhyScreen(LoadedSheet[Named, Trace]):
     """Starts at `name`; enter makes the selected thing the middle, backspace goes back to the one before."""
 
     SCOPE = "lineage"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("lineage")
     READING = "Looking through the journals …"
     TWO_LINES = True
 

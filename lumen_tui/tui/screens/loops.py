@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
-from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import capsule as capsules
@@ -25,7 +24,6 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, note
@@ -92,7 +90,6 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
     """Every packet, newest first, read from disk when it is seen. `at`: the loop under the cursor at first."""
 
     SCOPE = "packets"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("packets")
     EMPTY = "No loop has ended yet: the main agent wakes when there is something for it, such as a signal."
     TWO_LINES = True
 
@@ -166,7 +163,6 @@ class PacketSheet(ReadingScreen[None]):
     """One packet whole. `root` is the state folder."""
 
     SCOPE = "packet"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("packet")
 
     def __init__(self, port: Port, root: str, packet: Packet, now: float) -> None:
         head, *sections = packet_words.sections(packet)

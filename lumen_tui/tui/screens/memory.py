@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, TypeGuard
+from typing import TypeGuard
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
@@ -18,7 +17,6 @@ from lumen_tui.model.requests.memory import PinNodes, UnarchiveNodes
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
@@ -32,7 +30,6 @@ class NodeDetail(ReadingScreen[str]):
     """Answers the name of the command that was chosen: promote, archive, archive_node, later or pin."""
 
     SCOPE = "node"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("node")
 
     def __init__(self, node: Node, now: float, chain: Sequence[str] = ()) -> None:
         text = node_text(node, chain)
@@ -174,7 +171,6 @@ class ArchivedScreen(NodesScreen):
     """The archived nodes; a key brings them back."""
 
     SCOPE = "archived"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("archived")
     HEADING, KIND, NOUN = "Archived", "archived", "archived node"
     EMPTY = "Nothing is archived."
 
@@ -189,7 +185,6 @@ class ProtectedScreen(NodesScreen):
     """What decay leaves alone; x takes a pin off."""
 
     SCOPE = "protected"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("protected")
     HEADING, KIND, NOUN = "Protected", "protected", "protected node"
     EMPTY = "Nothing is protected."
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
@@ -16,7 +14,6 @@ from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import humanize
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import ReasonPrompt
@@ -69,7 +66,6 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
     """What is held first, the oldest before the others; then what went in, the newest first."""
 
     SCOPE = "relays"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("relays")
     EMPTY = "No relays yet: `lumen-tui relay submit NAME TEXT --base 0` starts one."
     TWO_LINES = True
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -30,7 +29,6 @@ from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact, Facts
@@ -172,7 +170,6 @@ class RolesScreen(ListSheet[None, RoleRow]):
     """The list, the detail of the selected role, and one line on what the last action did."""
 
     SCOPE = "roles"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("roles")
     WHY = True
     EMPTY = "No active roles. h hires one."
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -30,7 +29,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.fields import Choice, Line
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, fit, line, push
 from lumen_tui.tui.kit.parts import Fact, StatusLine
@@ -219,7 +218,6 @@ class SearchScreen(DetailScreen[None]):
     """The focus stays in the line; up and down choose, enter opens."""
 
     SCOPE = "search"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("search")
 
     def __init__(self, port: Port, searcher: Searcher, snapshot: Snapshot, refusal: str = "", query: str = "") -> None:
         super().__init__("Search")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -17,7 +16,7 @@ from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.fields import Choice, Line, Offers
-from lumen_tui.tui.kit.keys import key_of, screen_bindings
+from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import ReadingScreen
@@ -28,7 +27,6 @@ class SignalDetail(ReadingScreen[str]):
     """Answers `reply`, or None. `now` (seconds since 1970) gives the age beside the date; 0 leaves it out."""
 
     SCOPE = "signal"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("signal")
 
     def __init__(self, row: SignalRow, now: float = 0.0) -> None:
         signal = row.signal

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 
@@ -25,7 +24,7 @@ from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.keys import KeysLine, screen_bindings
+from lumen_tui.tui.kit.keys import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine, markdown_lines
@@ -161,7 +160,6 @@ class TaskDetailScreen(DetailScreen[None]):
     """Follows the task until it is left. `show` brings it up to date with a newer snapshot."""
 
     SCOPE = "task"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("task")
 
     def __init__(
         self,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -20,8 +19,8 @@ from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import ScreenOpener
 from lumen_tui.tui.kit.fields import Choice, Line
-from lumen_tui.tui.kit.keys import key_of, pair_of, screen_bindings
-from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.keys import key_of, pair_of
+from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, form_keys, row
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.words import sentence
 
@@ -32,7 +31,6 @@ class TaskForm(FormScreen[NewTask]):
     """Answers with the request for a task."""
 
     SCOPE = "task_form"
-    BINDINGS: ClassVar[list[BindingType]] = screen_bindings("task_form")
     DEFAULT_CLASSES = "long"
     SEND = "create"
 
@@ -44,7 +42,7 @@ class TaskForm(FormScreen[NewTask]):
 
     def keys(self) -> Keys:
         choose = pair_of(self, "choice_previous", "choice_next", "choose")
-        return self.form_keys(*self.offer("form_next", form_next="next"), choose, *self.offer("task_more"))
+        return form_keys(self, *self.offer("form_next", form_next="next"), choose, *self.offer("task_more"))
 
     def rows(self) -> Iterable[Widget]:
         defaults = self._defaults
