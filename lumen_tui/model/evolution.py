@@ -22,6 +22,7 @@ TARGETS = {
     RECOVERY: "Error recovery",
 }  # in the order in which they are in CLAUDE.md
 GATE = "gate"  # rejected by the rules, not by a model
+MOST_ASKED = 5  # entries of the one question that a session puts to the operator
 _MOST_SOURCES = 20  # of one observation; the count goes on
 OBJECTION = "the model that judges: "  # begins the reason of what a model rejected
 
@@ -154,6 +155,7 @@ def with_sources(known: Observation, more: tuple[Source, ...]) -> tuple[Source, 
 _NEGATION = re.compile(
     r"\b(never|not|no|don't|dont|doesn't|without|avoid|stop|isn't|aren't|won't|can't|cannot)\b", re.I
 )
+_NO = re.compile(r"^no[,.!:] ", re.I)
 _WORDS = re.compile(r"[a-z0-9][a-z0-9._/+-]*", re.I)
 _FILLERS = "a an the please to of is are be and or that this it we you i always never do not don't"
 _EMPTY = frozenset(_FILLERS.split())
@@ -166,8 +168,8 @@ def normal(text: str) -> str:
 
 
 def negative(text: str) -> bool:
-    """Return whether it says not to."""
-    return len(_NEGATION.findall(text)) % 2 == 1
+    """Return whether it says not to; a "No," before it does not turn it round."""
+    return len(_NEGATION.findall(_NO.sub("", text))) % 2 == 1
 
 
 def figures(text: str) -> tuple[str, ...]:
@@ -176,6 +178,14 @@ def figures(text: str) -> tuple[str, ...]:
 
 
 MODEL_PLACE = "model:"  # before the key of a place that a model has read up to
+
+
+class Ended(StrEnum):
+    """How a call ended, as far as the session says."""
+
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # interrupted, sent to the background, refused
 
 
 class SessionEntry(Struct, frozen=True):
@@ -191,9 +201,9 @@ class SessionEntry(Struct, frozen=True):
     text: str  # what was said, the command of a call, what a result holds
     tool: str = ""
     call_id: str = ""
-    ok: bool = True
+    ended: Ended = Ended.OK
     person: bool = False  # words of the person at the keyboard, inside a result or not
-    path: str = ""  # the file that a call changes
+    offered: dict[str, tuple[str, ...]] = {}  # question -> the answers that the agent offered the person
 
     @property
     def source(self) -> Source:
@@ -201,16 +211,16 @@ class SessionEntry(Struct, frozen=True):
 
 
 class FailedCommand(Struct):
-    """A command that failed and waits for what fixes it."""
+    """A command that failed because something was missing, and waits for what helps."""
 
     command: str
-    why: str  # one of a few plain words, or the name of an error: never the output itself
     source: Source
     quote: str
     step: int
     trust: Trust
-    between: list[str] = field(default_factory=list)  # what was installed or changed since
+    missing: str = ""  # the name of a module or a program
     evidence: str = ""  # the output in which the quote was found
+    helped: str = ""  # the command that installed it since
 
 
 class PendingCall(Struct, frozen=True):
@@ -218,9 +228,9 @@ class PendingCall(Struct, frozen=True):
 
     tool: str
     command: str
-    path: str
     trust: Trust  # of whoever made it
     source: Source
+    offered: dict[str, tuple[str, ...]] = {}
 
 
 class ExtractionState(Struct):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from lumen_tui.model import evolvedfiles
-from lumen_tui.model.evolution import TARGETS, Observation, ObservationKind, ObservationStatus, Trust
+from lumen_tui.model import evolution_words, evolvedfiles
+from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus, Trust
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe
 
@@ -115,12 +115,20 @@ def _mixed(word: str) -> bool:
 MOST_TEXT = 400  # characters of a statement
 MOST_QUOTE = 600
 MOST_LOST = 0.25  # share of a file's earlier entries that one change may take away
-_FROM = {Trust.WORKER: "a worker", Trust.TOOL: "the output of a command", Trust.WEB: "the web"}
-# The only shapes in which what a tool or a worker said is taken over without a person: names and numbers, no prose.
+_FROM = {Trust.AGENT: "an agent", Trust.WORKER: "a worker", Trust.TOOL: "the output of a command", Trust.WEB: "the web"}
+# The only shapes in which what no person said is taken over without one: names, numbers and commands, no prose.
 _SLOT = r"`?[A-Za-z][A-Za-z0-9_.+-]{0,30}`?"
 _FIXED = re.compile(
     rf"(?:In `[\w.-]{{1,40}}`: )?{_SLOT} (?:is at version v?\d[\w.+-]{{0,20}}|listens on port \d{{2,5}})\.?"
 )
+
+_COMMAND = r"`[a-z./~][^`\n]{0,160}`"
+_RAN = re.compile(
+    rf"(?:In `[\w.-]{{1,40}}`: )?(?:[Tt]ests run|[Tt]he (?:build|linter|formatter|program) runs) with {_COMMAND}"
+    rf"|{_COMMAND} failed \([\w .:'@/-]{{2,80}}\); "
+    rf"(?:it worked after (?:{_COMMAND}|a change of `[\w.-]+`)|{_COMMAND} worked)"
+)
+_IN_FIXED_WORDS = {Trust.AGENT: (_FIXED, _RAN), Trust.WORKER: (_FIXED,), Trust.TOOL: (_FIXED,)}
 
 
 class Rules(Struct, frozen=True):
@@ -141,7 +149,7 @@ def judge(observation: Observation, evidence: str, rules: Rules) -> GateVerdict:
     """Judge one proposal. `evidence` is the text of the line that it names."""
     if wrong := (*_form(observation, evidence), *forbidden(observation, rules)):
         return GateVerdict(ObservationStatus.REJECTED, wrong)
-    if waits := _waits(observation):
+    if waits := _waits(observation, evidence):
         return GateVerdict(ObservationStatus.PROPOSED, waits)
     return GateVerdict(ObservationStatus.ACCEPTED)
 
@@ -186,16 +194,17 @@ def phrase_in(phrase: str, flat: str) -> bool:
     return re.search(r"(?<!\S)" + "".join(words), flat.rstrip(".!? ") + " ") is not None
 
 
-def _waits(observation: Observation) -> tuple[str, ...]:
+def _waits(observation: Observation, evidence: str) -> tuple[str, ...]:
     """Return why a person has to decide."""
     reasons = []
     if observation.contradicts:
         reasons.append(f"it contradicts {observation.contradicts}")
-    if observation.instructs and observation.trust is not Trust.PERSON:
+    if observation.trust is Trust.PERSON:
+        if not evolution_words.is_own(observation.quote, evidence):
+            reasons.append("it needs the word of a person: it may be quoted or pasted")
+    elif observation.instructs:
         reasons.append(f"it tells what to do, and no person said it ({observation.trust})")
-    elif observation.trust.rank < Trust.AGENT.rank and not (
-        observation.kind is ObservationKind.FACT and _FIXED.fullmatch(observation.text)
-    ):
+    elif not any(form.fullmatch(observation.text) for form in _IN_FIXED_WORDS.get(observation.trust, ())):
         reasons.append(f"it needs the word of a person: it comes from {_FROM[observation.trust]}")
     return tuple(reasons)
 

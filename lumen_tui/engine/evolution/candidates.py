@@ -24,6 +24,7 @@ class LearningCandidate(Struct, frozen=True):
     confidence: float
     subject: str = ""
     value: str = ""
+    doubt: str = ""  # why it is not sure: then a person is asked
 
 
 _FORMER = frozenset({ObservationStatus.SUPERSEDED, ObservationStatus.WITHDRAWN, ObservationStatus.REJECTED})
@@ -39,6 +40,7 @@ class KnownObservations:
         self._words: list[str] = []
         self._exact: dict[str, str] = {}
         self._subjects: dict[str, list[str]] = {}
+        self._asked: dict[str, set[str]] = {}  # what waits for a person, by session
         for observation in observations:
             self.add(observation)
 
@@ -52,6 +54,15 @@ class KnownObservations:
             if observation.subject:
                 self._subjects.setdefault(observation.subject, []).append(observation.id)
         self.by_id[observation.id] = observation
+        asked = self._asked.setdefault(observation.sources[0].session if observation.sources else "", set())
+        if observation.status is ObservationStatus.PROPOSED:
+            asked.add(observation.id)
+        else:
+            asked.discard(observation.id)
+
+    def asked(self, session: str) -> int:
+        """Return how many observations of a session wait for a person."""
+        return len(self._asked.get(session, ()))
 
     def exactly(self, text: str) -> Observation | None:
         """Return the known observation in the same words, fillers aside."""
@@ -132,9 +143,12 @@ def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observ
 
 
 def rises(known: Observation, candidate: LearningCandidate) -> bool:
-    """Return whether a proposed or objected observation now has a source of higher trust.
+    """Return whether a proposed or objected observation has to be judged again.
 
-    Then it has to be judged again.
+    So it is where a source of higher trust says the same, or a person says it again and so that it is sure.
     """
-    open_still = known.status is ObservationStatus.PROPOSED or evolution.objected(known)
-    return open_still and candidate.trust.rank > known.trust.rank >= Trust.WEB.rank
+    waits = known.status is ObservationStatus.PROPOSED
+    if candidate.doubt or not (waits or evolution.objected(known)):
+        return False
+    again = waits and candidate.trust is known.trust and not evolution.objections(known)
+    return again or candidate.trust.rank > known.trust.rank

@@ -1,6 +1,7 @@
 """From the entries of a session to candidates: offline, the same every time, in one pass.
 
-Messages give decisions, corrections, rules and facts in plain sentences; `outcomes` learns from commands.
+A candidate is sure, or it says why it is not, and then a person is asked. What a person said is learnt word for word.
+`outcomes` learns from commands.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 from lumen_tui.engine.evolution import outcomes
 from lumen_tui.engine.evolution.candidates import LearningCandidate
+from lumen_tui.model import evolution_words
 from lumen_tui.model.evolution import (
     DOMAIN,
     PATTERNS,
@@ -17,52 +19,52 @@ from lumen_tui.model.evolution import (
     TOOLS,
     ExtractionState,
     ObservationKind,
+    PendingCall,
     SessionEntry,
     Trust,
 )
 from lumen_tui.model.text import one_line
-from lumen_tui.store.sessions.transcripts import is_question
 
 _NAME = r"`?[A-Za-z][\w.+@/-]{0,40}`?"
 _ASKED = re.compile(
-    r"\?\s*$|^(?:if|should|could|can|would|shall|maybe|perhaps|what if|why|how|is|are|do|does|did|when"
-    r"|which|who)\b(?!n't)(?! not\b)",
+    r"\?|^(?:if|should|could|can|would|shall|may|maybe|perhaps|what|why|how|is|are|do|does|did|when|where|which|who)\b"
+    r"(?!n't)(?! not\b)",
     re.I,
 )
-_DO_NOT = re.compile(r"^(?:please[, ]+)?(?:do not|don't|dont|stop|never again)\s+\w+", re.I)
+_POINTS = re.compile(r"\b(?:this|that|these|those|it|its|them|they|he|she|here|there|same|again|now)\b", re.I)
+_PLACE = re.compile(
+    r"\b(?:in|for|of|within) (?:this|the|our|my) (?:repo|repository|project|codebase|code base)\b", re.I
+)
+_STANDING = re.compile(
+    r"^(?:please,? |and |also,? )*(?:always|never) [a-z]+ \S+|^we (?:always|never) [a-z]+ \S+"
+    r"|^(?:from now on|going forward|in (?:the )?future),? \S+ \S+|\bfrom now on[.!]?$",
+    re.I,
+)
+_OF_THE_PRODUCT = re.compile(
+    r"\b(?:users?|shows?|displays?|renders?|appears?|returns?|visible|screen|pages?|buttons?)\b", re.I
+)
+_AGREED = re.compile(r"^(?:(?:we|i)(?:'ve| have)? (?:now )?(?:decided|agreed|settled|chosen)|decision:) \S+ \S+", re.I)
 _DECISION = re.compile(
-    r"\b(?:we(?:'ve| have)?|i(?:'ve| have)?|it (?:was|is)) (?:now )?(?:decided|agreed|settled|chosen"
-    r"|chose)\b|^decision: |^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us) (?:use|go with|keep"
-    r"|stick (?:to|with)|switch to|drop|not|move to|make|put|call|stay with)\b|\bwe(?:'ll"
-    r"| will) (?:use|go with|keep|stick|stay|switch|move|drop|not)\b|^(?:go|going) with \S+"
-    r"|\bthe decision is\b",
+    rf"{_AGREED.pattern}|^it was decided\b|\bthe decision is\b"
+    r"|^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us|we(?:'ll| will)) "
+    r"(?:use|go with|keep|stick|stay|switch|move|drop)\b",
     re.I,
 )
-_SETTLED = re.compile(r"\b(?:decided|agreed|settled on|chose)\b|^decision: ", re.I)
 _CHOICE = re.compile(
-    r"\b(?:use|using|prefer|go with|take|choose|pick|want"
-    rf"|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+(?:instead of|rather than|over"
-    rf"|and not|not)\s+(?P<old>{_NAME})",
+    rf"\b(?:use|using|prefer|go with|take|choose|pick|want|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+"
+    rf"(?:instead of|rather than|over|and not|not)\s+(?P<old>{_NAME})",
     re.I,
 )
-_CORRECTION = re.compile(
-    r"^(?:no|nope|nah|wrong|stop|actually|wait|hm+)\b[,.:;!—– -]+\s*\S|^(?:that(?:'s| is)"
-    r"|this is) (?:wrong|not (?:right|correct|what))\b|^not (?:quite|like that|that)\b"
-    r"|^you (?:should have|shouldn't have|forgot|must not|broke|missed)\b|^i (?:said|told you"
-    r"|asked (?:you )?(?:for|to)|meant)\b|^instead,? ",
-    re.I,
-)
+_CHOSEN = re.compile(rf"^(?:(?:please|ok(?:ay)?|yes|no|and|also),? |(?:let's|let us) )*{_CHOICE.pattern[2:]}", re.I)
 _RULE = re.compile(
-    r"^(?:please[, ]+|and |but |also,? |remember:? |note:? )*(?:always|never)\s+\w+|\b(?:you|we"
-    r"|i) (?:should |must )?(?:always|never)\s+\w+|\bfrom now on\b|\bin (?:the )?future\b,? "
-    r"|^(?:please[, ]+)?(?:make sure|be sure|remember) (?:to|that)\b|^(?:i|we) (?:prefer|like|want"
-    r"|expect|insist)\b|^(?:please )?prefer \S+|\b(?:must|should) (?:always|never|not)\b"
-    r"|^every (?:time|commit|change|file|test|answer|function)\b|^(?:answer|reply|respond|write"
-    r"|speak) (?:me )?(?:in|with|briefly|short)\b|\beach time\b|\bas a rule\b",
+    r"\b(?:always|never)\b|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b|\bas a rule\b|\bevery time\b"
+    r"|^(?:please[, ]+)?(?:remember|make sure|be sure) (?:to|that)\b|^(?:i|we) prefer\b|^(?:please )?prefer \S+"
+    r"|^every (?:commit|change|file|test|answer|function)\b",
     re.I,
 )
-_LEAD = re.compile(
-    r"^(?:(?:no|nope|nah|wrong|stop|actually|wait|hm+|ok|okay|yes|and|but|also|please|so)\b[,.:;!—– -]+\s*)+", re.I
+_DO_NOT = re.compile(
+    r"^(?:(?:please|no|and|also)[,.!]? )*(?:do not|don't|dont) (?!worry|care|mind|forget|think|know|have|need)[a-z]+ \S+",
+    re.I,
 )
 _STYLE = re.compile(
     r"\b(?:answers?|repl(?:y|ies)|responses?|respond|tone|concise|brief|short|language|english|german"
@@ -74,73 +76,73 @@ _TOOLISH = re.compile(
     r"`[^`]+`|\b(?:use|using|run|prefer|install|tool|command|cli|library|package|editor|linter|formatter|framework)\b",
     re.I,
 )
-_FACTS = re.compile(
-    rf"(?P<what>(?:the |our |my )?[\w`./ -]{{2,50}}?) (?:(?:is|are|lives?|stands?|stays?|sits?|resides?"
-    r"|is stored|is kept|are stored) (?:now )?(?:in|at|under|on) (?P<path>`?(?:~"
-    rf"|\.{{1,2}})?/?[\w.-]+/[\w./-]+`?)|(?:runs?|listens?|is listening|is running|is|serves?"
-    r"|is served) (?:now )?on (?:port )?(?P<port>`?(?:localhost:|127\.0\.0\.1:"
-    rf"|port )?\d{{2,5}}`?)(?!\d|\.\d)|(?:is|runs?|uses?|needs?|requires?|is on|is pinned to"
-    rf"|are on) (?:on |at )?(?:version )?(?P<version>`?(?:{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is"
-    rf"|are) called (?P<name>`?[\w./-]{{2,40}}`?))",
+_FACT = re.compile(
+    r"^(?P<what>(?:the|our) [\w`.-]+(?: [\w`.-]+){0,4}) (?:"
+    r"(?:lives?|(?:is|are) (?:stored|kept|located)) (?:in|at|under) (?P<path>`?(?:~|\.{1,2})?/?[\w.-]+/[\w./-]+`?)"
+    r"|(?:runs?|listens?|(?:is|are) served) on port (?P<port>`?\d{2,5}`?)(?!\d|\.\d)"
+    rf"|(?:needs|uses|requires|is pinned to) (?P<version>`?{_NAME} v?\d+\.\d+(?:\.\d+)*`?))",
     re.I,
 )
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
-_END = re.compile(r"(?<=[.!?;])[\"')\]]*\s+(?=[\"'(`A-Z0-9a-z])")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_PASTED = re.compile(r"^\s*(?:>|\$ |# |@|at \S+\(|File \"|Traceback|\d{4}-\d\d-\d\d|[+-]{3} |\{|\[|\||<)|^(?: {4}|\t)")
-_LONG_MESSAGE = 6000  # characters from which the middle of a message is taken as pasted
-_KEPT = 2000
+_FAULT = re.compile(
+    r"\b(?:errors?|bugs?|issues?|problems?|failures?|warnings?|mistakes?|screenshots?|not|no|was|were)\b", re.I
+)
+_UNSURE = "a person said it, perhaps for that moment only"
+_NOT_A_PERSON = re.compile(r"^(?:decision: |(?:we|i)(?:'ve| have)? decided\b)", re.I)
 
 
 def learn_said(entry: SessionEntry) -> Iterator[LearningCandidate]:
-    """Yield what is worth keeping in one message."""
-    if entry.trust not in (Trust.PERSON, Trust.AGENT):
-        yield from _worker_words(entry)
-        return
-    for sentence in sentences(entry.text):
-        candidate = _of_person(entry, sentence) if entry.trust is Trust.PERSON else _of_agent(entry, sentence)
-        if candidate is not None:
-            yield candidate
+    """Yield what is worth keeping in one message; nothing of what nobody is known to have said."""
+    if entry.trust is Trust.PERSON:
+        plain = evolution_words.is_plain(entry.text)
+        for sentence in evolution_words.own_sentences(entry.text):
+            if not _ASKED.search(sentence) and (found := _of_person(entry, sentence, plain)):
+                yield found
+    elif entry.trust in (Trust.AGENT, Trust.WORKER):
+        for sentence in evolution_words.own_sentences(entry.text):
+            if _NOT_A_PERSON.search(sentence) and "?" not in sentence:
+                yield _candidate(entry, ObservationKind.DECISION, sentence, 0.4)
 
 
-def _of_person(entry: SessionEntry, sentence: str) -> LearningCandidate | None:
-    core = _LEAD.sub("", sentence)
-    if _ASKED.search(core) and not _DO_NOT.search(core):
+def _of_person(entry: SessionEntry, sentence: str, plain: bool) -> LearningCandidate | None:
+    """Return what a person's sentence says for good, or may say; None for all else."""
+    clear = plain and not _POINTS.search(_PLACE.sub("", sentence))
+    if sure := _sure_kind(sentence) if clear else None:
+        return _candidate(entry, sure, sentence, 0.9)
+    if fact := _fact(entry, sentence, "" if clear else _UNSURE):
+        return fact
+    kinds = (
+        (_DECISION, ObservationKind.DECISION), (_RULE, ObservationKind.RULE), (_CHOICE, ObservationKind.RULE),
+        (_DO_NOT, ObservationKind.CORRECTION),
+    )  # fmt: skip
+    kind = next((kind for pattern, kind in kinds if pattern.search(sentence)), None)
+    if kind is None or len(sentence.split()) < 4 or evolution_words.is_attributed(sentence):
         return None
-    if _CORRECTION.search(sentence) and len(core.split()) >= 3:
-        return _candidate(entry, ObservationKind.CORRECTION, sentence, core, 0.85)
-    if _DO_NOT.search(sentence) and len(core.split()) >= 3:
-        return _candidate(entry, ObservationKind.CORRECTION, sentence, core, 0.8)
-    if _DECISION.search(core):
-        return _candidate(entry, ObservationKind.DECISION, sentence, core, 0.9)
-    if _RULE.search(core) or _CHOICE.search(core):
-        return _candidate(entry, ObservationKind.RULE, sentence, core, 0.9)
-    return _fact(entry, sentence, 0.8)
+    return _candidate(entry, kind, sentence, 0.6, _UNSURE)
 
 
-def _of_agent(entry: SessionEntry, sentence: str) -> LearningCandidate | None:
-    """Return a decision that an agent states; nothing else of its own words counts."""
-    core = _LEAD.sub("", sentence)
-    if _ASKED.search(core) or not _SETTLED.search(core) or not _DECISION.search(core):
-        return None
-    return _candidate(entry, ObservationKind.DECISION, sentence, core, 0.5)
+def _sure_kind(sentence: str) -> ObservationKind | None:
+    """Return what a sentence that is clearly a person's own lays down; None where it may be about one moment."""
+    if _STANDING.search(sentence) and not _OF_THE_PRODUCT.search(sentence):
+        return ObservationKind.RULE
+    if _AGREED.search(sentence):
+        return ObservationKind.DECISION
+    if (match := _CHOSEN.search(sentence)) and _are_tools(match):
+        return ObservationKind.RULE
+    return None
 
 
-def _worker_words(entry: SessionEntry) -> Iterator[LearningCandidate]:
-    """Yield plain decisions of a worker; the gate lets none of them pass by itself."""
-    for sentence in sentences(entry.text):
-        if re.search(r"^(?:decision: |we (?:have )?decided\b|i (?:have )?decided\b)", sentence, re.I):
-            yield _candidate(entry, ObservationKind.DECISION, sentence, sentence, 0.4)
+def _are_tools(match: re.Match[str]) -> bool:
+    return all(match[name].strip("`.,").lower() in evolution_words.TOOL_NAMES for name in ("new", "old"))
 
 
 def _candidate(
-    entry: SessionEntry, kind: ObservationKind, quote: str, core: str, confidence: float
+    entry: SessionEntry, kind: ObservationKind, quote: str, confidence: float, doubt: str = ""
 ) -> LearningCandidate:
-    subject, value = choice(core)
+    subject, value = choice(quote)
     return LearningCandidate(
         kind,
-        statement(core),
-        target_of(kind, core),
+        statement(quote),
+        target_of(kind, quote),
         quote,
         entry.text,
         entry.source,
@@ -148,6 +150,7 @@ def _candidate(
         confidence,
         subject,
         value,
+        doubt,
     )
 
 
@@ -160,27 +163,28 @@ def choice(text: str) -> tuple[str, str]:
     return (f"choice:{'|'.join(sorted((new, old)))}", new) if new != old else ("", "")
 
 
-def statement(core: str) -> str:
-    """Return a sentence as one line that begins with a capital."""
-    text = one_line(core, 380).rstrip(" ;,:—–-")
+def statement(sentence: str) -> str:
+    """Return a sentence as one line that begins with a capital. No word is left out: "no" may be all it says."""
+    text = one_line(sentence, 380).rstrip(" ;,:—–-")
     return text[:1].upper() + text[1:]
 
 
-def target_of(kind: ObservationKind, core: str) -> str:
+def target_of(kind: ObservationKind, text: str) -> str:
+    """Return the file that a statement belongs to."""
     if kind is ObservationKind.DECISION:
-        return TOOLS if _CHOICE.search(core) else DOMAIN
-    if _STYLE.search(core):
+        return TOOLS if _CHOICE.search(text) else DOMAIN
+    if _STYLE.search(text):
         return PERSONA
-    return TOOLS if _TOOLISH.search(core) else PATTERNS
+    return TOOLS if _TOOLISH.search(text) else PATTERNS
 
 
-def _fact(entry: SessionEntry, sentence: str, confidence: float) -> LearningCandidate | None:
-    hit = _FACTS.search(sentence)
-    if hit is None or len(hit["what"].split()) > 6:
+def _fact(entry: SessionEntry, sentence: str, doubt: str) -> LearningCandidate | None:
+    hit = _FACT.search(sentence)
+    if hit is None or _FAULT.search(sentence):
         return None
-    sort = next(name for name in ("path", "port", "version", "name") if hit[name])
+    sort = next(name for name in ("path", "port", "version") if hit[name])
     subject = " ".join(hit["what"].strip("` ").lower().split()).removeprefix("the ").removeprefix("our ")
-    value = hit[sort].strip("`").lower().removeprefix("port ").removeprefix("localhost:").rstrip(".")
+    value = hit[sort].strip("`").lower().rstrip(".")
     return LearningCandidate(
         ObservationKind.FACT,
         statement(sentence),
@@ -189,35 +193,11 @@ def _fact(entry: SessionEntry, sentence: str, confidence: float) -> LearningCand
         entry.text,
         entry.source,
         entry.trust,
-        confidence,
+        0.8,
         f"{sort}:{subject}",
         value,
+        doubt,
     )
-
-
-SHORTEST, LONGEST = 8, 380
-
-
-def sentences(text: str) -> Iterator[str]:
-    """Yield each quotable sentence exactly as it is in `text`: no code, no quotations, no pasted output."""
-    for piece in _pieces(text):
-        for line in _FENCE.sub("\n", piece).splitlines():
-            if _PASTED.search(line):
-                continue
-            for sentence in _END.split(_BULLET.sub("", line)):
-                stripped = sentence.strip()
-                if SHORTEST <= len(stripped) <= LONGEST:
-                    yield stripped
-
-
-def _pieces(text: str) -> tuple[str, ...]:
-    if len(text) <= _LONG_MESSAGE:
-        return (text,)
-    return text[:_KEPT], text[-_KEPT:]
-
-
-_ANSWER = re.compile(r'"(?P<question>[^"\n]{4,300})"="(?P<answer>[^"\n]{1,200})"')
-_NO_CHOICE = re.compile(r"^(?:other|skip|none|n/?a|i don't know|not sure)\W*$", re.I)
 
 
 class Extractor:
@@ -232,34 +212,42 @@ class Extractor:
             yield from learn_said(entry)
         elif entry.kind == "call":
             outcomes.note_call(entry, self.held)
-        else:
-            yield from self._result(entry)
-
-    def _result(self, entry: SessionEntry) -> Iterator[LearningCandidate]:
-        call = self.held.calls.pop(entry.call_id, None)
-        if call is None:
-            return
-        if not is_question(call.tool):
-            yield from outcomes.learn_from_result(entry, call, self.held)
-        elif call.trust is Trust.AGENT and entry.ok:
-            yield from _answers(entry)
+        elif call := self.held.calls.pop(entry.call_id, None):
+            yield from _answers(entry, call) if call.offered else outcomes.learn_from_result(entry, call, self.held)
 
 
-def _answers(entry: SessionEntry) -> Iterator[LearningCandidate]:
-    """Yield what the person chose when the agent asked."""
-    for hit in _ANSWER.finditer(entry.text):
-        if _NO_CHOICE.match(hit["answer"]):
+_ASKS_WHICH = re.compile(
+    r"^(?:which|what) (?:\w+ )?(?:tools?|librar(?:y|ies)|frameworks?|databases?|languages?|licen[cs]e|provider|platform"
+    r"|storage|backend|frontend|stack|format|protocol|package manager|test runner|linter|editor)\b[\w ,'/-]{0,100}\?$",
+    re.I,
+)
+_PLAINLY_ASKED = re.compile(r"[^\n\"“”`<>]{8,200}\?")
+_ONE_STEP = re.compile(r"\b(?:next|proceed|first|start|continue|now|today|begin|happen\w*|wrong|like to do)\b", re.I)
+_NO_CHOICE = re.compile(r"(?:yes|no|none|neither|both|skip|other|not|nothing|later|cancel|ok(?:ay)?|sure|n/?a)\b", re.I)
+_RECOMMENDED = re.compile(r"\s*\(recommended\)$", re.I)
+_ONE_ANSWER = "it answers a question, perhaps for that moment only"
+
+
+def _answers(entry: SessionEntry, call: PendingCall) -> Iterator[LearningCandidate]:
+    """Yield what the person chose of what was offered. The question's words are the agent's: they have to be plain."""
+    if call.trust is not Trust.AGENT or any('"' in question for question in call.offered):
+        return
+    for question, labels in call.offered.items():
+        chosen = [label for label in labels if label and f'"{question}"="{label}"' in entry.text]
+        if len(chosen) != 1 or _NO_CHOICE.match(chosen[0]):
             continue
-        text = statement(f"{hit['question'].rstrip('? ')}? {hit['answer']}")
+        if _ONE_STEP.search(question) or not _PLAINLY_ASKED.fullmatch(question):
+            continue
         yield LearningCandidate(
             ObservationKind.DECISION,
-            text,
+            statement(f"{question} {_RECOMMENDED.sub('', chosen[0])}"),
             DOMAIN,
-            hit.group(),
-            entry.text,
+            chosen[0],
+            chosen[0],
             entry.source,
             Trust.PERSON,
             0.9,
-            f"question:{' '.join(hit['question'].lower().split())[:120]}",
-            hit["answer"].lower(),
+            f"question:{' '.join(question.lower().split())[:120]}",
+            chosen[0].lower(),
+            "" if _ASKS_WHICH.match(question) else _ONE_ANSWER,
         )

@@ -18,6 +18,7 @@ from lumen_tui.model import ids, learning_rules
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import (
     GATE,
+    MOST_ASKED,
     OBJECTION,
     ExtractionState,
     Observation,
@@ -27,7 +28,7 @@ from lumen_tui.model.evolution import (
     Trust,
     objected,
 )
-from lumen_tui.model.learning_rules import Rules
+from lumen_tui.model.learning_rules import GateVerdict, Rules
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import Layout
@@ -161,12 +162,26 @@ class CandidateGate:
             report.rejected += 1
             self._turn_away(observation, verdict.reasons, run)
             return None
+        if candidate.doubt:
+            verdict = GateVerdict(ObservationStatus.PROPOSED, (candidate.doubt, *verdict.reasons))
+        if verdict.status is ObservationStatus.PROPOSED and not self._may_ask(candidate):
+            report.left_out += 1
+            return None
         held.new += 1
         observation = self._reviewed(
             msgspec.structs.replace(observation, status=verdict.status, reasons=verdict.reasons), run
         )
         _count(report, observation.status)
         return observation
+
+    def _may_ask(self, candidate: LearningCandidate) -> bool:
+        """Return whether the question that a session puts to the operator has room for one more entry.
+
+        What is not sure is left to the model that reads along, where there is one.
+        """
+        if candidate.doubt and self._config.extractor == "model":
+            return False
+        return self._known.asked(candidate.source.session) < MOST_ASKED
 
     def _reviewed(self, observation: Observation, run: _GateRun) -> Observation:
         """Return the observation, or rejected if the reviewer objects. A person's own words are proposed instead."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.engine.evolution import seen
 from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.extract import Extractor
 from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate, Opinion
@@ -164,6 +165,7 @@ class _Run:
         self._first = self._line
         self.buffer: list[LearningCandidate] = []
         self.held = ExtractionState()
+        self._parser: SessionParser | None = None
         self._next = place  # where reading goes on once what was found is written
         self._kept = True
 
@@ -171,7 +173,7 @@ class _Run:
         """Read on to the end, or until asked to stop, with a write after each stretch."""
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
-        self.held = extractor.held
+        self.held, self._parser = extractor.held, parser
         for offset, line in transcripts.lines_from(self._fd, self._offset):
             self._line += 1
             for entry in parser.entries(self._line, line):
@@ -199,6 +201,8 @@ class _Run:
 
         False where the rest is not to be read.
         """
+        if self._parser is not None:
+            self.buffer = seen.mark_copied(self.buffer, self._fd, self._parser.for_another_look())
         if self._dry:
             self._evolving.judging.take(self.buffer, self.held, self._report, now)
             self.buffer = []

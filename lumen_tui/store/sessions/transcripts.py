@@ -1,8 +1,9 @@
 """Session files, of this program and of Claude Code: which there are, their lines, and who said what in them.
 
 The format, learnt from the files themselves: one JSON object for each line; `type` user, assistant, or something that
-holds no conversation; `message.content` a string or a list of blocks. What a person typed is a `user` line that is not
-marked as a side chain, as added by the program (`isMeta`, `isCompactSummary`) or as output of a command.
+holds no conversation; `message.content` a string or a list of blocks. What a person typed is the one text of a `user`
+line that nothing marks as a side chain's, a tool's or the program's (`isMeta`, `isCompactSummary`, `origin`) and that
+holds none of the program's tags. A text that does not pass is nobody's word: it has the trust of the web.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evolution import SessionEntry, SessionReport, Trust
+from lumen_tui.model.evolution import Ended, SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout, from_home
@@ -44,11 +45,23 @@ _ADDED = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+_BESIDE = re.compile(
+    r"\s*<(?P<tag>ide_\w+|system-reminder)\b[^>]*>.*</(?P=tag)>\s*", re.S
+)  # a block of the program's own
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
-_EDITS = frozenset({"edit", "write", "multiedit", "notebookedit", "write_file", "edit_file", "apply_patch"})
 _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
-_REJECTED = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)\Z", re.S | re.I)
-_NO_PERSON = re.compile(r"^(?:Caveat: The messages below|This session is being continued|\[Request interrupted)")
+_QUESTION = "AskUserQuestion"  # exactly: a server's tool of that name has the server's name before it
+_PERSONS_PROGRAMS = frozenset(
+    {"", "cli", "claude-vscode", "claude-desktop", "claude-jetbrains"}
+)  # with a person before it
+_TYPED = frozenset({"", "typed", "queued", "sdk"})  # sdk: an editor; what `promptSource` says of a person's words
+_REFUSED = "The user doesn't want to proceed with this tool use."
+_REASON = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)\Z", re.S | re.I)
+_NO_PERSON = re.compile(
+    r"\s*(?:Caveat: The messages below|This session is being continued|\[Request interrupted|\[Image: "
+    r"|Stop hook feedback|Base directory for this skill|Implement the following plan:|API Error|Another Claude session)"
+)
+_BACKGROUND = re.compile(r"Command (?:is )?(?:running|was (?:manually )?(?:backgrounded|moved)) ?(?:in|to)? ?")
 _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and the end
 MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
 _CHUNK = 1024 * 1024
@@ -69,6 +82,11 @@ class _SessionLine(Struct):
     only_shown: object = msgspec.field(default=False, name="isVisibleInTranscriptOnly")
     entry: object = msgspec.field(default="", name="entrypoint")
     result: object = msgspec.field(default=None, name="toolUseResult")
+    origin: object = None
+    source: object = msgspec.field(default="", name="promptSource")
+    agent: object = msgspec.field(default="", name="agentId")
+    made_by: object = msgspec.field(default="", name="sourceToolUseID")
+    plan: object = msgspec.field(default="", name="planContent")
 
 
 _decode = msgspec.json.Decoder(_SessionLine).decode
@@ -88,6 +106,10 @@ class SessionParser:
         self._report = report
         self._own = own
         self._web: set[str] = set()  # ids of the calls whose answers come from the web
+
+    def for_another_look(self) -> SessionParser:
+        """Return a parser for the same file that reports nothing."""
+        return SessionParser(self.session, SessionReport(""), own=self._own)
 
     def entries(self, number: int, line: bytes | None) -> list[SessionEntry]:
         """Return the entries of one line; none, and a note in the report, for one that cannot be used."""
@@ -115,14 +137,15 @@ class SessionParser:
         if not isinstance(blocks, list):
             self._report.skip("without a message", number)
             return []
-        entries = [self._block(number, record, block) for block in blocks if isinstance(block, dict)]
+        typed = _typed(record, [block for block in blocks if isinstance(block, dict)])
+        entries = [self._block(number, record, block, block is typed) for block in blocks if isinstance(block, dict)]
         return [entry for entry in entries if entry is not None]
 
-    def _block(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
+    def _block(self, number: int, record: _SessionLine, block: dict[str, object], typed: bool) -> SessionEntry | None:
         kind = block.get("type")
         text = block.get("text")
         if kind == "text" and isinstance(text, str):
-            return self._statement(number, record, text)
+            return self._statement(number, record, text, typed)
         if kind == "tool_use":
             return self._call(number, record, block)
         if kind == "tool_result":
@@ -152,8 +175,8 @@ class SessionParser:
 
     def _alone(self, record: _SessionLine) -> bool:
         """Return whether no person took part: a side chain, a worker, or a program (`claude -p`)."""
-        driven = _text(record.entry).startswith("sdk") or _TASK_FOLDER.search(_text(record.cwd)) is not None
-        return self._own or driven or record.side is True or self._unsure(record)
+        driven = _text(record.entry) not in _PERSONS_PROGRAMS or _TASK_FOLDER.search(_text(record.cwd)) is not None
+        return self._own or driven or record.side is True or bool(record.agent) or self._unsure(record)
 
     def _unsure(self, record: _SessionLine) -> bool:
         """Return whether an unknown version of the program wrote the line; the report notes it."""
@@ -162,7 +185,7 @@ class SessionParser:
         self._report.unsure = self._report.unsure or one_line(_text(record.version), 40)
         return True
 
-    def _statement(self, number: int, record: _SessionLine, text: str) -> SessionEntry | None:
+    def _statement(self, number: int, record: _SessionLine, text: str, typed: bool) -> SessionEntry | None:
         if record.type == "assistant":
             return self._entry(number, record, self._agent(record), "said", text)
         if record.meta is True or record.compact is True or record.only_shown is True or _NO_PERSON.match(text):
@@ -171,7 +194,9 @@ class SessionParser:
         if not words.strip():
             return None
         if self._alone(record):
-            return self._entry(number, record, Trust.WORKER, "said", words)
+            return self._entry(number, record, Trust.WORKER if typed else Trust.WEB, "said", words)
+        if not typed or words != text:
+            return self._entry(number, record, Trust.WEB, "said", words)
         return replace(self._entry(number, record, Trust.PERSON, "said", words), person=True)
 
     def _call(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
@@ -182,25 +207,60 @@ class SessionParser:
             return None
         name = tool.lower().rpartition("__")[2]
         command = arguments.get("command") if name in _SHELLS else ""
-        path = arguments.get("file_path") or arguments.get("path") if name in _EDITS else ""
         if name in _WEB:
             self._web.add(call_id)
         text = " ".join(command) if isinstance(command, list) and all(isinstance(c, str) for c in command) else command
         entry = self._entry(number, record, self._agent(record), "call", _text(text))
-        return replace(entry, tool=name, call_id=call_id, path=_text(path))
+        offered = _offered(arguments.get("questions")) if tool == _QUESTION and not self._alone(record) else {}
+        return replace(entry, tool=name, call_id=call_id, offered=offered)
 
     def _result(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
         if record.type != "user":
             return None
         text = _content(block.get("content"))
         call_id = _text(block.get("tool_use_id"))
-        ok = block.get("is_error") is not True
-        refused = record.result == "User rejected tool use" and not self._alone(record)
-        if refused and (match := _REJECTED.search(text)):
+        refused = block.get("is_error") is True and record.result == "User rejected tool use"
+        if refused and not self._alone(record) and text.startswith(_REFUSED) and (match := _REASON.search(text)):
             return replace(self._entry(number, record, Trust.PERSON, "said", match[1]), person=True)
         trust = Trust.WEB if call_id in self._web else Trust.TOOL
         self._web.discard(call_id)
-        return replace(self._entry(number, record, trust, "result", text), call_id=call_id, ok=ok)
+        ended = Ended.UNKNOWN if refused else _ended(record, block, text)
+        return replace(self._entry(number, record, trust, "result", text), call_id=call_id, ended=ended)
+
+
+def _typed(record: _SessionLine, blocks: list[dict[str, object]]) -> dict[str, object] | None:
+    """Return the block that a person may have typed: the only text of the line but for the program's own blocks."""
+    made = (record.result, record.made_by, record.plan)
+    kind = record.origin.get("kind") if isinstance(record.origin, dict) else "human"
+    if any(made) or kind != "human" or _text(record.source) not in _TYPED:
+        return None
+    if any(block.get("type") not in ("text", "image", "document") for block in blocks):
+        return None
+    texts = [
+        block for block in blocks if not _BESIDE.fullmatch(_text(block.get("text"))) and block.get("type") == "text"
+    ]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _offered(questions: object) -> dict[str, tuple[str, ...]]:
+    """Return what the agent asked the person, with the answers it offered."""
+    found: dict[str, tuple[str, ...]] = {}
+    for question in questions if isinstance(questions, list) else ():
+        options = question.get("options") if isinstance(question, dict) else None
+        if isinstance(options, list) and (asked := _text(question.get("question"))[:400]):
+            found[asked] = tuple(
+                _text(option.get("label"))[:200] for option in options[:10] if isinstance(option, dict)
+            )
+    return dict(list(found.items())[:10])
+
+
+def _ended(record: _SessionLine, block: dict[str, object], text: str) -> Ended:
+    if block.get("is_error") is True:
+        return Ended.FAILED
+    result = record.result if isinstance(record.result, dict) else {}
+    if result.get("interrupted") is True or result.get("backgroundTaskId") or _BACKGROUND.match(text):
+        return Ended.UNKNOWN
+    return Ended.OK
 
 
 def _text(value: object) -> str:
@@ -219,11 +279,6 @@ def _shorter(text: str) -> str:
     if len(text) <= _MOST_TEXT:
         return text
     return f"{text[: _MOST_TEXT // 2]}\n…\n{text[-_MOST_TEXT // 2 :]}"
-
-
-def is_question(tool: str) -> bool:
-    """Return whether a tool asks the person, so that its result holds their answer."""
-    return tool == "askuserquestion"
 
 
 def own_sessions(layout: Layout) -> list[Path]:

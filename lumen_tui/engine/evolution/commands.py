@@ -1,0 +1,122 @@
+"""What a command line is: plain commands whose exit code counts, a project's own way to test or build, an install.
+
+A line of anything but plain commands joined by `&&` is nothing here: a pipe hides an exit code, `|| true` eats it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+_PLAIN_WORD = re.compile(r"[\w./:=@,+~^-]+")
+_CD = re.compile(r"cd (?P<folder>[\w./~-]+)")
+_ASSIGNED = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
+_BOTH = " 2>&1"  # changes where the words go, not the exit code
+_MOST = 160  # characters
+_RUNNERS = frozenset(
+    {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("bundle", "exec"),
+     ("python", "-m"), ("python3", "-m"), ("pnpm", "exec"), ("mise", "exec"), ("mise", "x")}
+)  # fmt: skip
+_FETCHERS = frozenset({"npx", "bunx"})  # run what a registry holds under that name
+_SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun", "mise", "moon"})
+_TARGETS = frozenset({"make", "just", "task", "./gradlew", "./mvnw"})
+_BY_DEFAULT = frozenset({"cargo", "go", "mix", "dotnet", "swift", "deno", "gradle", "mvn"})  # the same in every project
+_ADDED = frozenset({"credo", "dialyzer", "nextest"})  # that a project has to add first
+_PROGRAMS = {
+    "tests": "pytest unittest tox nox jest vitest mocha playwright cypress rspec phpunit ctest",
+    "the linter": "eslint flake8 pylint mypy pyright biome golangci-lint stylelint",
+    "the build": "tsc webpack mkdocs",
+    "the program": "uvicorn flask",
+    "the formatter": "prettier black gofmt",
+}
+_SORT_OF_PROGRAM = {name: sort for sort, names in _PROGRAMS.items() for name in names.split()}
+_SORT_OF_TARGET = (
+    ("tests", re.compile(r"(?:test|tests|check|nextest|verify|e2e|spec)(?:[:-][\w:-]+)?")),
+    ("the build", re.compile(r"(?:build|compile|package|assemble)(?:[:-][\w:-]+)?")),
+    ("the linter", re.compile(r"(?:lint|clippy|vet|credo|dialyzer|typecheck|type-check)(?:[:-][\w:-]+)?")),
+    ("the formatter", re.compile(r"(?:fmt|format)(?:[:-][\w:-]+)?")),
+)
+_ONE_FILE = re.compile(
+    r"::|\.(?:py|[cm]?[jt]sx?|rs|go|rb|java|kt|cs|php|exs?|swift|feature)\b"
+    r"|^-(?:k|t|m|run|-)$|^--(?:grep|testNamePattern|filter|lf|ff)"
+)
+_LOCKED = re.compile(
+    r"(?:npm (?:ci|i|install)|pnpm (?:i|install)|yarn(?: install)?|bun install|uv sync|poetry install|pdm install"
+    r"|bundle install|composer install|pip3? install -r \S+|uv pip install -r \S+|go mod (?:tidy|download))(?: -\S+)*"
+)
+_ADDS = re.compile(
+    r"(?:pip3?|python3? -m pip|uv pip|apt|apt-get|brew|conda|cargo|npm|pnpm|bun|gem) (?:install|i|add) (?P<what>.+)"
+    r"|(?:uv|poetry|pnpm|yarn|pdm|bun|cargo) add (?P<added>.+)"
+)
+
+
+class PlainCommand(Struct, frozen=True):
+    """One command: its words, and the folder that a `cd` before it named."""
+
+    words: tuple[str, ...]
+    folder: str = ""
+
+    @property
+    def line(self) -> str:
+        return " ".join(self.words)
+
+
+@lru_cache(4096)
+def plain(line: str) -> tuple[PlainCommand, ...]:
+    """Return the commands of a line, each of which passed if the line did; none for any other line."""
+    parts = [part.strip().removesuffix(_BOTH).strip() for part in line.strip().split(" && ")]
+    folder = ""
+    if match := _CD.fullmatch(parts[0]):
+        folder, parts = match["folder"], parts[1:]
+    found = [_one(part, folder) for part in parts]
+    return tuple(command for command in found if command) if all(found) else ()
+
+
+def _one(text: str, folder: str) -> PlainCommand | None:
+    if not text or len(text) > _MOST or not all(_PLAIN_WORD.fullmatch(word) for word in text.split(" ")):
+        return None
+    words = text.split(" ")
+    while words and _ASSIGNED.fullmatch(words[0]):
+        words = words[1:]
+    return PlainCommand(tuple(words), folder) if words and words[0] != "cd" else None
+
+
+def sort_of(command: PlainCommand) -> str:
+    """Return what a project's command runs, such as its tests; empty for anything else, and for what goes by itself.
+
+    What names one file or one test is about that, and `cargo test` is the same everywhere.
+    """
+    words, ran = list(command.words), False
+    while tuple(words[:2]) in _RUNNERS:
+        words, ran = words[3:] if words[2:3] == ["--"] else words[2:], True
+    if words[:1] and words[0] in _FETCHERS:
+        words = words[1:]
+    if not words or any(_ONE_FILE.search(word) for word in words[1:]):
+        return ""
+    name, rest = words[0], [word for word in words[1:] if not word.startswith("-")]
+    if name in _SCRIPTS and rest[:1] == ["run"]:
+        rest = rest[1:]
+    sort = next((sort for sort, pattern in _SORT_OF_TARGET if rest and pattern.fullmatch(rest[0])), "")
+    if name in _BY_DEFAULT:
+        return sort if ran or rest[0] in _ADDED or any(word.startswith("--") for word in words[2:]) else ""
+    if name == "ruff":
+        return {"check": "the linter", "format": "the formatter"}.get("".join(rest[:1]), "")
+    return sort if name in _SCRIPTS | _TARGETS else _SORT_OF_PROGRAM.get(name, "")
+
+
+def provides(command: PlainCommand, missing: str) -> bool:
+    """Return whether a command installs what was missing, or all that the project's own lists name."""
+    if _LOCKED.fullmatch(command.line):
+        return True
+    match = _ADDS.fullmatch(command.line)
+    if not match:
+        return False
+    named = {_name(word) for word in (match["what"] or match["added"]).split() if not word.startswith("-")}
+    return _name(missing) in named
+
+
+def _name(word: str) -> str:
+    """Return a package's name in one form, without version and extras."""
+    return re.split(r"[\[<>=~!^]|(?<=.)@", word.lower().replace("_", "-"), maxsplit=1)[0].partition(".")[0]

@@ -1,0 +1,94 @@
+"""Whether a person's sentence was in a tool's output, an attachment or an agent's words before: then it was copied.
+
+The session is read once more up to that sentence, but only lines that hold one of its longer words are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.engine.evolution.candidates import LearningCandidate
+from lumen_tui.model import evolution_words
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.evolution import Trust
+from lumen_tui.store.sessions.transcripts import SessionParser, lines_from
+
+_COPIED = "the same words were in the session before, and not from a person"
+_SAID = frozenset({"user", "assistant", "attachment", "progress"})
+_BEHIND = 30  # lines: the files that a message names come after it
+_DEEPEST = 12
+_ASCII = re.compile(r"[a-z]{4,}")
+_decode = msgspec.json.Decoder().decode
+
+
+class _Wanted(Struct):
+    """A candidate and what would give it away."""
+
+    candidate: LearningCandidate
+    runs: list[str]
+    marks: list[bytes]  # the longest plain word of each run; empty where a run has none
+
+
+def mark_copied(candidates: Iterable[LearningCandidate], fd: int, parser: SessionParser) -> list[LearningCandidate]:
+    """Return the candidates, those of a person with a doubt where five words in a row were in the session before."""
+    marked = list(candidates)
+    wanted = [_wanted(candidate) for candidate in marked if candidate.trust is Trust.PERSON and not candidate.doubt]
+    copied = set(_copied(wanted, fd, parser)) if wanted else set()
+    return [
+        msgspec.structs.replace(candidate, doubt=_COPIED) if id(candidate) in copied else candidate
+        for candidate in marked
+    ]
+
+
+def _wanted(candidate: LearningCandidate) -> _Wanted:
+    runs = evolution_words.runs_of(candidate.quote)
+    return _Wanted(candidate, runs, [max(_ASCII.findall(run), key=len, default="").encode() for run in runs])
+
+
+def _copied(wanted: list[_Wanted], fd: int, parser: SessionParser) -> Iterator[int]:
+    """Yield the ids of the candidates that an earlier line, or an attachment behind their own, gives away."""
+    last = max(each.candidate.source.line for each in wanted) + _BEHIND
+    for number, (_, line) in enumerate(lines_from(fd, 0), start=1):
+        if number > last:
+            return
+        lower = (line or b"").lower()
+        near = [each for each in wanted if any(mark in lower for mark in each.marks)]
+        if not line or not near or any(entry.person for entry in parser.entries(number, line)):
+            continue
+        kind, words = _words_of(line)
+        for each in near:
+            ahead = each.candidate.source.line - number
+            fits = ahead > 0 or (kind == "attachment" and ahead >= -_BEHIND)
+            if fits and any(run in words for run in each.runs):
+                yield id(each.candidate)
+
+
+def _words_of(line: bytes) -> tuple[str, str]:
+    """Return the type of a line and all words in it, with a space around each; none of a line that was not said."""
+    try:
+        record = _decode(line)
+    except UNDECODABLE:
+        return "", ""
+    kind = record.get("type") if isinstance(record, dict) else None
+    if kind not in _SAID:
+        return "", ""
+    attached = record.get("attachment")
+    if isinstance(attached, dict) and attached.get("type") == "queued_command":
+        return "", ""  # the same message of the person, on its way
+    return kind, f" {' '.join(evolution_words.words_of(' '.join(_texts(record, _DEEPEST))))} "
+
+
+def _texts(value: object, deep: int) -> Iterator[str]:
+    """Yield every text in a decoded line."""
+    if isinstance(value, str):
+        yield value
+    elif deep and isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner, deep - 1)
+    elif deep and isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, deep - 1)
