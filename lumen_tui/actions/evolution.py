@@ -153,7 +153,13 @@ def _ids(known: Known, selection: str | Sequence[str]) -> list[str]:
     names = [selection] if isinstance(selection, str) else list(selection)
     if not names:
         raise ActionError("nothing is selected: name at least one observation")
-    return list(dict.fromkeys([_full_id(known, name) for name in names]))
+    return list(dict.fromkeys([full for name in names for full in _asked_by(known, name) or [_full_id(known, name)]]))
+
+
+def _asked_by(known: Known, session: str) -> list[str]:
+    """Return what a session put to the operator as one question; empty for anything but a session's name."""
+    waiting = evolved.waiting(known)
+    return [observation.id for observation in waiting if session in {source.session for source in observation.sources}]
 
 
 def _full_id(known: Known, name: str) -> str:

@@ -45,11 +45,12 @@ _QUOTED = re.compile(
 _TYPESET = re.compile(r"[‘’–—…•·©®™§†\u00a0\u2000-\u200f\u202a-\u202f\u2060-\u206f\ufeff]")
 _ELSEWHERE = re.compile(
     r"""
-    \b(?: sa(?:y|id|ys|ying) | states | wr(?:ote|ites) | tells | told | claims? | suggest(?:s|ed|ions?)? | recommend\w*
+    \b(?: (?<!always\ )(?<!never\ )say | sa(?:id|ys|ying)
+      | states | wr(?:ote|ites) | tells | told | claims? | suggest(?:s|ed|ions?)? | recommend\w*
       | according | quot(?:e|es|ed|ing) | paste[ds]? | pasting | copied | forward(?:s|ed|ing)? | attached | screenshots?
       | e-?mails? | found | got | printed | returned | output | article | blog | web\ ?(?:page|site) | wiki | tutorial
       | stack\ ?overflow | reddit | tweet | reviewers? | feedback | colleagues? | customers? | boss | below | above
-      | following | here(?:'s|\ is|\ are) | this\ is\ what | e\.g | examples? | for\ instance | supposed | apparently
+      | following | here(?:'s|\ is|\ are) | this\ is\ what | e\.g | for\ (?:example|instance) | supposed | apparently
       | seems? | looks?\ like | thinks? | wonder )\b
     """,
     re.I | re.X,

@@ -25,6 +25,7 @@ class LearningCandidate(Struct, frozen=True):
     subject: str = ""
     value: str = ""
     doubt: str = ""  # why it is not sure: then a person is asked
+    offered: bool = False  # the words are an agent's, and a person chose them
 
 
 _FORMER = frozenset({ObservationStatus.SUPERSEDED, ObservationStatus.WITHDRAWN, ObservationStatus.REJECTED})

@@ -31,9 +31,9 @@ _ASKED = re.compile(
     r"(?!n't)(?! not\b)",
     re.I,
 )
-_POINTS = re.compile(r"\b(?:this|that|these|those|it|its|them|they|he|she|here|there|same|again|now)\b", re.I)
+_POINTS = re.compile(r"\b(?:this|that|these|those|it|its|them|they|he|she|there|same|again|now)\b", re.I)
 _PLACE = re.compile(
-    r"\b(?:in|for|of|within) (?:this|the|our|my) (?:repo|repository|project|codebase|code base)\b", re.I
+    r"\b(?:in|for|of|within) (?:this|the|our|my) (?:repo|repository|project|codebase|code base)\b|\bfrom now on\b", re.I
 )
 _STANDING = re.compile(
     r"^(?:please,? |and |also,? )*(?:always|never) [a-z]+ \S+|^we (?:always|never) [a-z]+ \S+"
@@ -63,7 +63,8 @@ _RULE = re.compile(
     re.I,
 )
 _DO_NOT = re.compile(
-    r"^(?:(?:please|no|and|also)[,.!]? )*(?:do not|don't|dont) (?!worry|care|mind|forget|think|know|have|need)[a-z]+ \S+",
+    r"^(?:(?:please|no|and|also)[,.!]? )*(?:do not|don't|dont) "
+    r"(?!worry|care|mind|forget|think|know|have|need)[a-z]+ \S+",
     re.I,
 )
 _STYLE = re.compile(
@@ -127,7 +128,7 @@ def _sure_kind(sentence: str) -> ObservationKind | None:
     if _AGREED.search(sentence):
         return ObservationKind.DECISION
     if (match := _CHOSEN.search(sentence)) and _are_tools(match):
-        return ObservationKind.RULE
+        return ObservationKind.DECISION if _DECISION.search(sentence) else ObservationKind.RULE
     return None
 
 
@@ -250,4 +251,5 @@ def _answers(entry: SessionEntry, call: PendingCall) -> Iterator[LearningCandida
             f"question:{' '.join(question.lower().split())[:120]}",
             chosen[0].lower(),
             "" if _ASKS_WHICH.match(question) else _ONE_ANSWER,
+            offered=True,
         )

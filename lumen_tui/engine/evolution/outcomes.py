@@ -96,9 +96,9 @@ def _fixes(call: PendingCall, command: commands.PlainCommand, held: ExtractionSt
 def _habits(entry: SessionEntry, call: PendingCall, command: commands.PlainCommand) -> Iterator[LearningCandidate]:
     """Yield how tests, the build and the linter are run here."""
     sort, folder = commands.sort_of(command), command.folder or entry.cwd
-    if not sort or _SCRATCH.match(folder):
-        return
     project = project_of(folder)
+    if not sort or (project and _SCRATCH.match(folder)):
+        return
     verb = "run" if sort == "tests" else "runs"
     where = f"In `{project}`: {sort}" if project else sort.capitalize()
     yield LearningCandidate(

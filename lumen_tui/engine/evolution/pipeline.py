@@ -202,7 +202,7 @@ class _Run:
         False where the rest is not to be read.
         """
         if self._parser is not None:
-            self.buffer = seen.mark_copied(self.buffer, self._fd, self._parser.for_another_look())
+            self.buffer = seen.without_copies(self.buffer, self._fd, self._parser.for_another_look())
         if self._dry:
             self._evolving.judging.take(self.buffer, self.held, self._report, now)
             self.buffer = []

@@ -33,14 +33,18 @@ class _Wanted(Struct):
     marks: list[bytes]  # the longest plain word of each run; empty where a run has none
 
 
-def mark_copied(candidates: Iterable[LearningCandidate], fd: int, parser: SessionParser) -> list[LearningCandidate]:
-    """Return the candidates, those of a person with a doubt where five words in a row were in the session before."""
-    marked = list(candidates)
-    wanted = [_wanted(candidate) for candidate in marked if candidate.trust is Trust.PERSON and not candidate.doubt]
+def without_copies(candidates: Iterable[LearningCandidate], fd: int, parser: SessionParser) -> list[LearningCandidate]:
+    """Return the candidates; a person's words that were in the session before are the web's, and not asked about twice.
+
+    Five words in a row give them away.
+    """
+    found = list(candidates)
+    wanted = [_wanted(candidate) for candidate in found if candidate.trust is Trust.PERSON and not candidate.offered]
     copied = set(_copied(wanted, fd, parser)) if wanted else set()
+    kept = [candidate for candidate in found if id(candidate) not in copied or not candidate.doubt]
     return [
-        msgspec.structs.replace(candidate, doubt=_COPIED) if id(candidate) in copied else candidate
-        for candidate in marked
+        msgspec.structs.replace(candidate, trust=Trust.WEB, doubt=_COPIED) if id(candidate) in copied else candidate
+        for candidate in kept
     ]
 
 

@@ -11,13 +11,18 @@ from lumen_tui.model.requests.base import Arg, Request
 class AcceptLearnings(Request, tag="evolution.accept", frozen=True, kw_only=True):
     """Accept proposals into evolved/. One that contradicts another replaces it."""
 
-    ids: Annotated[str | Sequence[str], Arg("take over proposals, or what a model rejected", "--accept", metavar="ID")]
+    ids: Annotated[
+        str | Sequence[str],
+        Arg("take over proposals, all of a session, or what a model rejected", "--accept", metavar="ID"),
+    ]
 
 
 class RejectLearnings(Request, tag="evolution.reject", frozen=True, kw_only=True):
     """Reject proposals, or remove accepted ones. The same is not proposed again."""
 
-    ids: Annotated[str | Sequence[str], Arg("turn them down (with --reason)", "--reject", metavar="ID")]
+    ids: Annotated[
+        str | Sequence[str], Arg("turn them down, or all that a session asks (with --reason)", "--reject", metavar="ID")
+    ]
     reason: Annotated[str, Arg("why it is turned down", "-r")]
 
 

@@ -102,8 +102,8 @@ def test_claude_md_is_made_and_its_cuts_are_told(run, mind: Mind, session: Sessi
 async def test_the_engine_learns_from_its_own_sessions(mind: Mind) -> None:
     loop = mind.layout.tasks / "loop-000001"
     SessionFile(mind.layout.transcripts / "t1.jsonl", cwd=str(loop)).runs(
-        "pytest", "(exit code 4)\nno tests ran", ok=False
-    ).runs("pytest tests", "3 passed").agent("We decided to rest on Sundays.")
+        "make test", "ModuleNotFoundError: No module named 'httpx'", ok=False
+    ).runs("uv add httpx").runs("make test", "3 passed").agent("We decided to rest on Sundays.")
     engine = Engine.open(mind.layout.root)
     try:
         engine.beat(NOW)
@@ -111,8 +111,8 @@ async def test_the_engine_learns_from_its_own_sessions(mind: Mind) -> None:
         engine.beat(NOW + 60)
     finally:
         engine.close("test")
-    assert "`pytest` failed (no tests ran); `pytest tests` worked" in mind.texts()
-    assert "`pytest tests` worked" in mind.claude_md
+    assert "`make test` failed (httpx was missing); it worked after `uv add httpx`" in mind.texts()
+    assert "it worked after `uv add httpx`" in mind.claude_md
     assert [event.kind for event in recent_events(mind.store, 50)].count("evolution") == 1
     picture = SnapshotReader(mind.layout.root).snapshot(NOW + 61)
     assert [need.text for need in picture.attention if need.need is Need.PROPOSAL] == [
@@ -123,7 +123,8 @@ async def test_the_engine_learns_from_its_own_sessions(mind: Mind) -> None:
 async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mind: Mind) -> None:
     mind.do("constitution.approve")
     mind.layout.constitution.write_text("# Mine\n", encoding="utf-8")
-    SessionFile(mind.layout.transcripts / "t1.jsonl").runs("node --version", "v22.1.0")
+    loop = mind.layout.tasks / "loop-000001"
+    SessionFile(mind.layout.transcripts / "t1.jsonl", cwd=str(loop)).runs("make test", "3 passed")
     engine = Engine.open(mind.layout.root)
     try:
         for number in range(3):
@@ -141,7 +142,7 @@ async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mi
         await engine.learning.settled()
     finally:
         engine.close("test")
-    assert mind.texts() == ["`node` is at version 22.1.0"]
+    assert mind.texts() == ["Tests run with `make test`"]
 
 
 def test_watching_tells_once_what_cannot_be_read() -> None:

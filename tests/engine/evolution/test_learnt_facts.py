@@ -6,15 +6,17 @@ import re
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from evolution_folder import Mind, SessionFile
 
 from lumen_tui.actions.fact_readings import check_now
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.model.config import FreshnessConfig
+from lumen_tui.model.evolution import ObservationKind
 from lumen_tui.model.facts import probe_words
 from lumen_tui.model.freshness import FactState
-from lumen_tui.store.evolution import writing
+from lumen_tui.store.evolution import evolved, writing
 from lumen_tui.store.evolution.writing import write_claude_md
 from lumen_tui.store.memory import facts
 from lumen_tui.tools.probes.batch import suggest
@@ -67,10 +69,12 @@ def test_an_observation_that_names_a_path_becomes_a_fact_with_its_source(mind: M
     assert link(mind) == ""
 
 
-def test_a_version_that_a_command_told_becomes_a_fact(mind: Mind, session: SessionFile) -> None:
+def test_a_version_that_was_accepted_becomes_a_fact(mind: Mind, session: SessionFile) -> None:
     said = subprocess.run(["python3", "--version"], check=True, capture_output=True, text=True).stdout
     version = said.split()[1]
-    mind.learn(session.runs("python3 --version", said).path)
+    mind.learn(session.person("Always answer in German.").path)
+    mind.do("evolution.edit", ids=mind.known[0].id, text=f"`python3` is at version {version}")
+    evolved.add(mind.layout, [msgspec.structs.replace(mind.known[0], kind=ObservationKind.FACT)])
     link(mind)
     assert [state.fact.claim for state in standing(mind)] == [f"`python3` is at version {version}"]
     words = [probe_words(probe) for probe in suggest(f"`python3` is at version {version}")]

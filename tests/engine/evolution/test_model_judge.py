@@ -244,12 +244,12 @@ def test_many_candidates_are_few_calls_and_the_first_failure_ends_them(
     near: Mind, session: SessionFile, api: ApiServer
 ) -> None:
     for number in range(48):
-        session.agent(f"We decided to use shelf {number}.")
+        session.person(f"We decided to use shelf {number}.")
     api.say(against("shelf 1."), fail(500))
     [report], done = learn(near, session.path)
     assert len(rows(api.asked[0])) == 40
     assert len(api.asked) == 2
-    assert (done.asked, done.against, report.rejected, report.proposed) == (40, 1, 1, 47)
+    assert (done.asked, done.against, report.proposed, report.accepted) == (40, 1, 1, 47)
     assert "objected to" in done.summary
     assert "the rules alone have judged the rest: " in done.summary
 

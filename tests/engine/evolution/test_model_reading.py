@@ -102,7 +102,7 @@ def test_each_stretch_is_read_once_and_paid_from_the_ledger(keyed: Mind, session
 def test_without_room_without_a_provider_or_with_an_error_it_says_so_and_nothing_is_lost(
     keyed: Mind, session: SessionFile, api: ApiServer
 ) -> None:
-    session.person(SAID + "We decided to keep SQLite.")
+    session.person(SAID).person("We decided to keep SQLite.")
     keyed.learn(session.path)
     settings = keyed.layout.root / "lumen.toml"
     settings.write_text('[models]\nprovider = "anthropic"\n[budget]\nday_tokens = 10\n')
