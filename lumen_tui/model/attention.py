@@ -26,6 +26,8 @@ _UNTIL = " until "
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _OBJECTIVE = 120  # characters
+PROPOSALS = "proposals-"  # before the session that asks
+_QUESTIONS = 5  # sessions that ask by themselves; the others ask together
 _BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
 # Single events. The others end with their cause, and what was dismissed once would stay silent the next time.
 _SETTLED = frozenset(
@@ -220,16 +222,20 @@ def _loop(state: LoopState | None) -> list[Attention]:
 
 
 def _evolution(view: EvolutionView | None) -> list[Attention]:
-    """Return a changed constitution first of all; proposals as one item, however many."""
+    """Return a changed constitution first of all, then what each session asks as one item; of many the rest as one."""
     if view is None:
         return []
     items = []
     if view.constitution:
         text = f"{view.constitution}; nothing is learnt ({view.diff})"
         items.append(Attention(Need.CONSTITUTION, "constitution", text))
-    if view.proposals:
-        word = "proposal waits" if view.proposals == 1 else "proposals wait"
-        items.append(Attention(Need.PROPOSAL, "proposals", f"{view.proposals} {word}: {view.newest}", view.since))
+    for question in view.questions[:_QUESTIONS]:
+        many = "1 lesson" if question.entries == 1 else f"{question.entries} lessons"
+        text = f"session {question.session[:8]} asks about {many}: {question.newest}"
+        items.append(Attention(Need.PROPOSAL, f"{PROPOSALS}{question.session}", text, question.since))
+    if more := view.questions[_QUESTIONS:]:
+        text = f"{len(more)} more sessions ask about {sum(question.entries for question in more)} lessons"
+        items.append(Attention(Need.PROPOSAL, PROPOSALS, text, more[0].since))
     return items
 
 

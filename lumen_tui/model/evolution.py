@@ -126,14 +126,26 @@ def why_rows(observation: Observation) -> list[tuple[str, str]]:
     return [(name, "; ".join(observation.reasons))] if observation.reasons else []
 
 
+class SessionQuestion(Struct, frozen=True):
+    """What one session asks the operator about, as one question."""
+
+    session: str
+    entries: int
+    newest: str  # the text of its newest entry
+    since: float  # when the oldest one came, in seconds since 1970
+
+
 class EvolutionView(Struct, frozen=True):
     """What the room's queue needs to know. Texts are safe."""
 
-    proposals: int = 0
-    newest: str = ""  # the text of the newest proposal
-    since: float = 0.0  # when the oldest one came, in seconds since 1970
+    questions: tuple[SessionQuestion, ...] = ()  # oldest first
     constitution: str = ""  # why nothing is learnt
     diff: str = ""  # how many lines were added and taken away
+
+    @property
+    def proposals(self) -> int:
+        """How many observations wait for a person."""
+        return sum(question.entries for question in self.questions)
 
 
 def lowest(first: Trust, second: Trust) -> Trust:

@@ -12,7 +12,15 @@ from lumen_tui.model.approvals import Decision
 from lumen_tui.model.blocks import Block, Step, shown_difference
 from lumen_tui.model.constitution import ConstitutionState, difference
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, ObservationStatus, Rejection, Version
+from lumen_tui.model.evolution import (
+    TARGETS,
+    EvolutionView,
+    Observation,
+    ObservationStatus,
+    Rejection,
+    SessionQuestion,
+    Version,
+)
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.relay import Box
 from lumen_tui.model.text import one_line, safe
@@ -120,10 +128,19 @@ def evolution_summary(layout: Layout) -> EvolutionView:
         proposed = []
     constitution = read_constitution(layout)
     changed = [line[:1] for line in constitution.diff.splitlines() if not line.startswith(("+++", "---"))]
-    newest = one_line(proposed[-1].text, 200) if proposed else ""
-    since = times.epoch(proposed[0].at) if proposed else 0.0
     diff = f"+{changed.count('+')} −{changed.count('-')} lines" if constitution.why else ""
-    return EvolutionView(len(proposed), newest, since, one_line(constitution.why), diff)
+    return EvolutionView(_questions(proposed), one_line(constitution.why), diff)
+
+
+def _questions(proposed: list[Observation]) -> tuple[SessionQuestion, ...]:
+    """Return what waits as one question for each session, oldest first."""
+    by_session: dict[str, list[Observation]] = {}
+    for observation in proposed:
+        by_session.setdefault(observation.sources[0].session if observation.sources else "", []).append(observation)
+    return tuple(
+        SessionQuestion(one_line(name, 80), len(asked), one_line(asked[-1].text, 200), times.epoch(asked[0].at))
+        for name, asked in by_session.items()
+    )
 
 
 def diff_between(layout: Layout, old: int, new: int | None = None) -> str:

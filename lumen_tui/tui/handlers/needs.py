@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lumen_tui.model.attention import can_wait, for_an_hour, put_off
+from lumen_tui.model.attention import PROPOSALS, can_wait, for_an_hour, put_off
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
@@ -23,7 +23,7 @@ _WHERE = {
 }  # fmt: skip
 
 # Target -> the command that opens its page.
-_ANSWERED_ON = {"constitution": "evolution", "proposals": "evolution"}
+_ANSWERED_ON = {"constitution": "evolution"}
 
 
 class NeedsHandler(Handler):
@@ -96,6 +96,8 @@ class NeedsHandler(Handler):
             OpenersHandler(self.room, self.host).show_facts(need.target)
         elif need.need is Need.RELAY:
             OpenersHandler(self.room, self.host).show_relays(need.target)
+        elif need.need is Need.PROPOSAL:
+            OpenersHandler(self.room, self.host).show_questions(need.target.removeprefix(PROPOSALS))
         elif action := _ANSWERED_ON.get(need.target, "budget" if need.need is Need.BUDGET else ""):
             self.room.action_do(action)
         else:

@@ -39,10 +39,14 @@ class OpenersHandler(Handler):
         host.push_screen(BlocksScreen(host.port, self.snapshot, self.refusal))
 
     def do_evolution(self) -> None:
+        self.show_questions("")
+
+    def show_questions(self, session: str) -> None:
+        """Open what was learnt, narrowed to what a session asks if one is named."""
         from lumen_tui.tui.screens.evolution import EvolutionScreen
 
         host = self.host
-        host.push_screen(EvolutionScreen(host.port, self.snapshot, self.refusal))
+        host.push_screen(EvolutionScreen(host.port, self.snapshot, self.refusal, session))
 
     def do_freshness(self) -> None:
         self.show_facts("")

@@ -265,9 +265,10 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     SCOPE = "evolution"
     EMPTY = "Nothing learnt yet: that happens when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
 
-    def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
+    def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "", session: str = "") -> None:
         super().__init__("Evolution", snapshot.taken, lambda: read_evolution_page(self._layout))
         self._port, self._refusal = port, refusal
+        self._narrowed = f"status:proposed session:{session}" if session else ""
         self._layout = Layout(Path(snapshot.root))
         self.page = EvolutionPage()
         self._part = ""  # versions | rejected; else what was learnt
@@ -293,6 +294,9 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
             _EMPTY[self._part].format(key=key_of(self, f"evolution_{self._part}")) if self._part else self.EMPTY
         )
         fill(self, rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
+        if self._narrowed:
+            self.rows.set_filter(self._narrowed)
+            self._narrowed = ""
         self.on_line_list_highlighted(None)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:

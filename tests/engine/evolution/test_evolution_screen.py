@@ -10,6 +10,7 @@ from lumen_robot import until
 from lumen_stage import Stage
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.snapshot import Need
 from lumen_tui.model.text import is_safe
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.screens.evolution import EvolutionScreen
@@ -116,3 +117,26 @@ async def test_hostile_words_in_the_files_reach_no_terminal(mind: Mind) -> None:
         await pilot.press("j", "enter")
         await until(pilot, lambda: "fact" in app.shown)
         assert is_safe(app.shown)
+
+
+async def test_what_a_session_asks_is_accepted_as_one(mind: Mind, tmp_path: Path) -> None:
+    mind.learn(
+        SessionFile(tmp_path / "a.jsonl")
+        .person("Prefer lists over tables.")
+        .person("Don't touch the vendor folder.")
+        .path
+    )
+    mind.learn(SessionFile(tmp_path / "b.jsonl").person("Prefer small commits over large ones.").path)
+    port = RemotePort(mind.layout.root, "ana")
+    needs = [need for need in port.snapshot().attention if need.need is Need.PROPOSAL]
+    assert [(need.target, need.text) for need in needs] == [
+        ("proposals-a", "session a asks about 2 lessons: Don't touch the vendor folder."),
+        ("proposals-b", "session b asks about 1 lesson: Prefer small commits over large ones."),
+    ]
+    app = Stage(EvolutionScreen(port, port.snapshot(), "", "a"))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "vendor folder" in app.shown)
+        assert "small commits" not in app.shown
+        await pilot.press("asterisk", "a")
+        await until(pilot, lambda: len(mind.texts()) == 2)
+    assert mind.texts("proposed") == ["Prefer small commits over large ones."]

@@ -116,7 +116,7 @@ async def test_the_engine_learns_from_its_own_sessions(mind: Mind) -> None:
     assert [event.kind for event in recent_events(mind.store, 50)].count("evolution") == 1
     picture = SnapshotReader(mind.layout.root).snapshot(NOW + 61)
     assert [need.text for need in picture.attention if need.need is Need.PROPOSAL] == [
-        "1 proposal waits: We decided to rest on Sundays."
+        "session t1 asks about 1 lesson: We decided to rest on Sundays."
     ]
 
 

@@ -523,8 +523,7 @@ def test_the_examples_in_the_documents_are_what_comes_out(mind: Mind, tmp_path: 
     assert report.skipped == {}
     then = {ObservationStatus.ACCEPTED: "learnt", ObservationStatus.PROPOSED: "waits"}
     rows = [
-        f"| {one.sources[0].line} | {one.text} | {one.quote} | {one.trust} | {then[one.status]} |"
-        for one in mind.known
+        f"| {one.sources[0].line} | {one.text} | {one.quote} | {one.trust} | {then[one.status]} |" for one in mind.known
     ]
     page = (root / "docs" / "evolution-example.md").read_text(encoding="utf-8")
     part = page.partition(heading)[2].partition("\n## ")[0]
