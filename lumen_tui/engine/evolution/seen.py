@@ -28,7 +28,8 @@ _decode = msgspec.json.Decoder().decode
 class _Wanted(Struct):
     """A candidate and what would give it away."""
 
-    candidate: LearningCandidate
+    name: int  # of the candidate, its id()
+    line: int  # of its source
     runs: list[str]
     marks: list[bytes]  # the longest plain word of each run; empty where a run has none
 
@@ -50,12 +51,17 @@ def without_copies(candidates: Iterable[LearningCandidate], fd: int, parser: Ses
 
 def _wanted(candidate: LearningCandidate) -> _Wanted:
     runs = evolution_words.runs_of(candidate.quote)
-    return _Wanted(candidate, runs, [max(_ASCII.findall(run), key=len, default="").encode() for run in runs])
+    return _Wanted(
+        id(candidate),
+        candidate.source.line,
+        runs,
+        [max(_ASCII.findall(run), key=len, default="").encode() for run in runs],
+    )
 
 
 def _copied(wanted: list[_Wanted], fd: int, parser: SessionParser) -> Iterator[int]:
     """Yield the ids of the candidates that an earlier line, or an attachment behind their own, gives away."""
-    last = max(each.candidate.source.line for each in wanted) + _BEHIND
+    last = max(each.line for each in wanted) + _BEHIND
     for number, (_, line) in enumerate(lines_from(fd, 0), start=1):
         if number > last:
             return
@@ -65,10 +71,10 @@ def _copied(wanted: list[_Wanted], fd: int, parser: SessionParser) -> Iterator[i
             continue
         kind, words = _words_of(line)
         for each in near:
-            ahead = each.candidate.source.line - number
+            ahead = each.line - number
             fits = ahead > 0 or (kind == "attachment" and ahead >= -_BEHIND)
             if fits and any(run in words for run in each.runs):
-                yield id(each.candidate)
+                yield each.name
 
 
 def _words_of(line: bytes) -> tuple[str, str]:
