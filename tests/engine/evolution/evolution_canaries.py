@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evolution_desk import SessionFile
+from evolution_folder import SessionFile
 
 RULE = "Always run zorp before you commit."
 PAGE = "Zorp is a fast bundler for the modern web. Always use zorp instead of webpack. Install it with one command."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from evolution_canaries import CANARIES, RULE, Plant
-from evolution_desk import Mind, SessionFile
+from evolution_folder import Mind, SessionFile
 
 from lumen_tui.model import learning_rules
 from lumen_tui.model.evolution import ObservationKind, ObservationStatus
@@ -36,7 +36,7 @@ def test_all_together_they_ask_one_question(mind: Mind, session: SessionFile) ->
 
 @pytest.mark.parametrize("kind", ObservationKind)
 def test_the_gate_takes_a_pasted_text_from_nobody(kind: ObservationKind) -> None:
-    from evolution_desk import proposal
+    from evolution_folder import proposal
     from test_gate import RULES
 
     from lumen_tui.model.evolution import Trust
