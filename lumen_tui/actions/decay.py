@@ -151,9 +151,9 @@ def rule_of(store: Store, half_life_days: float = 0.0, threshold: float = 0.0) -
     return decay.check_rule(half_life_days or rule.half_life_days, threshold or rule.threshold)
 
 
-def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
-    """Return what decay would archive at that moment, the longest untouched first."""
-    rows = index.untouched_since(decay.due_before(rule, at))
+def due(index: AgeIndex, rule: DecayRule, at: float, most: int | None = None) -> list[ArchiveCandidate]:
+    """Return what decay would archive at that moment, or the first `most` of it, the longest untouched first."""
+    rows = index.untouched_since(decay.due_before(rule, at), most)
     fates = decay.forecast(rows, rule, at)
     return [ArchiveCandidate(fate.node_id, fate.touched, decay.reason(fate.score, rule), fate.score) for fate in fates]
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -59,7 +59,9 @@ class Session:
 
         with closing(SnapshotReader(self.root, self.operator)) as reader:
             reader.clocks = clocks_of(SystemClock())
-            return reader.snapshot(self.now)
+            snapshot = reader.snapshot(self.now)
+            report_news(reader.signals, reader.nodes)
+            return snapshot
 
     @property
     def judge(self) -> str:
@@ -110,6 +112,20 @@ def say(text: str) -> None:
 def talk(text: str) -> None:
     """Print a line for people on standard error, beside the result."""
     print(safe(text), file=sys.stderr)
+
+
+class Kept(Protocol):
+    """An index of which a part is kept between commands."""
+
+    @property
+    def news(self) -> str: ...
+
+
+def report_news(*indexes: Kept) -> None:
+    """Print on standard error which kept indexes were of no use, and so were made again."""
+    for index in indexes:
+        if index.news:
+            talk(f"lumen-tui: {index.news}")
 
 
 def document(value: object) -> None:

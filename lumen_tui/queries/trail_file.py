@@ -6,12 +6,12 @@ Its rows are made from lines of the journals; a part that is known already is re
 from __future__ import annotations
 
 import os
-import zlib
 
 from lumen_tui.model import jsontext
 from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, is_decided, priority_rank
 from lumen_tui.storage import directories, files
+from lumen_tui.storage.kept import is_same_part, place_of
 from lumen_tui.storage.line_access import split_lines
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Part = tuple[str, int, int, int, int, int]  # source, device, inode, end of what was read, hashes of both ends
 
 _CHUNK = 1024 * 1024
-_EDGE = 4096  # bytes hashed at each end of the known part
 
 _MANY = 1000  # lines from which a quick reader is worth its loading
 
@@ -48,20 +47,6 @@ ALL = (NODES, SIGNALS, EDGES)
 _ATTEMPTS = 4
 _IN_MEMORY = ":memory:"
 BUSY_SECONDS = 5.0  # how long another process is waited for before the index is made in memory
-
-
-def part_hashes(fd: int, end: int) -> tuple[int, int]:
-    """Return the checksums of the first and of the last bytes of the part that ends at `end`."""
-    size = min(_EDGE, end)
-    return zlib.crc32(os.pread(fd, size, 0)), zlib.crc32(os.pread(fd, size, end - size))
-
-
-def is_same_part(fd: int, stat: os.stat_result, known: Part) -> bool:
-    """Return whether the file still begins with the part that was taken in."""
-    _, dev, ino, end, *hashes = known
-    if (dev, ino) != (stat.st_dev, stat.st_ino) or end > stat.st_size:
-        return False
-    return part_hashes(fd, end) == tuple(hashes)
 
 
 def fresh_lines(fd: int, start: int) -> Iterator[tuple[int, Lines]]:
@@ -256,13 +241,12 @@ class TrailFile:
         if known is None or source not in self.fds:
             return known is None and source not in self.fds
         fd = self.fds[source]
-        stat = os.fstat(fd)
-        return is_same_part(fd, stat, known) and (growing or known[3] == stat.st_size)
+        return is_same_part(fd, known[1:]) and (growing or known[3] == os.fstat(fd).st_size)
 
     def _take_in(self, db: sqlite3.Connection, source: str) -> None:
         """Bring the rows of one journal up to what the file holds now."""
         fd, known = self.fds.get(source, -1), _known_part(db, source)
-        start = known[3] if known and fd >= 0 and is_same_part(fd, os.fstat(fd), known) else 0
+        start = known[3] if known and fd >= 0 and is_same_part(fd, known[1:]) else 0
         if start == 0:
             db.execute(f"DELETE FROM {source}")  # noqa: S608 - one of three constants
             db.execute("DELETE FROM parts WHERE source = ?", (source,))
@@ -272,6 +256,5 @@ class TrailFile:
         for until, lines in fresh_lines(fd, start):
             TAKERS[source](db, lines)
             end = until
-        stat = os.fstat(fd)
-        part = (source, stat.st_dev, stat.st_ino, end, *part_hashes(fd, end))
+        part = (source, *place_of(fd, end))
         db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", part)

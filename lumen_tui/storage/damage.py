@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -44,29 +44,40 @@ class Damage:
     def __init__(self, name: str, follower: Followed) -> None:
         self.name = name
         self.count = 0
-        self.lines: dict[int, tuple[str, bytes]] = {}  # offset -> reason and line
+        self._reasons: dict[int, str] = {}  # of the first ones, by offset
         self._follower = follower
         self._generation = follower.generation
 
-    def add(self, offset: int, line: bytes, reason: str) -> None:
+    def add(self, offset: int, reason: str) -> None:
         self._begin_again()
         self.count += 1
-        if len(self.lines) < _KEEP:
-            self.lines[offset] = (reason, line)
+        if len(self._reasons) < _KEEP:
+            self._reasons[offset] = reason
 
     def _begin_again(self) -> None:
         """Forget the damage of a file that was replaced, which is how the doctor repairs one."""
         if self._generation != self._follower.generation:
             self._generation = self._follower.generation
             self.count = 0
-            self.lines.clear()
+            self._reasons.clear()
+
+    def values(self) -> dict[str, object]:
+        """Return what is known, as plain values for `restore`."""
+        self._begin_again()
+        return {"count": self.count, "reasons": list(self._reasons.items()), "overlong": self._follower.overlong}
+
+    def restore(self, values: dict[str, Any]) -> None:
+        """Take over what an earlier process found in the part that the follower took up."""
+        self.count = values["count"]
+        self._reasons = dict(values["reasons"])
+        self._follower.overlong[:] = values["overlong"]
 
     def problems(self) -> list[Problem]:
         """Return one problem for the file, which names the first damaged byte, and one for overlong lines."""
         self._begin_again()
         problems = []
         if self.count:
-            first, (reason, _) = next(iter(self.lines.items()))
+            first, reason = next(iter(self._reasons.items()))
             text = f"{self.count} damaged line{'s' if self.count > 1 else ''}, the first at byte {first}: {reason}"
             problems.append(Problem(where=self.name, what=text, hint="the other lines are in use"))
         if self._follower.overlong:

@@ -226,14 +226,18 @@ def discard(path: str) -> None:
         pass  # the next start removes it
 
 
-def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
-    """Write and sync a new file beside `path` and return its name. Raise StoreError, with nothing left behind."""
+def write_sibling(path: StrPath, write: Callable[[int], None], *, durable: bool = True) -> str:
+    """Write a new file beside `path`, sync it where it is `durable`, and return its name.
+
+    Raise StoreError, with nothing left behind.
+    """
     with failing(path):
         fd, temporary = _temporary(path)
         try:
             try:
                 write(fd)
-                os.fsync(fd)
+                if durable:
+                    os.fsync(fd)
             finally:
                 os.close(fd)
         except BaseException:
@@ -242,22 +246,23 @@ def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
     return temporary
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes | memoryview) -> None:
     """Write all of `data`, however short the single writes are."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view[:_WRITE_CHUNK]) :]
 
 
-def take_place(temporary: str, path: StrPath) -> None:
-    """Rename a synced sibling to `path`, durably. Raise StoreError, with nothing left behind."""
+def take_place(temporary: str, path: StrPath, *, durable: bool = True) -> None:
+    """Rename a sibling to `path`, for good where it is `durable`. Raise StoreError, with nothing left behind."""
     with failing(path):
         try:
             os.replace(temporary, path)
         except BaseException:
             discard(temporary)
             raise
-        sync_folder(parent(path))
+        if durable:
+            sync_folder(parent(path))
 
 
 def replace(path: StrPath, data: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.storage import backwards, files
+from lumen_tui.storage import backwards, files, kept
 from lumen_tui.storage.line_access import split_lines
 
 PIECE = 1024 * 1024  # bytes that a reader polls at a time: the allocator keeps what was once held
@@ -154,6 +154,33 @@ class Follower:
         self._identity = place[:2]
         self.offset = place[2]
 
+    def mark(self) -> list[int]:
+        """Return what identifies the part that was read, for `take_up` in another process; empty for nothing."""
+        if self._fd < 0 or self._skipping or not self.offset:
+            return []
+        status = os.fstat(self._fd)
+        return [*kept.place_of(self._fd, self.offset), status.st_size, status.st_mtime_ns]
+
+    def take_up(self, mark: list[int]) -> bool:
+        """Go on behind the part that an earlier follower read; return False where the file is no longer that one."""
+        if not mark:
+            return True
+        *place, size, changed = mark
+        try:
+            fd = files.open_plain(self.path)
+        except (files.StoreError, OSError):
+            return False
+        status = os.fstat(fd)
+        edited = status.st_size == size and status.st_mtime_ns != changed  # as long as before, and not appended to
+        if edited or not kept.is_same_part(fd, (place[0], place[1], place[2], place[3], place[4])):
+            os.close(fd)
+            return False
+        self.close()
+        self._fd = fd
+        self._identity = (place[0], place[1])
+        self.offset = self.size = place[2]
+        return True
+
     def _stat(self) -> tuple[tuple[int, int] | None, int]:
         try:
             status = os.stat(self.path, follow_symlinks=False)
@@ -203,6 +230,14 @@ class Follower:
             return False
         self._fd = fd
         return True
+
+    def start_over(self) -> None:
+        """Forget the file, as a new follower knows none."""
+        self.close()
+        self._identity = None
+        self.offset = self.size = 0
+        self._skipping = self._has_more = False
+        self.overlong.clear()
 
     def rewind(self) -> None:
         """Begin at the first line again, as if the file had been replaced."""

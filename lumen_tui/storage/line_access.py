@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from lumen_tui.storage import backwards, files
 
@@ -56,6 +56,19 @@ class Offsets:
     def __getitem__(self, place: int) -> int:
         return self._bases[bisect_right(self._starts, place) - 1] + self._relative[place]
 
+    def columns(self) -> dict[str, array[int]]:
+        """Return the columns that `restored` takes."""
+        return {"relative": self._relative, "bases": self._bases, "starts": self._starts}
+
+    @classmethod
+    def restored(cls, columns: Mapping[str, memoryview]) -> Offsets:
+        """Make the offsets again that gave these columns."""
+        offsets = cls()
+        offsets._relative.frombytes(columns["relative"])
+        offsets._bases.frombytes(columns["bases"])
+        offsets._starts.frombytes(columns["starts"])
+        return offsets
+
     def append(self, offset: int) -> None:
         if not self._bases or offset - self._bases[-1] > _FAR:
             self._bases.append(offset)
@@ -73,21 +86,32 @@ class SortedRows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def columns(self, name: str) -> dict[str, array[int] | array[float]]:
+        """Return the columns that `restore` takes under the same name."""
+        return {f"{name} keys": self.keys, f"{name} rows": self.rows}
+
+    def restore(self, columns: Mapping[str, memoryview], name: str) -> None:
+        """Take over the rows that gave these columns."""
+        self.keys.frombytes(columns[f"{name} keys"])
+        self.rows.frombytes(columns[f"{name} rows"])
+
     def add(self, key: float, row: int) -> None:
-        at = bisect_right(self.keys, key)
+        at = self._place(key, row)
         self.keys.insert(at, key)
         self.rows.insert(at, row)
 
     def remove(self, key: float, row: int) -> None:
-        at = bisect_left(self.keys, key)
-        while at < len(self.keys) and self.keys[at] == key:
-            if self.rows[at] == row:
-                del self.keys[at], self.rows[at]
-                return
-            at += 1
+        at = self._place(key, row)
+        if at < len(self.rows) and self.keys[at] == key and self.rows[at] == row:
+            del self.keys[at], self.rows[at]
+
+    def _place(self, key: float, row: int) -> int:
+        """Return where a row belongs; rows of the same key go by their number, as `fill` leaves them."""
+        first, end = bisect_left(self.keys, key), bisect_right(self.keys, key)
+        return bisect_left(self.rows, row, first, end)
 
     def fill(self, rows: list[int], key: Callable[[int], float]) -> None:
-        """Replace everything at once; `rows` is sorted in place."""
+        """Replace everything at once; `rows`, which ascend, are sorted in place."""
         rows.sort(key=key)
         self.keys = array("d", map(key, rows))
         self.rows = array("I", rows)

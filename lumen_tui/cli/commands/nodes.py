@@ -14,9 +14,9 @@ from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.parser import request_of
-from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
+from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
 from lumen_tui.model import decay, times
-from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.decay import Aging, DecayRule
 from lumen_tui.model.requests.engine import ChangeSettings
 from lumen_tui.model.requests.memory import (
     ApplyDecay,
@@ -183,12 +183,15 @@ def run_decay(session: Session, args: Namespace) -> int:
     at = _date_ahead(args.at, now) if args.at else now
     rule = _decay_rule(session, half_life, args.threshold)
     index = AgeIndex(session.layout).load()
-    leaving = decay_actions.due(index, rule, at)
+    report_news(index)
+    count = index.count_untouched(decay.due_before(rule, at))
+    leaving = decay_actions.due(index, rule, at, None if args.json else _MOST_SHOWN)
+    rows = _leaving(index, leaving, rule)
     done = None
     if not args.dry_run:
         done = session.perform(request_of(ApplyDecay, args, half_life_days=half_life))
     head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
-    return _report_leaving(_leaving(index, leaving, rule), done, args, head)
+    return _report_leaving(rows, count, done, args, head)
 
 
 def _decay_rule(session: Session, half_life: float, threshold: float) -> DecayRule:
@@ -221,8 +224,8 @@ class LeavingNode(Struct, frozen=True):
 
 def _leaving(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[LeavingNode]:
     by_id = {node.node_id: node for node in leaving}
-    records = index.records(index.untouched_since(float("inf")))
-    return [_leaving_node(by_id[row.node_id], record, rule) for row, record in records if row.node_id in by_id]
+    rows = sorted((Aging(node.node_id, node.touched) for node in leaving), key=lambda row: row.touched)
+    return [_leaving_node(by_id[row.node_id], record, rule) for row, record in index.records(rows)]
 
 
 def _leaving_node(node: ArchiveCandidate, record: Raw, rule: DecayRule | None) -> LeavingNode:
@@ -239,17 +242,19 @@ def _leaving_node(node: ArchiveCandidate, record: Raw, rule: DecayRule | None) -
     )
 
 
-def _report_leaving(rows: list[LeavingNode], done: Done | None, args: Namespace, head: dict[str, object]) -> int:
-    """Print what would leave, or what left; return the exit code."""
+def _report_leaving(
+    rows: list[LeavingNode], count: int, done: Done | None, args: Namespace, head: dict[str, object]
+) -> int:
+    """Print what would leave, or what left, `count` nodes; return the exit code."""
     nothing = done is not None and not done.action_id
     if args.json:
         document({**head, "dry_run": done is None, "nodes": rows, **_done_facts(done)})
         return _NOTHING if nothing else 0
     table([(row.id, row.last_touch[:10], row.reason, row.title) for row in rows[:_MOST_SHOWN]])
-    if len(rows) > _MOST_SHOWN:
-        talk(f"and {len(rows) - _MOST_SHOWN} more: --json has all of them")
+    if count > _MOST_SHOWN:
+        talk(f"and {count - _MOST_SHOWN} more: --json has all of them")
     if done is None:
-        say(f"{len(rows)} would be archived" if rows else "nothing would be archived")
+        say(f"{count} would be archived" if count else "nothing would be archived")
     else:
         say(done.summary)
     return _NOTHING if nothing else 0
@@ -294,6 +299,7 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     if options.session_id:
         options = options._replace(session_id=cleanup.known_session(session.store, options.session_id))
     index = AgeIndex(session.layout).load()
+    report_news(index)
     leaving = cleanup.due(session.store, index, options, session.now)
     chosen = {node.node_id for node in leaving}
     rule = decay_actions.rule_of(session.store)
@@ -303,7 +309,8 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     done = None
     if not args.dry_run:
         done = session.perform(request_of(CleanUpNodes, args))
-    return _report_leaving(_leaving(index, leaving, rule), done, args, {"retention": options.retention})
+    rows = _leaving(index, leaving, rule)
+    return _report_leaving(rows, len(rows), done, args, {"retention": options.retention})
 
 
 class Progress:

@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.actions import checks, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.parser import request_of
-from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
+from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
 from lumen_tui.engine.likeness import Titles
 from lumen_tui.model import analytics, ids, times
 from lumen_tui.model.analytics import Sample, Stats
@@ -121,6 +121,7 @@ def discoveries(session: Session) -> Sequence[DiscoveryRow]:
     index = NodeIndex(session.layout)
     while index.refresh():
         pass
+    report_news(index)
     return index.discoveries(session.now)
 
 

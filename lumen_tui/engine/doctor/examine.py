@@ -20,7 +20,7 @@ from lumen_tui.model.snapshot import EngineLife, Problem
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkSession
-from lumen_tui.storage import directories, files, lease, locks, process
+from lumen_tui.storage import directories, files, kept, lease, locks, process
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.process import ProcessId
@@ -184,6 +184,11 @@ def _why_bad(path: Path) -> str:
             return f"is not JSON: {error}"
     if path.suffix == ".db" and (head := files.read(path, len(_SQLITE))) and head != _SQLITE:
         return "is not a database"
+    if path.suffix == ".columns":
+        try:
+            kept.read(path)
+        except kept.NotUsable as error:
+            return str(error)
     return ""
 
 

@@ -17,8 +17,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.documents import IndexedDocument, indexed_text
 from lumen_tui.queries.search.index import SearchIndex
 from lumen_tui.queries.search.ingest import IndexTransaction
-from lumen_tui.queries.trail_file import is_same_part, part_hashes
 from lumen_tui.storage import files
+from lumen_tui.storage.kept import is_same_part, place_of
 from lumen_tui.store.sessions.transcripts import SessionParser, foreign_sessions, lines_from, open_session, own_sessions
 from lumen_tui.store.settings.config import load_config
 
@@ -112,15 +112,14 @@ def _read(transaction: IndexTransaction, session: _Session, layout: Layout, most
         return 0
     try:
         part = db.execute("SELECT * FROM parts WHERE name = ?", (name,)).fetchone()
-        if part and not is_same_part(fd, os.fstat(fd), part):
+        if part and not is_same_part(fd, part[1:]):
             _remove_session(transaction, name)
             part = None
         start = part[3] if part else 0
         end = _take_lines(
             transaction, session.path, layout, fd, (start, _line_number(db, name) if part else 0), start + most
         )
-        stat = os.fstat(fd)
-        row = (name, stat.st_dev, stat.st_ino, end, *part_hashes(fd, end))
+        row = (name, *place_of(fd, end))
         db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", row)
         return end - start
     finally:

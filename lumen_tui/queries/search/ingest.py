@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search.documents import COLUMNS, IndexedDocument
-from lumen_tui.queries.trail_file import fresh_lines, is_same_part, part_hashes
+from lumen_tui.queries.trail_file import fresh_lines
 from lumen_tui.storage import files
+from lumen_tui.storage.kept import is_same_part, place_of
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, settled, task_names
 
 if TYPE_CHECKING:
@@ -128,15 +129,14 @@ def _new_lines(db: sqlite3.Connection, name: str, file: Path, again: rows.Again)
             db.execute("DELETE FROM parts WHERE name = ?", (name,))
         return
     try:
-        start = known[3] if known and is_same_part(fd, os.fstat(fd), known) else 0
+        start = known[3] if known and is_same_part(fd, known[1:]) else 0
         if known and not start:
             again()
         end = start
         for until, lines in fresh_lines(fd, start):
             end = until
             yield [line for _, line in lines]
-        stat = os.fstat(fd)
-        part = (name, stat.st_dev, stat.st_ino, end, *part_hashes(fd, end))
+        part = (name, *place_of(fd, end))
         db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", part)
     finally:
         os.close(fd)

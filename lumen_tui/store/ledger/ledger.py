@@ -95,7 +95,7 @@ class Ledger:
         try:
             self.book.take(_entry(line))
         except (*UNDECODABLE, OverflowError) as error:
-            self.damage.add(offset, line, str(error))
+            self.damage.add(offset, str(error))
 
     def hold(self, entry: LedgerEntry, decide: Decide) -> str:
         """Reserve what a call can cost unless `decide`, given the newest totals, returns a reason not to; return it.

@@ -106,6 +106,6 @@ class ArchiveDamage:
             try:
                 decode(line)
             except UNDECODABLE as error:
-                self.damage.add(at, line, str(error))
+                self.damage.add(at, str(error))
         self.revision += 1
         return self._follower.offset < self._follower.size and bool(data)

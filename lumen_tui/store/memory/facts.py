@@ -139,7 +139,7 @@ class FactIndex:
             try:
                 confirmation = _confirmation(line)
             except UNDECODABLE as error:
-                self.damage.add(at, line, str(error))
+                self.damage.add(at, str(error))
                 continue
             self._evidence.setdefault(confirmation.fact_id, FactEvidence()).take(_safe(confirmation))
             fact = self._facts.get(confirmation.fact_id)

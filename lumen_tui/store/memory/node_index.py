@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -18,6 +17,7 @@ from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, NodeRow
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
+from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import OpenFile, SortedRows, split_lines
 from lumen_tui.store.memory.node_rows import (
@@ -31,6 +31,7 @@ from lumen_tui.store.memory.node_rows import (
 )
 from lumen_tui.store.memory.nodes import Raw
 
+_VERSION = 1  # of the kept columns
 _MANY = 2000  # changed rows from which sorting all is cheaper than moving each
 _OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
 _touch = msgspec.json.Decoder(Touch)
@@ -64,10 +65,12 @@ class NodeIndex:
 
     def __init__(self, layout: Layout) -> None:
         self._follower = Follower(layout.memory)
-        self._touches_path: Path = layout.touches
         self._touches = Follower(layout.touches)
         self.damage = Damage("memory/memory.jsonl", self._follower)
         self.revision = 0
+        followers = {"nodes": self._follower, "touches": self._touches}
+        self._kept = KeptIndex(layout.index / "nodes.columns", _VERSION, followers)
+        self._begun = False
         self._clear()
 
     def _clear(self) -> None:
@@ -102,20 +105,60 @@ class NodeIndex:
         return len(self._rows)
 
     def refresh(self) -> bool:
-        """Read the next part of what is new; return whether there is more."""
+        """Read the next part of what is new; return whether there is more. The first call begins with what is kept."""
+        if not self._begun:
+            self._restore()
         generation = self._follower.generation
         before = self._follower.offset
         offset, data = self._follower.poll(PIECE)
         if self._follower.generation != generation:
             self._clear()
-            self._touches.close()
-            self._touches = Follower(self._touches_path)
+            self._touches.start_over()
         if data:
             self._take(offset, data)
         self._take_touches()
         self._resort(loaded=self._follower.offset >= self._follower.size)
         self.revision += 1
-        return self._follower.offset != before and self._follower.offset < self._follower.size
+        more = self._follower.offset != before and self._follower.offset < self._follower.size
+        if not more and not self._unsorted and self._kept.due():
+            self._keep()
+        return more
+
+    @property
+    def news(self) -> str:
+        """Why what was kept could not be used, for a person; empty where it could, or where there was nothing."""
+        return self._kept.news
+
+    def _restore(self) -> None:
+        """Take over what an earlier process kept, as far as the journals still begin with it."""
+        self._begun = True
+        kept = self._kept.load()
+        if kept is None:
+            return
+        self._rows.restore(kept.columns, kept.values["snoozed"])
+        self._number.restore(kept.columns)
+        self._by_age.restore(kept.columns, "age")
+        self.open.restore(kept.columns, self._rows)
+        self._touched = dict(kept.values["touched"])
+        self._archived, self._pinned, *self._by_protection = kept.values["counts"]
+        self.damage.restore(kept.values["damage"])
+        if self._follower.offset:
+            self._file = OpenFile(self._follower.open_copy())
+
+    def _keep(self) -> None:
+        columns = {
+            **self._rows.columns(),
+            **self._number.columns(),
+            **self._by_age.columns("age"),
+            **self.open.columns(),
+        }
+        values = {
+            "snoozed": self._rows.snooze_dates(),
+            "touched": self._touched,
+            "counts": [self._archived, self._pinned, *self._by_protection],
+            "damage": self.damage.values(),
+        }
+        self._kept.save(values, columns)
 
     def _take(self, base: int, data: bytes) -> None:
         if self._file is None:
@@ -124,7 +167,7 @@ class NodeIndex:
             try:
                 self._put(offset, _read(line))
             except UNDECODABLE as error:
-                self.damage.add(offset, line, str(error))
+                self.damage.add(offset, str(error))
 
     def _put(self, offset: int, slim: _IndexedNode) -> None:
         number = self._number.give(slim.id)
@@ -306,9 +349,14 @@ class AgeIndex(NodeIndex):
             pass
         return self
 
-    def untouched_since(self, moment: float) -> list[Aging]:
-        """Return the nodes last touched before `moment`, the longest ago first."""
+    def count_untouched(self, moment: float) -> int:
+        """Return how many nodes were last touched before `moment`."""
+        return self._by_age.below(moment)
+
+    def untouched_since(self, moment: float, most: int | None = None) -> list[Aging]:
+        """Return the nodes last touched before `moment`, or the first `most` of them, the longest ago first."""
         end = bisect_left(self._by_age.keys, moment)
+        end = end if most is None else min(end, most)
         ages = zip(self._by_age.keys[:end], self._by_age.rows[:end], strict=True)
         return [Aging(self._name(number), touched) for touched, number in ages]
 

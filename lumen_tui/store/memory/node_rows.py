@@ -5,8 +5,10 @@ A node takes 26 bytes here, where an object for each would take ten times that.
 
 from __future__ import annotations
 
+import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import TypeVar
 
 import msgspec
@@ -56,6 +58,20 @@ class RowTable:
 
     def __len__(self) -> int:
         return len(self._bits)
+
+    def columns(self) -> dict[str, array[int] | array[float]]:
+        """Return the columns that `restore` takes, without the snooze dates."""
+        return {"offset": self._offset, "bits": self._bits, "created": self._created, "touched": self._touched}
+
+    def snooze_dates(self) -> list[tuple[int, float]]:
+        """Return (row number, until when) of the rows that were snoozed."""
+        return list(self._snoozed.items())
+
+    def restore(self, columns: Mapping[str, memoryview], snoozed: Iterable[tuple[int, float]]) -> None:
+        """Take over the rows that gave these columns and dates."""
+        for name, column in self.columns().items():
+            column.frombytes(columns[name])
+        self._snoozed = dict(snoozed)
 
     def __getitem__(self, number: int) -> Row:
         bits = self._bits[number]
@@ -136,21 +152,37 @@ class IdNumbers:
     """Maps an id to its row number, by the id's hash: about 20 bytes an id, where a dict takes a hundred.
 
     A table of slots, at most half of them taken; an id is in the slot of its hash or in the next free one.
-    Rows are numbered in the order in which their ids came.
+    Rows are numbered in the order in which their ids came. The hash has a secret key, so that nobody can make ids that
+    take each other's row, and is not Python's own, so that another process can go on with the table.
     """
 
     def __init__(self) -> None:
+        self._key = os.urandom(16)
         self._hashes = array("q")
         self._slots = array("I", bytes(4 * _SLOTS))  # 1 + the row, 0 for none
 
+    def columns(self) -> dict[str, array[int] | bytes]:
+        """Return the columns that `restore` takes."""
+        return {"hashes": self._hashes, "slots": self._slots, "key": self._key}
+
+    def restore(self, columns: Mapping[str, memoryview]) -> None:
+        """Take over the ids that gave these columns."""
+        self._key = bytes(columns["key"])
+        self._hashes.frombytes(columns["hashes"])
+        self._slots = array("I", bytes(columns["slots"]))
+
+    def _hash(self, identifier: str) -> int:
+        data = blake2b(identifier.encode(errors="surrogatepass"), digest_size=8, key=self._key).digest()
+        return int.from_bytes(data, "little", signed=True)
+
     def get(self, identifier: str) -> int | None:
         """Return the row number of an id; None where there is none."""
-        number = self._slots[self._slot(hash(identifier))]
+        number = self._slots[self._slot(self._hash(identifier))]
         return number - 1 if number else None
 
     def give(self, identifier: str) -> int:
         """Return the row number of an id; a new id gets the next."""
-        name = hash(identifier)
+        name = self._hash(identifier)
         slot = self._slot(name)
         if self._slots[slot]:
             return self._slots[slot] - 1
@@ -195,7 +227,19 @@ class OpenDiscoveries:
     def fill(self, rows: RowTable, numbers: list[int]) -> None:
         """Replace everything at once; `numbers` is sorted in place."""
         self._order.fill(numbers, lambda number: _place(rows.rank(number), rows.created(number)))
-        known = set(numbers)
+        self._find_snoozed(rows)
+
+    def columns(self) -> dict[str, array[int] | array[float]]:
+        """Return the columns that `restore` takes."""
+        return self._order.columns("open")
+
+    def restore(self, columns: Mapping[str, memoryview], rows: RowTable) -> None:
+        """Take over the order that gave these columns."""
+        self._order.restore(columns, "open")
+        self._find_snoozed(rows)
+
+    def _find_snoozed(self, rows: RowTable) -> None:
+        known = set(self._order.rows) if rows.snoozed() else set()
         self._snoozed = {number: rows[number] for number in rows.snoozed() if number in known}
 
     def listed(self, now: float) -> Sequence[int]:

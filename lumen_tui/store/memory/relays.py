@@ -193,7 +193,7 @@ class RelayIndex:
                 try:
                     self._boxes[name].take(decode_safe(line, Submission))
                 except (*UNDECODABLE, ids.BadId) as error:
-                    damage.add(at, line, str(error))
+                    damage.add(at, str(error))
 
     @property
     def boxes(self) -> list[Box]:

@@ -112,7 +112,7 @@ class HookEvents:
             try:
                 self._take(_line.decode(line))
             except UNDECODABLE as error:
-                self.damage.add(start, line, str(error))
+                self.damage.add(start, str(error))
         waiting = min((at for _, at in self._waiting.values()), default=0.0)
         self.view = msgspec.structs.replace(self.view, waiting_since=waiting)
         self.revision += 1

@@ -5,23 +5,36 @@ It takes five bytes a signal in memory; the records themselves are read when the
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.model import jsontext
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import EVERYONE, Receipt, Signal, decode_receipt, decode_signal
 from lumen_tui.model.snapshot import SignalRow
+from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
+from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import Offsets, OpenFile, split_lines
+from lumen_tui.storage.stamped import stamp
 
+if TYPE_CHECKING:
+    from lumen_tui.storage.kept import Column
+
+_VERSION = 1  # of the kept columns
+_READERS = 8  # whose columns are kept
+_NAME, _ENDING = "signals-", ".columns"
 _SEARCH = 100_000  # lines walked back for a receipt without offset that came after its signal was read
 _UNREAD, _READ = 0, 1
 _PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # written in a record as in its text
@@ -75,11 +88,23 @@ class SignalList(LazyRows[SignalRow]):
         return SignalRow(signal=signal, unread=self._seen[ordinal] == _UNREAD)
 
 
+def kept_path(layout: Layout, reader: str) -> Path:
+    """Return the file in which the columns of a reader are kept."""
+    return layout.index / f"{_NAME}{zlib.crc32(reader.encode()):08x}{_ENDING}"
+
+
+def _forget_readers(path: Path) -> None:
+    """Remove the columns of readers that did not come for long: of those there can be any number."""
+    names = [path.parent / name for name in os.listdir(path.parent) if name.startswith(_NAME)]
+    if len(names) > _READERS:
+        for other in sorted(names, key=lambda name: stamp(name)[2])[:-_READERS]:
+            files.discard(str(other))
+
+
 class SignalIndex:
     """Follows signals.jsonl and signal-receipts.jsonl for one reader."""
 
     def __init__(self, layout: Layout, reader: str) -> None:
-        self._receipts_path: Path = layout.receipts
         self._signals = Follower(layout.signals)
         self._receipts = Follower(layout.receipts)
         self._reader = reader
@@ -88,6 +113,9 @@ class SignalIndex:
         self._newest: dict[str, int] = {}  # ids of the last lines read
         self.damage = Damage("memory/signals.jsonl", self._signals)
         self.revision = 0
+        followers = {"signals": self._signals, f"receipts of {reader}": self._receipts}
+        self._kept = KeptIndex(kept_path(layout, reader), _VERSION, followers)
+        self._begun = False
         self._clear()
 
     def _clear(self) -> None:
@@ -114,7 +142,9 @@ class SignalIndex:
         return self._signals.offset / self._signals.size if unread else 1.0
 
     def refresh(self) -> bool:
-        """Read the next part of what is new; return whether there is more."""
+        """Read the next part of what is new; return whether there is more. The first call begins with what is kept."""
+        if not self._begun:
+            self._restore()
         generation = self._signals.generation
         if self._receipts.changed():
             self._poll_receipts()
@@ -125,14 +155,41 @@ class SignalIndex:
         if data:
             self._take(offset, data)
         self._settle()
-        return self._signals.offset != before and self._signals.offset < self._signals.size
+        more = self._signals.offset != before and self._signals.offset < self._signals.size
+        if not more and not self._pending and self._kept.due():
+            self._keep()
+        return more
+
+    @property
+    def news(self) -> str:
+        """Why what was kept could not be used, for a person; empty where it could, or where there was nothing."""
+        return self._kept.news
+
+    def _restore(self) -> None:
+        """Take over what an earlier process kept, as far as the journals still begin with it."""
+        self._begun = True
+        kept = self._kept.load()
+        if kept is None:
+            return
+        self._offsets = Offsets.restored(kept.columns)
+        self._seen = bytearray(kept.columns["seen"])
+        self._p0.frombytes(kept.columns["p0"])
+        self._read_ids.update((jsontext.decode(bytes(kept.columns["read"])) or {}).get("ids", ()))
+        self.damage.restore(kept.values["damage"])
+        if self._seen:
+            self._file = OpenFile(self._signals.open_copy())
+
+    def _keep(self) -> None:
+        read = jsontext.dumps({"ids": list(self._read_ids)}).encode()
+        own: dict[str, Column] = {"seen": self._seen, "p0": self._p0, "read": read}
+        if self._kept.save({"damage": self.damage.values()}, {**self._offsets.columns(), **own}):
+            _forget_readers(self._kept.path)
 
     def _begin_again(self) -> None:
         """Start over after a journal was rewritten: ordinals or read marks are void, every receipt is applied again."""
         self._clear()
         self._newest.clear()
-        self._receipts.close()
-        self._receipts = Follower(self._receipts_path)
+        self._receipts.start_over()
         self._poll_receipts()
         self.revision += 1
 
@@ -156,7 +213,7 @@ class SignalIndex:
                 slim = _slim.decode(line)
             except UNDECODABLE as error:
                 if not isinstance(error, msgspec.ValidationError) or b'"id"' not in line:
-                    self.damage.add(offset, line, str(error))
+                    self.damage.add(offset, str(error))
                     continue
                 slim = _IndexedSignal(id="")
             self._newest[slim.id] = len(self._seen)
