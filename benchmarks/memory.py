@@ -16,7 +16,7 @@ from lumen_tui.actions import cleanup, decay, finishing
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
-from lumen_tui.queries.lineage.provenance import NodeLinks
+from lumen_tui.queries.lineage.provenance import provenance
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -93,7 +93,7 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     options = cleanup.cleanup_options("30d")
     preview = timed(lambda: cleanup.due(store, AgeIndex(store.layout).load(), options, newest))
     yield Row("M3", f"cleanup, a look at {NODES:,} nodes", preview, "ms", 3000, False, *other)
-    links = timed(lambda: NodeLinks(store.layout).tree("mem-0000000000007"))
+    links = timed(lambda: provenance(store, "mem-0000000000007"))
     yield Row("M5", "why, the chain of one node", links, "ms", 1500, False, *other)
     health = timed(lambda: examine(store, now=newest))
     yield Row("M6", "doctor over all of it", health, "ms", 5000, False, *other)

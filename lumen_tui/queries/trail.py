@@ -58,6 +58,10 @@ class Trail:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the index and the journals."""
         self._file.close()
 
     def _nodes(self, rows: Iterable[tuple[int, str]]) -> Iterator[NodeView]:
@@ -123,6 +127,12 @@ class Trail:
         """Return the ids from which edges of this kind lead to `to_id`, in the order in which they were added."""
         query = "SELECT start FROM edges WHERE finish = ? AND kind = ? AND NOT removed ORDER BY at"
         return [start for (start,) in self._file.db.execute(query, (to_id, kind)).fetchall()]
+
+    def mentions(self, source: str, name: str) -> list[tuple[str, str, str]]:
+        """Return (owner, how, other) where a node or signal names a thing or is it, in the order of the owners."""
+        query = "SELECT owner, how, other FROM mentions {} WHERE source = ? AND (owner = ? OR other = ?) ORDER BY {}, mentions.rowid"
+        joined = ("JOIN nodes ON nodes.id = owner", "nodes.first") if source == NODES else ("", "mentions.at")
+        return self._file.db.execute(query.format(*joined), (source, name, name)).fetchall()
 
     def knows(self, wu_id: str) -> bool:
         """Return whether any record is about this work unit."""

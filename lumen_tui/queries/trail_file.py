@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from lumen_tui.model import jsontext
-from lumen_tui.model.jsontext import text_of
+from lumen_tui.model.jsontext import table_of, text_of
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, is_decided, priority_rank
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.kept import is_same_part, place_of
@@ -29,20 +29,30 @@ _CHUNK = 1024 * 1024
 
 _MANY = 1000  # lines from which a quick reader is worth its loading
 
-VERSION = 2  # says that the database was made by this
+VERSION = 3  # says that the database was made by this
 TABLES = """
-DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS signals; DROP TABLE IF EXISTS edges;
+DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS mentions;
+DROP TABLE IF EXISTS signals; DROP TABLE IF EXISTS edges;
 CREATE TABLE parts (source TEXT PRIMARY KEY, dev INT, ino INT, done INT, head INT, tail INT);
 CREATE TABLE nodes (id TEXT PRIMARY KEY, wu TEXT, kind TEXT, open INT, rank INT, created TEXT, project INT,
     first INT, at INT) WITHOUT ROWID;
 CREATE INDEX nodes_wu ON nodes (wu, kind, open, first);
 CREATE INDEX nodes_project ON nodes (first) WHERE project AND open;
 CREATE TABLE signals (wu TEXT, at INT, PRIMARY KEY (wu, at)) WITHOUT ROWID;
+CREATE TABLE mentions (source TEXT, owner TEXT, how TEXT, other TEXT, at INT);
+CREATE INDEX mentions_owner ON mentions (owner, source);
+CREATE INDEX mentions_other ON mentions (other);
 CREATE TABLE edges (start TEXT, finish TEXT, kind TEXT, removed INT, at INT, PRIMARY KEY (finish, kind, start))
     WITHOUT ROWID;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 """
 NODES, SIGNALS, EDGES = "nodes", "signals", "edges"
+# fields of a node's metadata that name another thing, or several
+MENTIONS = (
+    "promoted_from", "discovered_from", "promoted_to", "merged_into", "summarized_into", "source_nodes", "merged_from",
+    "task_id", "loop",
+)  # fmt: skip
+SIGNAL_MENTIONS = ("task_id", "reply_to")
 ALL = (NODES, SIGNALS, EDGES)
 _ATTEMPTS = 4
 _IN_MEMORY = ":memory:"
@@ -73,13 +83,35 @@ def _decoded(lines: Lines) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _take_nodes(db: sqlite3.Connection, lines: Lines) -> None:
-    rows = [_node_row(offset, record) for offset, record in _decoded(lines) if text_of(record, "id")]
+    records = [(offset, record) for offset, record in _decoded(lines) if text_of(record, "id")]
+    rows = [_node_row(offset, record) for offset, record in records]
     db.executemany(
         "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET wu = excluded.wu, "
         "kind = excluded.kind, open = excluded.open, rank = excluded.rank, created = excluded.created, "
         "project = excluded.project, at = excluded.at",
         rows,
     )
+    newest = {str(record["id"]): (offset, table_of(record, "metadata")) for offset, record in records}
+    db.executemany("DELETE FROM mentions WHERE owner = ? AND source = 'nodes'", ((owner,) for owner in newest))
+    for owner, (offset, metadata) in newest.items():
+        _note_mentions(db, NODES, owner, _mentioned(metadata), offset)
+
+
+def _mentioned(metadata: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield (how, id) of the things that a node's fields name."""
+    for how in MENTIONS:
+        value = metadata.get(how)
+        for other in value if isinstance(value, list) else (value,):
+            if other and isinstance(other, str):
+                yield how, other
+
+
+def _note_mentions(
+    db: sqlite3.Connection, source: str, owner: str, mentions: Iterable[tuple[str, str]], offset: int
+) -> None:
+    rows = [(source, owner, how, other, offset) for how, other in mentions]
+    if rows:
+        db.executemany("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def _node_row(offset: int, record: dict[str, object]) -> tuple[object, ...]:
@@ -125,6 +157,11 @@ def _take_signals(db: sqlite3.Connection, lines: Lines) -> None:
 
         rows = list(signal_index.units_of_lines(about))
     db.executemany("INSERT OR REPLACE INTO signals VALUES (?, ?)", rows)
+    mentioning = [(offset, line) for offset, line in lines if b'"task_id"' in line or b'"reply_to"' in line]
+    for offset, record in _decoded(mentioning):
+        named = [(how, text_of(record, how)) for how in SIGNAL_MENTIONS if text_of(record, how)]
+        if text_of(record, "id"):
+            _note_mentions(db, SIGNALS, text_of(record, "id"), named, offset)
 
 
 def _take_edges(db: sqlite3.Connection, lines: Lines) -> None:
@@ -250,6 +287,7 @@ class TrailFile:
         if start == 0:
             db.execute(f"DELETE FROM {source}")  # noqa: S608 - one of three constants
             db.execute("DELETE FROM parts WHERE source = ?", (source,))
+            db.execute("DELETE FROM mentions WHERE source = ?", (source,))
         if fd < 0:
             return
         end = start

@@ -16,12 +16,12 @@ import msgspec
 from lumen_tui.model import agent, ids
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Packet
-from lumen_tui.model.records import decode_signal
 from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.queries.lineage import records
-from lumen_tui.queries.lineage.provenance import Link, LinkIndex, NodeLinks
+from lumen_tui.queries.lineage.provenance import Link, LinkIndex, NodeLinks, signal_links
+from lumen_tui.queries.trail import Trail
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -77,14 +77,16 @@ class LineageLinks:
     def __exit__(self, *_: object) -> None:
         if "_index" in self.__dict__:
             self._index.db.close()
+        if "trail" in self.__dict__:
+            self.trail.close()
 
     def up(self, name: str) -> Iterator[Link]:
         """Yield the links to what `name` came from."""
         if name.startswith(records.ROLE):
             yield from records.role_links(self.layout, name)
             return
-        yield from self._node_links.up.get(name, ())
-        yield from self._signal_links.up.get(name, ())
+        yield from self._node_links.up(name)
+        yield from (link for link in signal_links(self.trail, name) if link.child == name)
         yield from self._loop_links.up.get(name, ())
         yield from self._work_links.up.get(name, ())
         if name.startswith("apr-") and (asker := self.asker(name)):
@@ -96,8 +98,8 @@ class LineageLinks:
         """Yield the links to what came of `name`; a role has none here."""
         if name.startswith(records.ROLE):
             return
-        yield from self._node_links.down.get(name, ())
-        yield from self._signal_links.down.get(name, ())
+        yield from self._node_links.down(name)
+        yield from (link for link in signal_links(self.trail, name) if link.parent == name)
         yield from self._loop_links.down.get(name, ())
         yield from self._work_links.down.get(name, ())
         if (task := self.task(name)) is None and not agent.loop_of(name):
@@ -110,23 +112,13 @@ class LineageLinks:
             yield Link(approval, name, "asked by", "asked")
 
     @cached_property
-    def _node_links(self) -> NodeLinks:
-        return NodeLinks(self.layout)
+    def trail(self) -> Trail:
+        """Which lines of the journals name what."""
+        return Trail(self.layout)
 
     @cached_property
-    def _signal_links(self) -> LinkIndex:
-        pairs = LinkIndex()
-        for line in Journal(self.layout.signals).lines():
-            if b'"task_id"' not in line and b'"reply_to"' not in line:
-                continue
-            signal = decode_signal(line)
-            if not signal.id:
-                continue
-            if signal.task_id:
-                pairs.add(Link(signal.id, signal.task_id, "sent by", "sent"))
-            if signal.reply_to:
-                pairs.add(Link(signal.id, signal.reply_to, "answers", "answered by"))
-        return pairs
+    def _node_links(self) -> NodeLinks:
+        return NodeLinks(self.layout, self.trail)
 
     @cached_property
     def packets(self) -> dict[str, Packet]:

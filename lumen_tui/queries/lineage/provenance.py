@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from lumen_tui.model.ids import BadId
-from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.records import node_of
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.queries.trail import Trail
+from lumen_tui.queries.trail_file import NODES, SIGNALS
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import edges, nodes
-from lumen_tui.store.memory.node_bulk import newest_nodes
-from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work import work_units
 
 _MOST = 50  # steps below one step
 _DEPTH = 12
 TITLE = 120  # characters
-# a node's own field -> (how the other is called when it is the origin, how this one is when seen from there)
+# a field -> (how the other is called when it is the origin, how this one is when seen from there)
 _ORIGINS = {"promoted_from": ("copied from", "kept for the project as"), "discovered_from": ("noticed on", "led to")}
 _RESULTS = {
     "promoted_to": ("promoted to", "promoted from"),
@@ -35,7 +34,10 @@ _RESULTS = {
 _SOURCES = {
     "source_nodes": ("summarized from", "summarized into"),
     "merged_from": ("merged from", "merged into"),
+    "task_id": ("noted by task", "noted"),
+    "loop": ("noted by loop", "noted"),
 }
+_OF_SIGNALS = {"task_id": ("sent by", "sent"), "reply_to": ("answers", "answered by")}
 _EDGES = {
     "discovered_from": ("noticed on", "led to"),
     "parent_child": ("part of", "has part"),
@@ -64,14 +66,33 @@ class LinkIndex:
         self.down.setdefault(link.parent, []).append(link)
 
 
-class NodeLinks(LinkIndex):
-    """Every link there is now between nodes, work units and tasks."""
+class NodeLinks:
+    """The links there are now between nodes, work units and tasks, by the id of either end."""
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__()
-        self._layout = layout
-        for link in dict.fromkeys(_all_links(layout)):
-            self.add(link)
+    def __init__(self, layout: Layout, trail: Trail) -> None:
+        self._layout, self._trail = layout, trail
+        self._others = LinkIndex()
+        for link in dict.fromkeys((*_edges(layout), *_unit_links(layout))):
+            self._others.add(link)
+
+    def up(self, name: str) -> list[Link]:
+        """Return the links to what `name` came from."""
+        found = [link for link in self._mentions(name) if link.child == name]
+        return list(dict.fromkeys([*found, *self._others.up.get(name, ())]))
+
+    def down(self, name: str) -> list[Link]:
+        """Return the links to what came of `name`."""
+        found = [link for link in self._mentions(name) if link.parent == name]
+        return list(dict.fromkeys([*found, *self._others.down.get(name, ())]))
+
+    def _mentions(self, name: str) -> Iterator[Link]:
+        for owner, how, other in self._trail.mentions(NODES, name):
+            if how in _RESULTS:
+                down, up = _RESULTS[how]
+                yield Link(other, owner, up, down)
+            else:
+                up, down = _ORIGINS.get(how) or _SOURCES[how]
+                yield Link(owner, other, up, down)
 
     def tree(self, node_id: str) -> Trace:
         """Return the chain up and down from one node."""
@@ -81,50 +102,32 @@ class NodeLinks(LinkIndex):
         return Trace(node=known.step(node_id), up=up, down=self._steps(node_id, self.down, known, {node_id}, 0))
 
     def _steps(
-        self, identifier: str, side: dict[str, list[Link]], known: _StepReader, seen: set[str], depth: int
+        self, identifier: str, side: Callable[[str], list[Link]], known: _StepReader, seen: set[str], depth: int
     ) -> tuple[Hop, ...]:
         steps = []
-        upwards = side is self.up
-        for link in side.get(identifier, ())[:_MOST]:
+        upwards = side == self.up
+        for link in side(identifier)[:_MOST]:
             other, how = (link.parent, link.up) if upwards else (link.child, link.down)
             again = other in seen
             seen.add(other)
             inner = () if again or depth >= _DEPTH else self._steps(other, side, known, seen, depth + 1)
-            more = max(0, len(side.get(other, ())) - _MOST) if inner else 0
+            more = max(0, len(side(other)) - _MOST) if inner else 0
             steps.append(msgspec.structs.replace(known.step(other), link=how, steps=inner, again=again, more=more))
         return tuple(steps)
 
 
-def _all_links(layout: Layout) -> Iterator[Link]:
-    for node in newest_nodes(layout):
-        yield from _node_links(node)
-    yield from _edges(layout)
+def signal_links(trail: Trail, name: str) -> Iterator[Link]:
+    """Yield the links from signals to the tasks that sent them and the signals that they answer."""
+    for owner, how, other in trail.mentions(SIGNALS, name):
+        yield Link(safe(owner), safe(other), *_OF_SIGNALS[how])
+
+
+def _unit_links(layout: Layout) -> Iterator[Link]:
     for unit in work_units.list_units(layout)[0]:
         if unit.discovery:
             yield Link(unit.id, unit.discovery, "promoted from", "promoted to")
         if unit.discovered_in:
             yield Link(unit.id, unit.discovered_in, "found during", "found on it")
-
-
-def _node_links(node: Raw) -> Iterator[Link]:
-    node_id, meta = str(node["id"]), node.get("metadata")
-    if not isinstance(meta, dict):
-        return
-    for name, (up, down) in _ORIGINS.items():
-        if other := text_of(meta, name):
-            yield Link(node_id, other, up, down)
-    for name, (down, up) in _RESULTS.items():
-        if other := text_of(meta, name):
-            yield Link(other, node_id, up, down)
-    for name, (up, down) in _SOURCES.items():
-        named = meta.get(name)
-        for other in named if isinstance(named, list) else ():
-            if isinstance(other, str):
-                yield Link(node_id, other, up, down)
-    if task := text_of(meta, "task_id"):
-        yield Link(node_id, task, "noted by task", "noted")
-    if loop := text_of(meta, "loop"):
-        yield Link(node_id, loop, "noted by loop", "noted")
 
 
 def _edges(layout: Layout) -> Iterator[Link]:
@@ -184,4 +187,5 @@ def node_hop(layout: Layout, node_id: str) -> Hop | None:
 
 def provenance(store: Store, node_id: str) -> Trace:
     """Return the chain up and down from a node. LookupError for none; Ambiguous for several."""
-    return NodeLinks(store.layout).tree(nodes.resolve(store.layout.memory, node_id, "mem"))
+    with Trail(store.layout) as trail:
+        return NodeLinks(store.layout, trail).tree(nodes.resolve(store.layout.memory, node_id, "mem"))

@@ -16,6 +16,8 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.records import Receipt, Signal, Touch
+from lumen_tui.queries.trail import Trail
+from lumen_tui.queries.trail_file import NODES, SIGNALS
 from lumen_tui.storage import files, kept
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
@@ -57,6 +59,10 @@ def facts(layout: Layout) -> tuple[dict[str, Any], list[str]]:
             "urgent": [found.id for found in signals.unread_p0()],
             "problems": nodes.damage.problems() + signals.damage.problems(),
         }
+        with Trail(layout) as trail:
+            names = [row.node.id for row in nodes.discoveries(NOW)] + [row.signal.id for row in signals.rows()]
+            said["named"] = [trail.mentions(source, name) for name in names for source in (NODES, SIGNALS)]
+            said["projects"] = [node.id for node in trail.project(100)]
         return said, [news for news in (nodes.news, signals.news) if news]
 
 
