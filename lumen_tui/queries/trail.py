@@ -130,9 +130,10 @@ class Trail:
 
     def mentions(self, source: str, name: str) -> list[tuple[str, str, str]]:
         """Return (owner, how, other) where a node or signal names a thing or is it, in the order of the owners."""
-        query = "SELECT owner, how, other FROM mentions {} WHERE source = ? AND (owner = ? OR other = ?) ORDER BY {}, mentions.rowid"
-        joined = ("JOIN nodes ON nodes.id = owner", "nodes.first") if source == NODES else ("", "mentions.at")
-        return self._file.db.execute(query.format(*joined), (source, name, name)).fetchall()
+        joined, order = ("JOIN nodes ON nodes.id = owner", "nodes.first") if source == NODES else ("", "mentions.at")
+        where = "WHERE source = ? AND (owner = ? OR other = ?)"
+        query = f"SELECT owner, how, other FROM mentions {joined} {where} ORDER BY {order}, mentions.rowid"  # noqa: S608
+        return self._file.db.execute(query, (source, name, name)).fetchall()
 
     def knows(self, wu_id: str) -> bool:
         """Return whether any record is about this work unit."""
