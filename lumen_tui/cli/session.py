@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,6 +28,7 @@ from lumen_tui.storage.store import Store
 if TYPE_CHECKING:
     from lumen_tui.actions.acting import Caller
     from lumen_tui.model.snapshot import Snapshot
+    from lumen_tui.storage.kept import KeptIndex
 
 
 AGENT = "CLAUDECODE"  # set in what an agent's own program starts
@@ -60,7 +61,7 @@ class Session:
         with closing(SnapshotReader(self.root, self.operator)) as reader:
             reader.clocks = clocks_of(SystemClock())
             snapshot = reader.snapshot(self.now)
-            report_news(reader.signals, reader.nodes)
+            report_news(reader.signals.kept, reader.nodes.kept)
             return snapshot
 
     @property
@@ -114,18 +115,11 @@ def talk(text: str) -> None:
     print(safe(text), file=sys.stderr)
 
 
-class Kept(Protocol):
-    """An index of which a part is kept between commands."""
-
-    @property
-    def news(self) -> str: ...
-
-
-def report_news(*indexes: Kept) -> None:
+def report_news(*indexes: KeptIndex) -> None:
     """Print on standard error which kept indexes were of no use, and so were made again."""
-    for index in indexes:
-        if index.news:
-            talk(f"lumen-tui: {index.news}")
+    for kept in indexes:
+        if kept.news:
+            talk(f"lumen-tui: {kept.news}")
 
 
 def document(value: object) -> None:

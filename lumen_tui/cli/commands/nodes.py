@@ -183,7 +183,7 @@ def run_decay(session: Session, args: Namespace) -> int:
     at = _date_ahead(args.at, now) if args.at else now
     rule = _decay_rule(session, half_life, args.threshold)
     index = AgeIndex(session.layout).load()
-    report_news(index)
+    report_news(index.kept)
     count = index.count_untouched(decay.due_before(rule, at))
     leaving = decay_actions.due(index, rule, at, None if args.json else _MOST_SHOWN)
     rows = _leaving(index, leaving, rule)
@@ -299,7 +299,7 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     if options.session_id:
         options = options._replace(session_id=cleanup.known_session(session.store, options.session_id))
     index = AgeIndex(session.layout).load()
-    report_news(index)
+    report_news(index.kept)
     leaving = cleanup.due(session.store, index, options, session.now)
     chosen = {node.node_id for node in leaving}
     rule = decay_actions.rule_of(session.store)

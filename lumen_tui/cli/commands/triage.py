@@ -121,7 +121,7 @@ def discoveries(session: Session) -> Sequence[DiscoveryRow]:
     index = NodeIndex(session.layout)
     while index.refresh():
         pass
-    report_news(index)
+    report_news(index.kept)
     return index.discoveries(session.now)
 
 

@@ -80,8 +80,8 @@ def _count(root: str, options: InboxOptions) -> int:
     index = SignalIndex(Layout(Path(root)), options.reader)
     while index.refresh():
         pass
-    if index.news:
-        print(f"lumen-tui: {index.news}", file=sys.stderr)
+    if index.kept.news:
+        print(f"lumen-tui: {index.kept.news}", file=sys.stderr)
     return index.unread
 
 

@@ -19,13 +19,13 @@ from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.line_access import OpenFile, SortedRows, split_lines
+from lumen_tui.storage.line_access import OpenFile, split_lines
+from lumen_tui.store.memory.node_orders import ARCHIVED, GONE, OPEN, NodeOrders, OpenDiscoveries
 from lumen_tui.store.memory.node_rows import (
     DecayList,
     DiscoveryList,
     IdNumbers,
     NodeList,
-    OpenDiscoveries,
     Row,
     RowTable,
 )
@@ -33,7 +33,6 @@ from lumen_tui.store.memory.nodes import Raw
 
 _VERSION = 1  # of the kept columns
 _MANY = 2000  # changed rows from which sorting all is cheaper than moving each
-_OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
 _touch = msgspec.json.Decoder(Touch)
 
 
@@ -69,7 +68,7 @@ class NodeIndex:
         self.damage = Damage("memory/memory.jsonl", self._follower)
         self.revision = 0
         followers = {"nodes": self._follower, "touches": self._touches}
-        self._kept = KeptIndex(layout.index / "nodes.columns", _VERSION, followers)
+        self.kept = KeptIndex(layout.index / "nodes.columns", _VERSION, followers)
         self._begun = False
         self._clear()
 
@@ -78,10 +77,7 @@ class NodeIndex:
         self._number = IdNumbers()
         self._touched: dict[str, float] = {}  # touches of nodes not yet seen
         self._file: OpenFile | None = None
-        self._by_age = SortedRows()
-        self.open = OpenDiscoveries()
-        self._archived = self._pinned = 0
-        self._by_protection = [0] * (1 + len(PROTECTIONS))  # active nodes by what keeps them; the first: nothing
+        self._orders = NodeOrders()
         self._changed: list[tuple[int, Row | None, Row]] = []
         self._unsorted = False
 
@@ -120,45 +116,38 @@ class NodeIndex:
         self._resort(loaded=self._follower.offset >= self._follower.size)
         self.revision += 1
         more = self._follower.offset != before and self._follower.offset < self._follower.size
-        if not more and not self._unsorted and self._kept.due():
+        if not more and not self._unsorted and self.kept.due():
             self._keep()
         return more
 
     @property
-    def news(self) -> str:
-        """Why what was kept could not be used, for a person; empty where it could, or where there was nothing."""
-        return self._kept.news
+    def open(self) -> OpenDiscoveries:
+        """The open discoveries."""
+        return self._orders.open
 
     def _restore(self) -> None:
         """Take over what an earlier process kept, as far as the journals still begin with it."""
         self._begun = True
-        kept = self._kept.load()
+        kept = self.kept.load()
         if kept is None:
             return
         self._rows.restore(kept.columns, kept.values["snoozed"])
         self._number.restore(kept.columns)
-        self._by_age.restore(kept.columns, "age")
-        self.open.restore(kept.columns, self._rows)
+        self._orders.restore(kept.columns, kept.values["counts"], self._rows)
         self._touched = dict(kept.values["touched"])
-        self._archived, self._pinned, *self._by_protection = kept.values["counts"]
         self.damage.restore(kept.values["damage"])
         if self._follower.offset:
             self._file = OpenFile(self._follower.open_copy())
 
     def _keep(self) -> None:
-        columns = {
-            **self._rows.columns(),
-            **self._number.columns(),
-            **self._by_age.columns("age"),
-            **self.open.columns(),
-        }
+        columns = {**self._rows.columns(), **self._number.columns(), **self._orders.columns()}
         values = {
             "snoozed": self._rows.snooze_dates(),
             "touched": self._touched,
-            "counts": [self._archived, self._pinned, *self._by_protection],
+            "counts": self._orders.counts(),
             "damage": self.damage.values(),
         }
-        self._kept.save(values, columns)
+        self.kept.save(values, columns)
 
     def _take(self, base: int, data: bytes) -> None:
         if self._file is None:
@@ -208,77 +197,53 @@ class NodeIndex:
         self._unsorted = self._unsorted or len(changed) > _MANY
         if self._unsorted:
             if loaded:
-                self._sort_all()
+                self._unsorted = False
+                self._orders.sort_all(self._rows)
             return
         for number, old, new in changed:
             if old is not None:
-                self._count(old, number, -1)
-            self._count(new, number, +1)
-
-    def _count(self, row: Row, number: int, sign: int) -> None:
-        """Enter one row into the orders and counts, or take it out."""
-        if row.status == _ARCHIVED:
-            self._archived += sign
-        if row.status != _OPEN:
-            return
-        self._pinned += sign * row.pinned
-        self._by_protection[row.protection] += sign
-        change = SortedRows.add if sign > 0 else SortedRows.remove
-        if not row.protected:
-            change(self._by_age, row.touched, number)
-        if row.discovery:
-            (self.open.add if sign > 0 else self.open.remove)(number, row)
-
-    def _sort_all(self) -> None:
-        self._unsorted = False
-        rows = self._rows
-        self._by_age.fill(rows.select(_OPEN, protection=0), rows.touched)
-        self.open.fill(rows, rows.select(_OPEN, discovery=True))
-        self._archived = len(rows.select(_ARCHIVED))
-        self._pinned = len(rows.select(_OPEN, pinned=True))
-        self._by_protection = [
-            len(rows.select(_OPEN, protection=protection)) for protection in range(1 + len(PROTECTIONS))
-        ]
+                self._orders.count(old, number, -1)
+            self._orders.count(new, number, +1)
 
     def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
         """Return the open discoveries that are not snoozed, most urgent first."""
         if self._file is None:
             return ()
-        return DiscoveryList(self._file, self._rows, self.open.listed(now))
+        return DiscoveryList(self._file, self._rows, self._orders.open.listed(now))
 
     def fading(self, rule: DecayRule, now: float) -> Sequence[DecayForecast]:
         """Return the active, unprotected nodes, the next to be archived first."""
         if self._file is None:
             return ()
-        return DecayList(self._file, self._rows, self._by_age.rows[:], rule, now)
+        return DecayList(self._file, self._rows, self._orders.by_age.rows[:], rule, now)
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
         """Return the nodes that do not decay, the last changed first: the `archived` or the `protected` ones."""
         if self._file is None:
             return ()
         archived = kind == "archived"
-        order = self._rows.select(_ARCHIVED) if archived else self._rows.protected(_OPEN)
+        order = self._rows.select(ARCHIVED) if archived else self._rows.protected(OPEN)
         order.sort(key=self._rows.offset, reverse=True)
         return NodeList(self._file, self._rows, order)
 
     def decay_view(self, rule: DecayRule, now: float) -> DecayView:
         """Return counts and histogram of decay. Every count is a binary search over the ages."""
         life = rule.life_days * times.DAY
-        protected = sum(self._by_protection[1:])
-        due = self._by_age.below(now - life)
-        edges = [self._by_age.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
-        edges[0] = len(self._by_age)
+        protected = sum(self._orders.by_protection[1:])
+        due = self._orders.by_age.below(now - life)
+        edges = [self._orders.by_age.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
+        edges[0] = len(self._orders.by_age)
         edges[BINS] = 0
         return DecayView(
             rule=rule,
-            active=len(self._by_age) + protected,
+            active=len(self._orders.by_age) + protected,
             protected=protected,
-            pinned=self._pinned,
-            archived=self._archived,
+            pinned=self._orders.pinned,
+            archived=self._orders.archived,
             due=due,
-            within_week=self._by_age.below(now - life + 7 * times.DAY) - due,
+            within_week=self._orders.by_age.below(now - life + 7 * times.DAY) - due,
             histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)),
-            kept=tuple(self._by_protection[1:]),
+            kept=tuple(self._orders.by_protection[1:]),
         )
 
 
@@ -318,7 +283,7 @@ def _row(offset: int, slim: _IndexedNode) -> Row:
     meta = slim.metadata or _IndexedMeta()
     kind = slim.type if slim.type in NODE_TYPES else "note"
     created = times.epoch(slim.created_at)
-    status = _OPEN if meta.status in ("", "open") and not meta.summarized_into else _GONE
+    status = OPEN if meta.status in ("", "open") and not meta.summarized_into else GONE
     protection = decay.protection(
         node_type=kind,
         lifecycle=slim.lifecycle or LIFECYCLE_BY_TYPE[kind],
@@ -331,7 +296,7 @@ def _row(offset: int, slim: _IndexedNode) -> Row:
         offset=offset,
         created=created,
         touched=created,
-        status=_ARCHIVED if meta.status == "archived" else status,
+        status=ARCHIVED if meta.status == "archived" else status,
         discovery=kind == "discovery",
         rank=priority_rank(meta.priority),
         pinned=meta.pinned,
@@ -351,13 +316,13 @@ class AgeIndex(NodeIndex):
 
     def count_untouched(self, moment: float) -> int:
         """Return how many nodes were last touched before `moment`."""
-        return self._by_age.below(moment)
+        return self._orders.by_age.below(moment)
 
     def untouched_since(self, moment: float, most: int | None = None) -> list[Aging]:
         """Return the nodes last touched before `moment`, or the first `most` of them, the longest ago first."""
-        end = bisect_left(self._by_age.keys, moment)
+        end = bisect_left(self._orders.by_age.keys, moment)
         end = end if most is None else min(end, most)
-        ages = zip(self._by_age.keys[:end], self._by_age.rows[:end], strict=True)
+        ages = zip(self._orders.by_age.keys[:end], self._orders.by_age.rows[:end], strict=True)
         return [Aging(self._name(number), touched) for touched, number in ages]
 
     def _name(self, number: int) -> str:

@@ -114,7 +114,7 @@ class SignalIndex:
         self.damage = Damage("memory/signals.jsonl", self._signals)
         self.revision = 0
         followers = {"signals": self._signals, f"receipts of {reader}": self._receipts}
-        self._kept = KeptIndex(kept_path(layout, reader), _VERSION, followers)
+        self.kept = KeptIndex(kept_path(layout, reader), _VERSION, followers)
         self._begun = False
         self._clear()
 
@@ -156,19 +156,14 @@ class SignalIndex:
             self._take(offset, data)
         self._settle()
         more = self._signals.offset != before and self._signals.offset < self._signals.size
-        if not more and not self._pending and self._kept.due():
+        if not more and not self._pending and self.kept.due():
             self._keep()
         return more
-
-    @property
-    def news(self) -> str:
-        """Why what was kept could not be used, for a person; empty where it could, or where there was nothing."""
-        return self._kept.news
 
     def _restore(self) -> None:
         """Take over what an earlier process kept, as far as the journals still begin with it."""
         self._begun = True
-        kept = self._kept.load()
+        kept = self.kept.load()
         if kept is None:
             return
         self._offsets = Offsets.restored(kept.columns)
@@ -182,8 +177,8 @@ class SignalIndex:
     def _keep(self) -> None:
         read = jsontext.dumps({"ids": list(self._read_ids)}).encode()
         own: dict[str, Column] = {"seen": self._seen, "p0": self._p0, "read": read}
-        if self._kept.save({"damage": self.damage.values()}, {**self._offsets.columns(), **own}):
-            _forget_readers(self._kept.path)
+        if self.kept.save({"damage": self.damage.values()}, {**self._offsets.columns(), **own}):
+            _forget_readers(self.kept.path)
 
     def _begin_again(self) -> None:
         """Start over after a journal was rewritten: ordinals or read marks are void, every receipt is applied again."""

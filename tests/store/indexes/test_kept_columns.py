@@ -63,7 +63,7 @@ def facts(layout: Layout) -> tuple[dict[str, Any], list[str]]:
             names = [row.node.id for row in nodes.discoveries(NOW)] + [row.signal.id for row in signals.rows()]
             said["named"] = [trail.mentions(source, name) for name in names for source in (NODES, SIGNALS)]
             said["projects"] = [node.id for node in trail.project(100)]
-        return said, [news for news in (nodes.news, signals.news) if news]
+        return said, [index.kept.news for index in (nodes, signals) if index.kept.news]
 
 
 def counted(layout: Layout) -> dict[str, Any]:
