@@ -6,7 +6,6 @@ It takes five bytes a signal in memory; the records themselves are read when the
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from array import array
 from bisect import bisect_left
@@ -25,9 +24,9 @@ from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import Offsets, OpenFile, split_lines
 from lumen_tui.storage.stamped import stamp
+from lumen_tui.store.signals.signal_rows import READ, UNREAD, SignalList
 
 if TYPE_CHECKING:
     from lumen_tui.storage.kept import Column
@@ -36,9 +35,6 @@ _VERSION = 1  # of the kept columns
 _READERS = 8  # whose columns are kept
 _NAME, _ENDING = "signals-", ".columns"
 _SEARCH = 100_000  # lines walked back for a receipt without offset that came after its signal was read
-_UNREAD, _READ = 0, 1
-_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # written in a record as in its text
-_UNWRITTEN = "coordination system unknown (not readable)"  # what records may leave out and rows show
 
 
 class _IndexedSignal(msgspec.Struct, gc=False):
@@ -52,42 +48,6 @@ class _IndexedSignal(msgspec.Struct, gc=False):
 _slim = msgspec.json.Decoder(_IndexedSignal)
 
 
-class SignalList(LazyRows[SignalRow]):
-    """Signals of one moment, newest first; each is read from disk when it is shown."""
-
-    def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
-        self._file = file
-        self._offsets = offsets
-        self._seen = seen
-        self._end = end  # offset after the last of them
-        self._size = len(seen)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def having(self, words: Sequence[str], start: int, stop: int) -> list[int]:
-        """Return the places whose records may hold all of these words (in lower case): too many rather than too few."""
-        needles = [word.encode() for word in words if _PLAIN_WORD(word) and word not in _UNWRITTEN]
-        first, last = self._size - stop, self._size - start  # ordinals, from and to below
-        if not needles or first >= last:
-            return list(range(start, stop))
-        offsets = self._offsets
-        begin = offsets[first]
-        data = self._file.part(begin, offsets[last] if last < self._size else self._end).lower()
-        places = []
-        for ordinal in range(last - 1, first - 1, -1):
-            at = offsets[ordinal] - begin
-            end = offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
-            if all(data.find(word, at, end) >= 0 for word in needles):
-                places.append(self._size - 1 - ordinal)
-        return places
-
-    def at(self, place: int) -> SignalRow:
-        ordinal = self._size - 1 - place
-        signal = decode_signal(self._file.line(self._offsets[ordinal]))
-        return SignalRow(signal=signal, unread=self._seen[ordinal] == _UNREAD)
-
-
 def kept_path(layout: Layout, reader: str) -> Path:
     """Return the file in which the columns of a reader are kept."""
     return layout.index / f"{_NAME}{zlib.crc32(reader.encode()):08x}{_ENDING}"
@@ -99,6 +59,14 @@ def _forget_readers(path: Path) -> None:
     if len(names) > _READERS:
         for other in sorted(names, key=lambda name: stamp(name)[2])[:-_READERS]:
             files.discard(str(other))
+
+
+def _receipts_of(reader: str, data: bytes) -> list[Receipt]:
+    """Return the receipts in whole lines that count for a reader."""
+    receipts = [
+        decode_receipt(line) for _, line in split_lines(data, 0)
+    ]  # a wrong one hides nothing; `doctor` names it
+    return [receipt for receipt in receipts if receipt and receipt.reader in (reader, EVERYONE)]
 
 
 class SignalIndex:
@@ -196,7 +164,7 @@ class SignalIndex:
 
     def unread_p0(self, limit: int = 100) -> list[Signal]:
         """Return the newest unread P0 signals."""
-        unread = [at for at in reversed(self._p0) if self._seen[at] == _UNREAD][:limit]
+        unread = [at for at in reversed(self._p0) if self._seen[at] == UNREAD][:limit]
         return [decode_signal(self._file.line(self._offsets[at])) for at in unread if self._file]
 
     def _take(self, base: int, data: bytes) -> None:
@@ -215,7 +183,7 @@ class SignalIndex:
             if slim.priority == "P0":
                 self._p0.append(len(self._seen))
             self._offsets.append(offset)
-            self._seen.append(_READ if slim.read or slim.id in self._read_ids else _UNREAD)
+            self._seen.append(READ if slim.read or slim.id in self._read_ids else UNREAD)
 
     def _poll_receipts(self) -> None:
         generation = self._receipts.generation
@@ -226,7 +194,7 @@ class SignalIndex:
                 generation = self._receipts.generation
                 self._read_ids.clear()
                 self._signals.rewind()  # what was marked by a receipt that is gone is unread again
-            self._note(self._decode_receipts(offset, data))
+            self._note(_receipts_of(self._reader, data))
             if self._receipts.offset == before:
                 return
 
@@ -236,14 +204,6 @@ class SignalIndex:
                 self._pending[receipt.signal_id] = receipt
             if not receipt.upto:
                 self._read_ids.add(receipt.signal_id)
-
-    def _decode_receipts(self, offset: int, data: bytes) -> list[Receipt]:
-        receipts = []
-        for _, line in split_lines(data, offset):
-            receipt = decode_receipt(line)  # a wrong one hides nothing; `doctor` names it
-            if receipt and receipt.reader in (self._reader, EVERYONE):
-                receipts.append(receipt)
-        return receipts
 
     def _settle(self) -> None:
         """Apply the receipts whose signal is known by now, and count the unread."""
@@ -256,13 +216,13 @@ class SignalIndex:
             self._search()
             self._pending.clear()  # the remaining ones belong to no signal
         self.revision += 1
-        self.unread = self._seen.count(_UNREAD)
+        self.unread = self._seen.count(UNREAD)
 
     def _mark(self, ordinal: int, upto: bool) -> None:
         if upto:
-            self._seen[: ordinal + 1] = bytes([_READ]) * (ordinal + 1)
+            self._seen[: ordinal + 1] = bytes([READ]) * (ordinal + 1)
         else:
-            self._seen[ordinal] = _READ
+            self._seen[ordinal] = READ
 
     def _find(self, receipt: Receipt) -> int | None:
         """Return the ordinal of a receipt's signal, from the newest lines or the receipt's own offset."""
