@@ -189,7 +189,7 @@ class SignalIndex:
         generation = self._receipts.generation
         while self._receipts.changed() or self._receipts.offset < self._receipts.size:
             before = self._receipts.offset
-            offset, data = self._receipts.poll(PIECE)
+            _, data = self._receipts.poll(PIECE)
             if self._receipts.generation != generation:
                 generation = self._receipts.generation
                 self._read_ids.clear()
