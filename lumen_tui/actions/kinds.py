@@ -138,6 +138,7 @@ KINDS: dict[str, Kind] = {
     signals.ANNOUNCED_KIND: Kind(signals.sent_now, signals.put_announcement),
     edits.READ_KIND: Kind(signals.reads_now, signals.put_reads),
     imports.LINES_KIND: Kind(imports.lines_now, imports.put_lines, imports.may_lines),
+    imports.UNIT_KIND: Kind(imports.unit_now, imports.put_unit),
     imports.FILE_KIND: Kind(imports.file_now, imports.put_file, imports.may_file),
     evolution.FILE_KIND: Kind(evolution.file_now, evolution.put_file),
     evolution.APPROVAL_KIND: Kind(evolution.approved_now, evolution.put_approved),

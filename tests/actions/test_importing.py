@@ -6,8 +6,10 @@ from pathlib import Path
 import lumen_sweeps
 import pytest
 
+from lumen_tui.model import beads
 from lumen_tui.storage.journal import Journal
-from lumen_tui.store.memory import import_sources, nodes
+from lumen_tui.store.memory import import_beads, import_lumenflow, nodes
+from lumen_tui.store.memory.importing import Destination
 
 AT = "2026-11-21T06:00:00.000Z"
 MEMORY = [
@@ -41,24 +43,24 @@ def folder(tmp_path: Path) -> Path:
 
 def test_lumenflow_lines_come_over_byte_for_byte_and_once(desk, tmp_path):
     source = folder(tmp_path)
-    assert import_sources.lumenflow_folder(tmp_path / "project") == source
-    report = import_sources.import_lumenflow(desk.store.layout, source, AT)
-    assert (report.added, report.quarantined) == (4 + 1 + 1 + 1 + 1 + 1, 0)
+    assert import_lumenflow.lumenflow_folder(tmp_path / "project") == source
+    report = import_lumenflow.import_lumenflow(Destination(desk.store.layout, AT), source)
+    assert (report.added, report.quarantined) == (4 + 1 + 1 + 1 + 1 + 1 + 1, 0), "the stamp makes a unit that is done"
     assert list(desk.store.nodes.lines()) == MEMORY
     assert desk.node("mem-fd1d")["metadata"]["status"] == "archived"
     before = desk.files()
-    again = import_sources.import_lumenflow(desk.store.layout, source, "2027-01-01T00:00:00.000Z")
-    assert (again.added, sum(part.present for part in again.parts)) == (0, 9)
+    again = import_lumenflow.import_lumenflow(Destination(desk.store.layout, "2027-01-01T00:00:00.000Z"), source)
+    assert (again.added, sum(part.present for part in again.parts)) == (0, 10)
     assert desk.files() == before
 
 
 def test_only_the_new_lines_of_a_grown_source_come_over(desk, tmp_path):
     source = folder(tmp_path)
-    import_sources.import_lumenflow(desk.store.layout, source, AT)
+    import_lumenflow.import_lumenflow(Destination(desk.store.layout, AT), source)
     desk.do("decay.pin", node_ids="mem-5dcc")
     with (source / "memory" / "memory.jsonl").open("ab") as file:
         file.write(MEMORY[0] + b"\n")  # an older state that came back
-    assert import_sources.import_lumenflow(desk.store.layout, source, AT).added == 1
+    assert import_lumenflow.import_lumenflow(Destination(desk.store.layout, AT), source).added == 1
     assert desk.node("mem-fd1d")["theirs"] == [1, {}]
     assert desk.node("mem-5dcc")["metadata"]["pinned"] is True
 
@@ -75,7 +77,7 @@ def test_damaged_and_overlong_lines_go_to_quarantine_once(desk, tmp_path):
         b"[" * 5000,
     ]
     (source / "memory" / "memory.jsonl").write_bytes(b"\n".join([MEMORY[0], *bad, MEMORY[1]]) + b"\n")
-    report = import_sources.import_lumenflow(desk.store.layout, source, AT)
+    report = import_lumenflow.import_lumenflow(Destination(desk.store.layout, AT), source)
     part = report.parts[0]
     assert (part.read, part.added, part.quarantined) == (9, 2, 7)
     assert list(desk.store.nodes.lines()) == MEMORY[:2]
@@ -84,7 +86,7 @@ def test_damaged_and_overlong_lines_go_to_quarantine_once(desk, tmp_path):
     assert "1 MiB" in kept[5]["reason"]
     assert part.problems[0].startswith(f"{source}/memory/memory.jsonl:2: ")
     before = desk.files()
-    import_sources.import_lumenflow(desk.store.layout, source, AT)
+    import_lumenflow.import_lumenflow(Destination(desk.store.layout, AT), source)
     assert desk.files() == before
 
 
@@ -92,7 +94,7 @@ def test_our_own_session_and_stamp_files_are_kept(desk, tmp_path):
     (desk.root / "sessions" / "current.json").write_text("{}")
     source = folder(tmp_path)
     (source / "stamps" / "..done").write_text("x")
-    report = import_sources.import_lumenflow(desk.store.layout, source, AT)
+    report = import_lumenflow.import_lumenflow(Destination(desk.store.layout, AT), source)
     assert (desk.root / "sessions" / "current.json").read_text() == "{}"
     assert "ours is another" in report.parts[-2].problems[0]
     assert report.parts[-1].quarantined == 1
@@ -130,11 +132,11 @@ DECISIONS = {
 @pytest.mark.parametrize("changed_at", ["2025-01-01T00:00:00Z", "2026-11-22T08:00:00Z", "2035-01-01T00:00:00Z"])
 def test_no_import_takes_back_what_a_person_decided(desk, tmp_path, verb, changed_at):
     path = issues(tmp_path, ISSUE)
-    import_sources.import_beads(desk.store.layout, path, AT)
+    import_beads.import_beads(Destination(desk.store.layout, AT), path)
     desk.do(verb, node_ids="bd-a3f8.1", **DECISIONS[verb])
     before = desk.node("bd-a3f8.1")
     path.write_text(json.dumps({**ISSUE, "title": "Lock is lost again", "updated_at": changed_at}) + "\n")
-    report = import_sources.import_beads(desk.store.layout, path, AT)
+    report = import_beads.import_beads(Destination(desk.store.layout, AT), path)
     after = desk.node("bd-a3f8.1")
     decided = {key: value for key, value in before["metadata"].items() if key not in ("beads", "priority")}
     assert decided.items() <= after["metadata"].items()
@@ -143,23 +145,23 @@ def test_no_import_takes_back_what_a_person_decided(desk, tmp_path, verb, change
     nodes_part = report.parts[0]
     assert nodes_part.kept == (not newer or "status" in decided), "it is said what does not take effect"
     lines = list(desk.store.nodes.lines())
-    import_sources.import_beads(desk.store.layout, path, AT)
+    import_beads.import_beads(Destination(desk.store.layout, AT), path)
     assert list(desk.store.nodes.lines()) == lines, "once more changes nothing"
 
 
 def test_an_older_export_of_another_tool_does_not_turn_back_a_newer_one(desk, tmp_path):
     path = issues(tmp_path, {**ISSUE, "title": "Newer"})
-    import_sources.import_beads(desk.store.layout, path, AT)
+    import_beads.import_beads(Destination(desk.store.layout, AT), path)
     path.write_text(json.dumps({**ISSUE, "updated_at": "2025-10-14T23:00:00Z"}) + "\n")
-    report = import_sources.import_beads(desk.store.layout, path, AT)
+    report = import_beads.import_beads(Destination(desk.store.layout, AT), path)
     assert desk.node("bd-a3f8.1")["content"].startswith("Newer")
     assert "ours is kept" in report.parts[0].problems[0]
 
 
 def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):
     path = issues(tmp_path, ISSUE)
-    assert import_sources.issues_file(tmp_path) == path
-    report = import_sources.import_beads(desk.store.layout, path, AT)
+    assert import_beads.issues_file(tmp_path) == path
+    report = import_beads.import_beads(Destination(desk.store.layout, AT), path)
     assert (report.added, report.quarantined) == (1 + 4, 0)
     node = desk.node("bd-a3f8.1")
     assert (node["type"], node["content"], node["tags"]) == (
@@ -179,11 +181,11 @@ def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):
     assert (edges[3]["type"], edges[3]["beads_type"], edges[3]["to_id"]) == (
         "related",
         "waits-for",
-        import_sources.node_id("bd 4"),
+        beads.node_id("bd 4"),
     )
     desk.do("triage.promote", node_ids="bd-a3f8", lane="Core")
     before = desk.files()
-    assert import_sources.import_beads(desk.store.layout, path, "2027-01-01T00:00:00.000Z").added == 0
+    assert import_beads.import_beads(Destination(desk.store.layout, "2027-01-01T00:00:00.000Z"), path).added == 0
     assert desk.files() == before
 
 
@@ -198,21 +200,21 @@ def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):
     ],
 )
 def test_status_and_priority_of_issues(desk, tmp_path, change, expected):
-    import_sources.import_beads(desk.store.layout, issues(tmp_path, {**ISSUE, **change}), AT)
+    import_beads.import_beads(Destination(desk.store.layout, AT), issues(tmp_path, {**ISSUE, **change}))
     metadata = desk.node("bd-a3f8.1")["metadata"]
     assert (metadata.get("status"), metadata.get("priority")) == expected
 
 
 def test_an_id_that_cannot_be_one_here_is_mapped_and_remembered(desk, tmp_path):
-    import_sources.import_beads(desk.store.layout, issues(tmp_path, {**ISSUE, "id": "a/b c"}), AT)
-    assert desk.node(import_sources.node_id("a/b c"))["metadata"]["beads_id"] == "a/b c"
+    import_beads.import_beads(Destination(desk.store.layout, AT), issues(tmp_path, {**ISSUE, "id": "a/b c"}))
+    assert desk.node(beads.node_id("a/b c"))["metadata"]["beads_id"] == "a/b c"
 
 
 def test_what_is_no_issue_goes_to_quarantine(desk, tmp_path):
     path = issues(tmp_path, {"_type": "memory", "key": "x"}, ISSUE, {"id": "bd-9", "title": ""}, 7)
     with path.open("ab") as file:
         file.write(b'{"id":\n')
-    report = import_sources.import_beads(desk.store.layout, path, AT)
+    report = import_beads.import_beads(Destination(desk.store.layout, AT), path)
     assert report.parts[0].quarantined == 4
     assert report.parts[0].added == 1
 
@@ -221,7 +223,7 @@ def test_what_is_no_issue_goes_to_quarantine(desk, tmp_path):
 def test_many_records_come_in_once(desk, tmp_path):
     ids = [f"bd-{number}" for number in range(10_000 if lumen_sweeps.FULL else 1_500)]
     path = issues(tmp_path, *[{**ISSUE, "id": name} for name in ids])
-    report = import_sources.import_beads(desk.store.layout, path, AT)
+    report = import_beads.import_beads(Destination(desk.store.layout, AT), path)
     assert report.parts[0].added == len(ids)
     assert len(nodes.find(desk.store.layout.memory, ids)) == len(ids)
-    assert import_sources.import_beads(desk.store.layout, path, AT).added == 0
+    assert import_beads.import_beads(Destination(desk.store.layout, AT), path).added == 0

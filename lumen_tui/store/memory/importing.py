@@ -24,6 +24,7 @@ from lumen_tui.storage.damage import Quarantined, known_lines
 from lumen_tui.storage.journal import Journal, whole_lines
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean_foreign
+from lumen_tui.storage.rewriting import Watch
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 
@@ -32,6 +33,15 @@ _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
 _MOST_NAMED = 20  # damaged lines that a report names
 _FIRST = 300  # bytes of the first line by which a range is found after the journal was rewritten
 _STAMPS = ("updated_at", "updated_by")
+
+
+class Destination(NamedTuple):
+    """Where an import goes. `begin` is called before each write, so that one that changes nothing leaves no trace."""
+
+    layout: Layout
+    now: str
+    begin: Callable[[], None] = lambda: None
+    watch: Watch = rewriting.unwatched
 
 
 class SourceLine(msgspec.Struct):
@@ -56,6 +66,12 @@ class ImportPart(msgspec.Struct):
     at: int = 0  # where in the target the lines begin that were added
     size: int = 0  # and how many bytes they have
     copied: list[str] = []  # files that were added, below the state folder
+    replaced: dict[str, str] = {}  # files that were replaced, each with the text that it had
+
+    def name(self, problem: str) -> None:
+        """Keep a problem for the report, unless there are many already."""
+        if len(self.problems) < _MOST_NAMED:
+            self.problems.append(problem)
 
 
 class ImportReport(msgspec.Struct):
@@ -64,6 +80,8 @@ class ImportReport(msgspec.Struct):
     kind: str
     path: str
     parts: list[ImportPart] = []
+    left_out: dict[str, int] = {}  # what was not taken, counted by kind
+    notes: list[str] = []  # what a person should know of what was taken
 
     @property
     def added(self) -> int:
@@ -101,6 +119,14 @@ def _source(number: int, line: bytes, cut: bool) -> SourceLine:
     return SourceLine(number, (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip())
 
 
+def read_foreign(path: Path | None, limit: int = 16 * 1024 * 1024) -> bytes:
+    """Return the beginning of a file of another tool. OSError where it cannot be read; None is a link to elsewhere."""
+    if path is None:
+        raise OSError("it is no plain file of this folder, or leads out of it")
+    with path.open("rb") as file:
+        return file.read(limit)
+
+
 def checked(sources: Iterable[SourceLine], why_not: Callable[[bytes], str]) -> Iterator[SourceLine]:
     """Yield the sources that are not blank, each with the reason why it cannot be used, if any."""
     for source in sources:
@@ -129,9 +155,9 @@ def why_not(*needed: str) -> Callable[[bytes], str]:
     return test
 
 
-def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[SourceLine], now: str) -> ImportPart:
+def add_lines(to: Destination, target: Path, source: Path, sources: Iterable[SourceLine]) -> ImportPart:
     """Append what is new to the journal `target`, under its lock, in one batch; quarantine what cannot be used."""
-    part = ImportPart(source=str(source), target=str(target.relative_to(layout.root)))
+    part = ImportPart(source=str(source), target=str(target.relative_to(to.layout.root)))
     bad: list[SourceLine] = []
     with files.locked_log(target) as fd:
         present = Counter(map(_digest, whole_lines(fd)))
@@ -145,13 +171,14 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
                 part.present += 1
             else:
                 fresh.append(entry)
-        lines = [entry.line for entry in fresh] if target != layout.memory else _settled(fd, part, fresh)
+        lines = [entry.line for entry in fresh] if target != to.layout.memory else _settled(fd, part, fresh)
         if lines:
+            to.begin()
             data = b"".join(line + b"\n" for line in lines)
             part.at = files.append_locked(fd, data)
             part.size = len(data)
     part.added = len(lines)
-    _quarantine(layout, part, bad, now)
+    _quarantine(to, part, bad)
     return part
 
 
@@ -165,12 +192,14 @@ def _settled(fd: int, part: ImportPart, fresh: list[SourceLine]) -> list[bytes]:
     ours = nodes.newest(fd, {record["id"] for record in records})
     lines = []
     for source, record in zip(fresh, records, strict=True):
-        settled = settle(ours[record["id"]][1], record) if record["id"] in ours else Settled(record)
+        known = ours[record["id"]][1] if record["id"] in ours else None
+        if known == record:  # the same in other words: it was written by another program, or exported from here
+            part.present += 1
+            continue
+        settled = settle(known, record) if known is not None else Settled(record)
         if settled.told:
             part.kept += 1
-            part.problems += (
-                [f"{part.source}:{source.number}: {settled.told}"] if len(part.problems) < _MOST_NAMED else []
-            )
+            part.name(f"{part.source}:{source.number}: {settled.told}")
         if settled.record is not None:
             lines.append(source.line if settled.record is record else msgspec.json.encode(settled.record))
     return lines
@@ -180,22 +209,21 @@ def _digest(line: bytes) -> bytes:
     return hashlib.blake2b(line, digest_size=16).digest()
 
 
-def _quarantine(layout: Layout, part: ImportPart, damaged: list[SourceLine], now: str) -> None:
+def _quarantine(to: Destination, part: ImportPart, damaged: list[SourceLine]) -> None:
     """Keep damaged lines once, however often the import runs."""
-    known = {(where, digest) for where, _, digest in known_lines(layout)} if damaged else set()
+    known = {(where, digest) for where, _, digest in known_lines(to.layout)} if damaged else set()
     records = []
     for source in damaged:
         part.quarantined += 1
-        if len(part.problems) < _MOST_NAMED:
-            part.problems.append(f"{part.source}:{source.number}: {source.reason}")
+        part.name(f"{part.source}:{source.number}: {source.reason}")
         digest = hashlib.sha256(source.line).hexdigest()
         where = f"{part.source}:{source.number}"
         if (where, digest) not in known:
             text = source.line[:_KEPT_BYTES].decode(errors="backslashreplace")
-            records.append(Quarantined(where, 0, source.reason, digest, text, now))
+            records.append(Quarantined(where, 0, source.reason, digest, text, to.now))
     if records:
-        directories.make_folder(layout.quarantine.parent)
-        Journal(layout.quarantine).append_all(records)
+        directories.make_folder(to.layout.quarantine.parent)
+        Journal(to.layout.quarantine).append_all(records)
 
 
 class LineRange(msgspec.Struct):
