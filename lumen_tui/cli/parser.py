@@ -39,7 +39,8 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "evolve": ("evolve", "claude-md"),
     "constitution": ("constitution",),
     "hooks": ("hook", "hooks"),
-    "exchange": ("import", "export", "af"),
+    "exchange": ("import", "export"),
+    "agentfile": ("af",),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)
 TWO_WORDS = ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "signal-cleanup")  # as written

@@ -30,6 +30,7 @@ TITLES = {  # of the parts
     "constitution": "The constitution",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
+    "agentfile": "Agent files",
 }
 _COMMON = ("--state", "--operator", "--verbatim")  # options of every command
 _HEAD = """\

@@ -311,7 +311,8 @@ def events_of(unit: Unit) -> list[Raw]:
     if reached == status:
         return kept
     named = {"lane": text_of(front, "lane") or _NO_LANE, "title": text_of(front, "title").strip() or front["id"]}
-    created = lumenflow.date(front.get("created_at"))
+    dates = (text_of(front, key) for key in ("created_at", "claimed_at", "blocked_at", "done_at"))
+    created = lumenflow.date(next((date for date in dates if date), ""))
     mine: list[Raw] = [] if kept else [_event("create", front, created, **named)]
     if status == "in_progress" or (status == "done" and reached != "in_progress"):
         claimed = text_of(front, "claimed_at") or text_of(front, "done_at") or created
@@ -332,7 +333,11 @@ def _event(kind: str, front: Raw, at: str, **more: object) -> Raw:
 
 def usable(event: Raw) -> bool:
     """Return whether this is an event of a work unit."""
-    return event.get("type") in EVENTS and ids.is_wu(text_of(event, "wuId")) and bool(_iso(event.get("timestamp")))
+    return (
+        event.get("type") in EVENTS
+        and ids.is_wu(text_of(event, "wuId"))
+        and times.epoch(text_of(event, "timestamp"), -1) >= 0
+    )
 
 
 def stamp_of(unit: Unit) -> str:

@@ -116,3 +116,13 @@ def holder(folder: files.StrPath, name: str) -> str:
             return ""
         place = os.path.dirname(place)
     return place
+
+
+def discard_tree(path: files.StrPath) -> None:
+    """Remove a folder of our making with all that is in it, as far as that goes: it holds nothing that is wanted."""
+    for place, folders, names in os.walk(path, topdown=False):
+        for name in names:
+            files.discard(os.path.join(place, name))
+        for name in folders:
+            remove_folder(os.path.join(place, name))
+    remove_folder(path)

@@ -1,8 +1,7 @@
-"""`import`, `export`, `af`: what comes from other tools, and what goes to them."""
+"""`import`, `export`: what comes from other tools, and what goes to them."""
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,190 +10,29 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.actions import cleanup, edits, fields
-from lumen_tui.actions.agentfile import ImportAgentFile
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.commands.nodes import Progress
+from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model.records import LIFECYCLES, NODE_TYPES
 from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
 from lumen_tui.model.summary import meta
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.files import NotWritten
 from lumen_tui.storage.redaction import PROCESS
+from lumen_tui.store.memory.edges import in_force
 from lumen_tui.store.memory.importing import ImportPart, ImportReport
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
-    from lumen_tui.actions.agentfile import Plan
     from lumen_tui.cli.parser import CommandGroup
-    from lumen_tui.model.agentmessages import AfMessage
-    from lumen_tui.store.memory.agent_files import Clean
-
-_NONE = "none"
+    from lumen_tui.store.memory.exporting import ExportReport
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     _declare_imports(commands)
     _declare_export(commands)
-    _declare_af(commands)
-
-
-def _declare_af(commands: CommandGroup) -> None:
-    group = commands.group("af", "Agent files (.af, of Letta): memory blocks, archive and messages, out and in.")
-    export = group.add(
-        "export", run_export_agent, "Write an agent file; no key and no setting is in it.", "af export ann.af"
-    )
-    export.add_argument("file", metavar="FILE", help="where to; - prints it")
-    export.add_argument(
-        "--session", default="", metavar="ID", help="the transcript whose messages it gets, or none [the newest]"
-    )
-    export.add_argument("--force", action="store_true", help="replace a file that is there")
-    taken = group.add(
-        "import", run_import_agent, "Take an agent file in; undo takes it back.", "af import ann.af --dry-run"
-    )
-    taken.add_argument("file", metavar="FILE", help="the agent file")
-    taken.add_argument("--agent", default="", metavar="NAME", help="which, where the file has several")
-    taken.add_argument("--replace", action="store_true", help="let its blocks replace yours")
-    taken.add_argument("--raise-limits", action="store_true", help="accept blocks that are over their own limit, too")
-    taken.dry_run()
-    for command in (export, taken):
-        command.json()
-
-
-def _cleaner() -> Clean:
-    """Return a function that makes a text safe to show and masks keys in it."""
-    from lumen_tui.tools.policy.fence import redactor
-
-    redact = redactor(os.environ)
-    return lambda text: redact(safe(text))
-
-
-def run_import_agent(session: Session, args: Namespace) -> int:
-    from lumen_tui.actions import agentfile as verbs
-    from lumen_tui.model.agentfile import BadAgentFile, parse
-
-    try:
-        agent = parse(_read_agent_file(args.file), args.agent)
-        plan = verbs.plan(
-            session.store,
-            agent,
-            _cleaner(),
-            by=session.operator,
-            now=session.now,
-            replace=args.replace,
-            raise_limits=args.raise_limits,
-            origin=one_line(Path(args.file).name, 80),
-        )
-    except BadAgentFile as error:
-        raise ActionError(f"{args.file}: {error}", candidates=error.candidates) from error
-    except ValueError as error:
-        raise ActionError(f"{args.file}: {error}; nothing was imported") from error
-    if args.dry_run or not plan.changes:
-        _report_plan(plan, args, "", "")
-        return 0
-    done = session.perform(ImportAgentFile(plan=plan))
-    _report_plan(plan, args, done.summary, done.action_id)
-    return 0
-
-
-def _read_agent_file(name: str) -> bytes:
-    """Return the start of a file, one byte more than is allowed at most. Raise ActionError."""
-    from lumen_tui.model.agentfile import MOST_BYTES
-
-    path = Path(name).expanduser()
-    try:
-        if not path.is_file():
-            shown_name = one_line(name, 120)
-            reason = f"{shown_name} is no plain file" if path.exists() else f"there is no file {shown_name}"
-            raise ActionError(reason, missing=not path.exists())
-        with path.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ActionError(f"{name} cannot be read: {error.strerror}") from error
-
-
-def _report_plan(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
-    if args.json:
-        document(_plan_facts(plan, args, action_id))
-        return
-    table(
-        [("block", block.name, block.outcome, f"{len(block.text):,} characters", block.reason) for block in plan.blocks]
-    )
-    if plan.all_passages:
-        say(f"passages: {plan.new_passages:,} new of {plan.all_passages:,}")
-    if plan.session:
-        say(
-            f"messages: {plan.messages:,} in transcripts/{plan.session}.jsonl{'' if plan.new_session else ', as it is'}"
-        )
-    if plan.tools:
-        say(f"tools, by name only: {', '.join(plan.tools)}")
-    for line in plan.left_out:
-        say(f"no place here: {line}")
-    nothing = "" if plan.changes else "all of it is here already: nothing was changed"
-    say(summary or nothing or "dry run: nothing was written")
-
-
-def _plan_facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, object]:
-    return {
-        "agent": plan.name,
-        "shape": plan.shape,
-        "dry_run": args.dry_run,
-        "changed": bool(action_id),
-        "action_id": action_id,
-        "blocks": [
-            {
-                "name": block.name,
-                "label": block.label,
-                "chars": len(block.text),
-                "outcome": block.outcome,
-                "why": block.reason,
-            }
-            for block in plan.blocks
-        ],
-        "passages": {"all": plan.all_passages, "new": plan.new_passages},
-        "messages": {"all": plan.messages, "session": plan.session, "new": plan.new_session},
-        "tools": list(plan.tools),
-        "left_out": list(plan.left_out),
-    }
-
-
-def run_export_agent(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.memory import agent_files
-    from lumen_tui.store.settings.config import load_config
-
-    if args.file != "-" and os.path.lexists(args.file) and not args.force:
-        raise ActionError(f"{args.file} is there already: name another file, or use --force")
-    name, messages = _transcript(session, args.session)
-    agent = load_config(session.layout)[0].agent.name
-    whole = agent_files.document(session.layout, agent, messages, _cleaner(), session.now)
-    if args.file == "-":
-        document(whole)
-        return 0
-    size = agent_files.write_document(args.file, whole)
-    counts = {key: len(part) for key in ("blocks", "passages") if isinstance(part := whole[key], list)} | {
-        "messages": len(messages)
-    }
-    if args.json:
-        document({"file": args.file, "bytes": size, "session": name, **counts})
-        return 0
-    parts = [f"{count:,} {key if count != 1 else key[:-1]}" for key, count in counts.items()]
-    say(f"{args.file}: {', '.join(parts)}, {size:,} bytes")
-    talk("not in it: settings, keys, tools, roles, tasks and memory nodes, for which an agent file has no place")
-    return 0
-
-
-def _transcript(session: Session, session_id: str) -> tuple[str, list[AfMessage]]:
-    """Return the chosen transcript and its messages; nothing for `none`. Raise ActionError."""
-    from lumen_tui.store.memory import agent_files
-
-    name = "" if session_id == _NONE else session_id or agent_files.newest_session(session.layout)
-    if not name:
-        return "", []
-    try:
-        return name, agent_files.messages(session.layout, name)
-    except FileNotFoundError as error:
-        raise ActionError(f"there is no transcript {name}", missing=True) from error
 
 
 def _declare_imports(commands: CommandGroup) -> None:
@@ -213,7 +51,7 @@ def run_import(session: Session, args: Namespace) -> int:
     from lumen_tui.actions.imports import Imported
 
     try:
-        done = session.perform(args.kind(path=str(Path(args.path).expanduser())))
+        done = session.perform(args.kind(path=str(Path(args.path).expanduser())), watch=Progress())
     except OSError as error:
         raise NotWritten(
             f"{error.filename or args.path}: {error.strerror}; run the import again when that is fixed"
@@ -221,21 +59,26 @@ def run_import(session: Session, args: Namespace) -> int:
     assert isinstance(done, Imported)  # noqa: S101 - what the verb gives
     report = done.report
     if args.json:
-        document(
-            {
-                **msgspec.to_builtins(report),
-                "added": report.added,
-                "quarantined": report.quarantined,
-                "masked": PROCESS.rules,
-            }
-        )
+        facts = {key: value for key, value in msgspec.to_builtins(report).items() if key != "parts"}
+        parts = [{**msgspec.to_builtins(part), "replaced": sorted(part.replaced)} for part in report.parts]
+        counts = {"added": report.added, "quarantined": report.quarantined, "masked": PROCESS.rules}
+        document({**facts, "parts": parts, **counts})
         return _import_code(report)
     for part in report.parts:
         _show_part(part)
+    for note in report.notes:
+        say(note)
+    _show_counts("not taken", report.left_out)
     total = f"{report.added} added, {report.quarantined} could not be used"
     say(total + (" (kept in quarantine/)" if report.quarantined else ""))
     _report_triage(session)
     return _import_code(report)
+
+
+def _show_counts(words: str, counts: dict[str, int]) -> None:
+    if counts:
+        listed = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
+        talk(f"{words}: {listed}")
 
 
 def _import_code(report: ImportReport) -> int:
@@ -263,10 +106,18 @@ def _show_part(part: ImportPart) -> None:
 
 
 _NOTHING = 3
+_FORMATS = ("markdown", "json")
 
 
 def _declare_export(commands: CommandGroup) -> None:
-    export = commands.add("export", run_export_nodes, "Memory nodes as one document.", "export --wu WU-042 -f markdown")
+    export = commands.add(
+        "export",
+        run_export,
+        "Memory nodes as one document, or all that another tool can hold: a LumenFlow project, a file for beads.",
+        "export lumenflow ../project",
+    )
+    export.add_argument("kind", nargs="?", default="", choices=("", *_TARGETS), metavar="KIND", help="lumenflow, beads")
+    export.add_argument("path", nargs="?", default="", metavar="PATH", help="a new folder, or a new file for beads")
     export.add_argument("--wu", default="", help="of this work unit")
     export.add_argument(
         "-t", "--type", default="", choices=("", *NODE_TYPES), metavar="TYPE", help=", ".join(NODE_TYPES)
@@ -274,27 +125,74 @@ def _declare_export(commands: CommandGroup) -> None:
     export.add_argument(
         "-l", "--lifecycle", default="", choices=("", *LIFECYCLES), metavar="LIFECYCLE", help=", ".join(LIFECYCLES)
     )
-    export.add_argument("-f", "--format", default="markdown", choices=("markdown", "json"), help="[markdown]")
-    export.add_argument("--json", action="store_true", help="as -f json")
+    export.add_argument("-f", "--format", default=_FORMATS[0], choices=_FORMATS, help="[markdown]")
+    export.add_argument("--json", action="store_true", help="as -f json; with KIND the report as one JSON document")
+
+
+def _lumenflow(session: Session, path: Path) -> ExportReport:
+    from lumen_tui.store.memory import export_lumenflow
+
+    return export_lumenflow.export(session.layout, path, Progress())
+
+
+def _beads(session: Session, path: Path) -> ExportReport:
+    from lumen_tui.store.memory import export_beads
+
+    return export_beads.export(session.layout, path, Progress())
+
+
+_TARGETS = {"lumenflow": _lumenflow, "beads": _beads}
+
+
+def run_export(session: Session, args: Namespace) -> int:
+    if not args.kind:
+        return run_export_nodes(session, args)
+    from lumen_tui.store.memory.exporting import Refused
+
+    if not args.path:
+        raise ActionError(f"name where to: `export {args.kind} PATH`")
+    if args.wu or args.type or args.lifecycle:
+        raise ActionError(f"`export {args.kind}` takes the whole folder: leave out --wu, --type and --lifecycle")
+    try:
+        report = _TARGETS[args.kind](session, Path(args.path).expanduser())
+    except Refused as error:
+        raise ActionError(str(error)) from error
+    if args.json:
+        document(report)
+        return 0
+    say(f"{report.path}: " + (", ".join(f"{count:,} {what}" for what, count in report.written.items()) or "nothing"))
+    for note in report.notes:
+        talk(note)
+    _show_counts("not in it", report.left_out)
+    return 0
 
 
 def run_export_nodes(session: Session, args: Namespace) -> int:
-    wu_id = fields.work_unit(args.wu)
-    nodes = [
-        node
-        for node in newest_nodes(session.layout)
-        if edits.status_of(node) != "deleted"
-        and (not wu_id or node.get("wu_id") == wu_id)
-        and (not args.type or node.get("type") == args.type)
-        and (not args.lifecycle or cleanup.lifecycle_of(node) == args.lifecycle)
-    ]
+    nodes = chosen_nodes(session, args.wu, args.type, args.lifecycle)
     if args.json or args.format == "json":
         document(nodes)
     else:
         _markdown(nodes)
+    deleted = sum(edits.status_of(node) == "deleted" for node in nodes)
+    if deleted:
+        talk(f"{deleted:,} of them are deleted: their status says so")
+    if edges := sum(1 for _ in in_force(session.layout)):
+        talk(f"{edges:,} relationships are not in it: `export lumenflow PATH` writes them")
     if not nodes:
         talk("no node fits")
     return 0 if nodes else _NOTHING
+
+
+def chosen_nodes(session: Session, wu: str, type: str, lifecycle: str) -> list[Raw]:
+    """Return the newest record of each node that fits, deleted ones too."""
+    wu_id = fields.work_unit(wu)
+    return [
+        node
+        for node in newest_nodes(session.layout)
+        if (not wu_id or node.get("wu_id") == wu_id)
+        and (not type or node.get("type") == type)
+        and (not lifecycle or cleanup.lifecycle_of(node) == lifecycle)
+    ]
 
 
 def _markdown(nodes: Iterable[Raw]) -> None:

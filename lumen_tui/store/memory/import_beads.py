@@ -20,6 +20,7 @@ from lumen_tui.store.memory.outside import Folder
 
 ISSUES = ("issues.jsonl", "beads.jsonl")
 _PLACES = ("", ".beads", ".beads/backup", "backup")
+_FOLDERS = (".beads", "backup")  # what else is in these is beads' own
 _BESIDE = {"labels": "labels.jsonl", "dependencies": "dependencies.jsonl", "comments": "comments.jsonl"}
 _NAMED = {
     "events.jsonl": "lines of history (events.jsonl)",
@@ -38,11 +39,12 @@ def issues_file(path: Path) -> Path | None:
 
 
 def import_beads(to: Destination, path: Path) -> ImportReport:
-    """Import the issues of one file with what is beside it, dependencies as relationships, memories as notes."""
+    """Import the issues of one file, dependencies as relationships, memories as notes; of beads' folder the whole."""
     report = ImportReport(kind="beads", path=str(path), parts=[])
     folder = Folder(path.parent)
     left_out: Counter[str] = Counter()
-    beside = {name: _beside(folder, file, left_out) for name, file in _BESIDE.items()}
+    is_whole = path.parent.name in _FOLDERS
+    beside = {name: _beside(folder, file, left_out) for name, file in _BESIDE.items()} if is_whole else {}
     found = _Found()
     for source in importing.read_lines(path):
         if source.line:
@@ -54,10 +56,11 @@ def import_beads(to: Destination, path: Path) -> ImportReport:
     ]
     if found.units:
         report.parts.append(import_units.take_whole(to, path, found.units.values()))
-    for name, words in _NAMED.items():
+    for name, words in _NAMED.items() if is_whole else ():
         if count := folder.count_lines(name):
             left_out[words] += count
-    left_out.update(folder.others({path.name, *_BESIDE.values(), *_NAMED}))
+    if is_whole:
+        left_out.update(folder.others({path.name, *_BESIDE.values(), *_NAMED}))
     report.left_out = dict(left_out)
     report.notes = found.notes()
     return report
