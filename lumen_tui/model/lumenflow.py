@@ -24,6 +24,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PLACES = 36**4
 MOST_NODES = _PLACES // 2  # beyond that a free id is looked for too long
 _EMPTY = "(empty)"
+_STATUS = "metadata.status"  # in a mark: promoted here is closed there
 
 
 class TooManyNodes(ValueError):
@@ -93,6 +94,9 @@ def node_there(ours: Raw, names: Mapping[str, str]) -> Raw:
     mark = difference(ours, theirs)
     if mark and metadata is None and "metadata" not in ours:
         mark["metadata"] = {}  # there is none, but for the mark
+    if metadata is not None and metadata.get("status") == "promoted":
+        mark[_STATUS] = {"here": "promoted", "there": "closed"}
+        metadata["status"] = "closed"
     return {**theirs, "metadata": {**(metadata or {}), MARK: mark}} if mark else theirs
 
 
@@ -102,11 +106,11 @@ def node_here(theirs: Raw) -> Raw:
     if not isinstance(metadata, dict) or not isinstance(mark := metadata.get(MARK), dict):
         return theirs
     record = {key: value for key, value in theirs.items() if key != "metadata"}
-    rest = {key: value for key, value in metadata.items() if key != MARK}
+    rest = restored({key: value for key, value in metadata.items() if key != MARK}, {"status": mark.get(_STATUS)})
     sides = mark.get("metadata")
     if rest or not isinstance(sides, dict) or "there" in sides:
         record["metadata"] = rest
-    return restored(record, mark)
+    return restored(record, {key: value for key, value in mark.items() if key != _STATUS})
 
 
 def _one_of(value: object, known: tuple[str, ...], usual: str) -> str:

@@ -43,6 +43,8 @@ def run(argv: list[str]) -> int | None:
     verb = argv[0] if argv else ""
     if verb[:4] in ("mem:", "mem-") and verb[4:] != "hook":
         verb = verb[4:]
+        if verb == "ready" and "json" in " ".join(argv[1:]):
+            return None  # its JSON has the documented shape
     if verb not in _VERBS or (len(argv) == 1 and verb in ("signal", "create")):
         return None
     try:

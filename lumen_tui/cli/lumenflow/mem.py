@@ -233,20 +233,44 @@ def spelled(words: list[str]) -> str:
 
 def run(name: str, words: list[str], root: Path, operator: str) -> int:
     """Carry out a documented command with the `words` after its name; return the exit code."""
-    from lumen_tui.cli.parser import build_parser
-
     row = ROWS[name]
     options = parser(name, row).parse_args(words)
     session = Session(_base(options.base_dir) if options.base_dir else root, operator)
     with _hushed(options.quiet, whole=name == "mem:init"):
-        if row.run is not None:
-            session.must_exist()
-            return _code(name, row.run(session, options))
-        command = ours(row, options)
-        args = build_parser(command[0]).parse_args(command)
-        if not args.without_state:
-            session.must_exist()
-        return _code(name, int(args.run(session, args) or 0))
+        if _wants_json(options):
+            return _code(name, _shaped(name, session, options))
+        return _code(name, _run(row, session, options))
+
+
+def _run(row: Spelling, session: Session, options: Namespace) -> int:
+    if row.run is not None:
+        session.must_exist()
+        return row.run(session, options)
+    from lumen_tui.cli.parser import build_parser
+
+    command = ours(row, options)
+    args = build_parser(command[0]).parse_args(command)
+    if not args.without_state:
+        session.must_exist()
+    return int(args.run(session, args) or 0)
+
+
+def _wants_json(options: Namespace) -> bool:
+    return bool(getattr(options, "json", False)) or getattr(options, "format", None) == "json"
+
+
+def _shaped(name: str, session: Session, options: Namespace) -> int:
+    """Carry out a command and print its JSON in the documented shape, where that is another than ours."""
+    from lumen_tui.cli.lumenflow.shapes import SHAPES
+
+    shape = SHAPES.get(name)
+    if shape is None:
+        return _run(ROWS[name], session, options)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = _run(ROWS[name], session, options)
+    document(shape(session, options, json.loads(printed.getvalue())))
+    return code
 
 
 def _code(name: str, code: int) -> int:

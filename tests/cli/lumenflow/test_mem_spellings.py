@@ -273,7 +273,16 @@ def test_triage_promotes_and_archives_after_a_look(shell):
     assert "metadata" not in shell.node(one)
     words = ("--title", "Fix the race", "--wu-id", "WU-077", "--json")
     done = json.loads(shell("mem:triage", "--promote", one, "--lane", "Framework: Core", *words))
-    assert done["target"] == "WU-077"
+    assert done == {
+        "success": True,
+        "wuSpec": {
+            "id": "WU-077",
+            "title": "Fix the race",
+            "lane": "Framework: Core",
+            "priority": "P2",
+            "notes": f"Promoted from discovery {one}",
+        },
+    }
     assert "Fix the race" in shell.layout.work_unit("WU-077").read_text()
     assert shell.code("mem:triage", "--archive", two)[0] == 2
     assert "reason" in shell.err
@@ -336,9 +345,12 @@ def test_profile_shows_the_most_used_first(shell):
     shell("touch", copy)
     shell("touch", copy)
     found = json.loads(shell("mem:profile", "--json"))
-    assert [(one["content"], one["uses"]) for one in found] == [("used often", 2), ("used never", 0)]
-    assert json.loads(shell("mem:profile", "-l", "1", "--json")) == found[:1]
-    assert [one["content"] for one in json.loads(shell("mem:profile", "-t", "pattern", "--json"))] == ["used never"]
+    assert [(one["content"], one["uses"]) for one in found["nodes"]] == [("used often", 2), ("used never", 0)]
+    assert found["stats"] == {"totalProjectNodes": 2, "includedNodes": 2, "byTag": {"pattern": 1, "pitfall": 1}}
+    assert json.loads(shell("mem:profile", "-l", "1", "--json"))["nodes"] == found["nodes"][:1]
+    only = json.loads(shell("mem:profile", "-t", "pattern", "--json"))["nodes"]
+    assert [one["content"] for one in only] == ["used never"]
+    assert json.loads(shell("profile", "--json"))[0]["content"] == "used often", "our own spelling has our own shape"
     assert shell("mem:profile", "--raw", "-t", "pitfall") == "used often"
     assert shell.code("mem:profile", "-t", "faq")[0] == 3
     assert scratch not in shell("mem:profile")
@@ -377,7 +389,7 @@ def test_undo_takes_an_index_back(shell, tmp_path):
     assert shell.code("mem:profile")[0] == 3
     assert "new" in shell("mem:index", "-n")
     shell("mem:index")
-    assert len(json.loads(shell("mem:profile", "--json"))) == 1
+    assert len(json.loads(shell("mem:profile", "--json"))["nodes"]) == 1
 
 
 def test_as_a_program(shell: Shell, run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
