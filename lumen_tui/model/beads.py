@@ -117,6 +117,17 @@ def dependencies(issue: Raw) -> list[Raw]:
     return [one for one in listed if isinstance(one, dict) and text_of(one, "depends_on_id")]
 
 
+def texts_of(issue: Raw) -> list[str]:
+    """Return what people wrote in an issue beside its description, and what outside of the project it depends on."""
+    texts = [text_of(issue, key) for key in ("design", "acceptance_criteria", "notes", "external_ref")]
+    comments = issue.get("comments")
+    for comment in comments if isinstance(comments, list) else ():
+        if isinstance(comment, dict) and text_of(comment, "text"):
+            texts.append(f"{text_of(comment, 'author')}: {text_of(comment, 'text')}")
+    ends = [text_of(one, "depends_on_id") for one in dependencies(issue)]
+    return [text for text in texts if text] + [end for end in ends if is_external(end)]
+
+
 def note_of(memory: Raw) -> Raw:
     """Return the project-wide note that a memory of beads (`bd remember`) becomes."""
     key = text_of(memory, "key")

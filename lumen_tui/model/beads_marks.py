@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -21,8 +21,8 @@ _RELATIONS = {"parent_child": "parent-child", "discovered_from": "discovered-fro
 _BACKWARDS = ("blocks", "parent_child")
 
 
-def issue_of(node: Raw) -> Raw:
-    """Return the issue of a discovery, without its dependencies."""
+def issue_of(node: Raw, found: Sequence[Raw] = ()) -> Raw:
+    """Return the issue of a discovery. `found` are its dependencies now; those that beads had are as they were."""
     metadata = table_of(node, "metadata")
     kept = table_of(metadata, "beads")
     title, description = _parts(text_of(node, "content"))
@@ -39,9 +39,11 @@ def issue_of(node: Raw) -> Raw:
     issue["labels"] = [tag for tag in _tags(node) if tag != issue["issue_type"] or tag in _labels(kept)]
     issue["priority"] = _priority(metadata, kept)
     issue.update(_state(metadata, kept, str(issue["updated_at"])))
+    known = {(text_of(one, "type"), text_of(one, "depends_on_id")): one for one in beads.dependencies(kept)}
+    issue["dependencies"] = [known.get((str(one["type"]), str(one["depends_on_id"])), one) for one in found]
     for key in ("labels", "dependencies"):
-        if not issue.get(key):
-            issue.pop(key, None)
+        if not issue[key]:
+            del issue[key]
     return _marked(issue, node)
 
 
@@ -52,7 +54,7 @@ def _marked(issue: Raw, node: Raw) -> Raw:
     mark: Raw = {
         "node": difference(_without(node, "metadata"), _without(back, "metadata")),
         "metadata": difference(_without(ours, "beads"), _without(theirs, "beads")),
-        "beads": "beads" in ours,
+        "beads": difference(table_of(ours, "beads"), table_of(theirs, "beads")) if "beads" in ours else None,
         "bare": "metadata" not in node,
     }
     return {**issue, "metadata": {**table_of(issue, "metadata"), MARK: mark}}
@@ -67,8 +69,8 @@ def node_of(issue: Raw) -> Raw:
     back = beads.node_of(plain)
     theirs = table_of(back, "metadata")
     metadata = restored(_without(theirs, "beads"), mark.get("metadata"))
-    if mark.get("beads"):
-        metadata["beads"] = theirs["beads"]
+    if isinstance(mark.get("beads"), dict):
+        metadata["beads"] = restored(table_of(theirs, "beads"), mark["beads"])
     node = restored(_without(back, "metadata"), mark["node"])
     return node if mark.get("bare") and not metadata else {**node, "metadata": metadata}
 

@@ -24,9 +24,10 @@ def restored(theirs: Raw, mark: object) -> Raw:
     for key, sides in mark.items():
         if not isinstance(sides, dict) or _sides(key, {}, theirs) != _sides(key, {}, _exported(key, sides)):
             continue
-        record.pop(key, None)
         if "here" in sides:
             record[key] = sides["here"]
+        else:
+            record.pop(key, None)
     return record
 
 

@@ -77,8 +77,11 @@ def run_import(session: Session, args: Namespace) -> int:
 
 def _show_counts(words: str, counts: dict[str, int]) -> None:
     if counts:
-        listed = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
-        talk(f"{words}: {listed}")
+        talk(f"{words}: {_counted(counts)}")
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{what} ({count:,})" for what, count in counts.items())
 
 
 def _import_code(report: ImportReport) -> int:
@@ -117,7 +120,7 @@ def _declare_export(commands: CommandGroup) -> None:
         "export lumenflow ../project",
     )
     export.add_argument("kind", nargs="?", default="", choices=("", *_TARGETS), metavar="KIND", help="lumenflow, beads")
-    export.add_argument("path", nargs="?", default="", metavar="PATH", help="a new folder, or a new file for beads")
+    export.add_argument("path", nargs="?", default="", metavar="PATH", help="a new folder; for beads a new file")
     export.add_argument("--wu", default="", help="of this work unit")
     export.add_argument(
         "-t", "--type", default="", choices=("", *NODE_TYPES), metavar="TYPE", help=", ".join(NODE_TYPES)
@@ -160,7 +163,7 @@ def run_export(session: Session, args: Namespace) -> int:
     if args.json:
         document(report)
         return 0
-    say(f"{report.path}: " + (", ".join(f"{count:,} {what}" for what, count in report.written.items()) or "nothing"))
+    say(f"{report.path}: {_counted(report.written) or 'nothing'}")
     for note in report.notes:
         talk(note)
     _show_counts("not in it", report.left_out)
@@ -175,9 +178,9 @@ def run_export_nodes(session: Session, args: Namespace) -> int:
         _markdown(nodes)
     deleted = sum(edits.status_of(node) == "deleted" for node in nodes)
     if deleted:
-        talk(f"{deleted:,} of them are deleted: their status says so")
+        talk(f"deleted ones among them, as their status says: {deleted:,}")
     if edges := sum(1 for _ in in_force(session.layout)):
-        talk(f"{edges:,} relationships are not in it: `export lumenflow PATH` writes them")
+        talk(f"not in it: relationships ({edges:,}), which `export lumenflow PATH` writes")
     if not nodes:
         talk("no node fits")
     return 0 if nodes else _NOTHING

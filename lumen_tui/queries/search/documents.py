@@ -14,6 +14,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
+from lumen_tui.model.beads import texts_of
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.searching import spread
 from lumen_tui.model.tasks import Exit, Spec
@@ -125,8 +126,16 @@ def node(line: bytes) -> IndexedDocument | None:
         _text(meta, "trust"),
         "",
         tag_column(record.get("tags")),
-        indexed_text(record.get("content")),
+        indexed_text(_whole_text(record, meta)),
     )
+
+
+def _whole_text(record: Raw, meta: Raw) -> object:
+    """Return the content, of an issue of beads with what its people wrote beside it."""
+    content, issue = record.get("content"), meta.get("beads")
+    if not isinstance(content, str) or not isinstance(issue, dict):
+        return content
+    return "\n\n".join([content, *texts_of(issue)])
 
 
 def _importance(meta: Raw, type: str, status: str) -> float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lumen_tui.storage.layout import Layout
 
-VERSION = 1  # of the tables; another one is built again
+VERSION = 2  # of the tables; another one is built again
 _BUSY = 10.0  # seconds for another process to finish
 _PLAIN = ", ".join(f"{name} {'REAL' if name in ('at', 'importance') else 'TEXT'}" for name in COLUMNS[1:])
 FULL_TEXT = "fts5"  # the module of SQLite that keeps the words

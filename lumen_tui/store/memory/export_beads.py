@@ -37,6 +37,7 @@ class _Export:
 
     def records(self) -> Iterator[Raw]:
         """Yield the lines of the file: issues of discoveries, issues of work units, memories."""
+        exporting.count_damaged(self._layout, self._report.left_out)
         units = list(exporting.units(self._layout, self._report.left_out))
         kinds = {str(node["id"]): node for node in newest_nodes(self._layout) if node.get("type") == "discovery"}
         self._names = {name: text_of(table_of(node, "metadata"), "beads_id") or name for name, node in kinds.items()}
@@ -45,7 +46,9 @@ class _Export:
         yield from self._nodes(len(kinds))
         for unit in units:
             exporting.count(self._report.written, "work units")
-            yield self._with_dependencies(beads_marks.issue_of_unit(unit.front, unit.body), str(unit.front["id"]))
+            found = self._found(str(unit.front["id"]))
+            issue = beads_marks.issue_of_unit(unit.front, unit.body)
+            yield {**issue, "dependencies": found} if found else issue
         signals = exporting.raw_lines(self._layout.signals, self._report.left_out, "signals")
         exporting.count(self._report.left_out, "signals", sum(1 for _ in signals))
         sessions = len(list(self._layout.sessions.glob("*.json"))) + len(
@@ -61,16 +64,14 @@ class _Export:
             deleted += text_of(table_of(node, "metadata"), "status") == "deleted" and kind == "discovery"
             if kind == "discovery":
                 exporting.count(self._report.written, "discoveries")
-                yield self._with_dependencies(beads_marks.issue_of(node), str(node["id"]))
+                yield beads_marks.issue_of(node, self._found(str(node["id"])))
             elif kind in _MEMORIES:
                 exporting.count(self._report.written, "notes and summaries, as memories")
                 yield beads_marks.memory_of(node)
             else:
                 exporting.count(self._report.left_out, _UNTOLD.get(kind, "nodes of other types"))
         if deleted:
-            self._report.notes.append(
-                f"{deleted} deleted discoveries are closed issues there, with the reason `deleted`"
-            )
+            self._report.notes.append(f"deleted discoveries, closed there with the reason `deleted`: {deleted}")
 
     def _sort_edges(self) -> None:
         for edge in exporting.edges_in_force(self._layout, self._report.left_out):
@@ -85,13 +86,8 @@ class _Export:
             there = {"issue_id": self._names[mine], "depends_on_id": self._names.get(other, other)}
             self._dependencies.setdefault(mine, []).append(dependency | there)
 
-    def _with_dependencies(self, issue: Raw, name: str) -> Raw:
-        """Return the issue with its dependencies, each once; those that beads had already are as they were."""
-        known = {(text_of(one, "type"), text_of(one, "depends_on_id")): one for one in beads.dependencies(issue)}
-        found = [
-            known.get((str(one["type"]), str(one["depends_on_id"])), one) for one in self._dependencies.get(name, [])
-        ]
-        if found:
-            exporting.count(self._report.written, "dependencies", len(found))
-        rest = {key: value for key, value in issue.items() if key != "dependencies"}
-        return {**rest, **({"dependencies": found} if found else {})}
+    def _found(self, name: str) -> list[Raw]:
+        """Return the dependencies of an issue."""
+        found = self._dependencies.get(name, [])
+        exporting.count(self._report.written, "dependencies", len(found))
+        return found

@@ -42,6 +42,7 @@ class _Export:
         self._names: dict[str, str] = {}
 
     def run(self) -> ExportReport:
+        exporting.count_damaged(self._layout, self._report.left_out)
         ids = [str(node["id"]) for node in newest_nodes(self._layout)]
         try:
             self._names = lumenflow.short_ids(ids)
@@ -71,7 +72,7 @@ class _Export:
             yield theirs
         if renamed:
             self._report.notes.append(
-                f"{renamed} nodes have an id of four characters there; metadata.lumen has the one here"
+                f"nodes whose id has four characters there, and stays in metadata.lumen: {renamed}"
             )
 
     def _signals(self) -> Iterator[Raw]:

@@ -101,6 +101,12 @@ def raw_lines(path: Path, left_out: dict[str, int], what: str) -> Iterator[Raw]:
             count(left_out, f"damaged lines of {what} (doctor names them)")
 
 
+def count_damaged(layout: Layout, left_out: dict[str, int]) -> None:
+    """Count the lines of memory.jsonl that hold no node, which its readers pass over."""
+    for _ in raw_lines(layout.memory, left_out, "nodes"):
+        pass
+
+
 def count(counts: dict[str, int], what: str, number: int = 1) -> None:
     """Add to the count of a kind; nothing is no kind."""
     if number:

@@ -156,8 +156,12 @@ class _Found:
         """Return what a person should know of what was taken."""
         backlog, again = self._counts["backlog"], self._counts["again"]
         return [
-            *([f"{backlog} of priority 4 (backlog) are P3 here; metadata.beads keeps the 4"] if backlog else []),
-            *([f"{again} lines repeat an issue: the one that was changed last counts"] if again else []),
+            *(
+                [f"of priority 4 (backlog), which is P3 here and stays 4 in metadata.beads: {backlog}"]
+                if backlog
+                else []
+            ),
+            *([f"lines that repeat an issue, of which the one changed last counts: {again}"] if again else []),
         ]
 
 

@@ -56,7 +56,9 @@ def take(to: Destination, source: Folder, project: Path, report: ImportReport) -
         numbered = [SourceLine(number, line) for number, line in enumerate(_first_of_each(lines), start=1)]
         report.parts.append(importing.add_lines(to, to.layout.relationships, project, numbered))
     ended = Counter(word for unit in units.values() if (word := lumenunits.ended_otherwise(unit)))
-    report.notes += [f"{count} work units are {word} in LumenFlow: done here" for word, count in sorted(ended.items())]
+    report.notes += [
+        f"work units that are {word} in LumenFlow, done here: {count}" for word, count in sorted(ended.items())
+    ]
     report.left_out |= dict(left_out)
 
 
@@ -216,17 +218,16 @@ def _beside(part: ImportPart, wu_id: str, ours: str, theirs: str, unit: Unit, ch
     their_date = times.epoch(text_of(their_table, CHANGED_AT))
     if their_table and _is_unchanged(front, body) and their_date >= times.epoch(text_of(known, CHANGED_AT)):
         return theirs
-    if not their_table or (known and known.get(CHANGED_AT) == their_table.get(CHANGED_AT)):
+    if not their_table or (known and known.get(SOURCE) == their_table.get(SOURCE)):
         part.present += 1  # this state of it was imported already; what differs was changed here
         return None
-    return _later(part, wu_id, (front, body), unit, their_date, changed)
+    return _later(part, wu_id, (front, body), Unit(new_front, unit.body), changed)
 
 
-def _later(
-    part: ImportPart, wu_id: str, ours: tuple[Raw, str], theirs: Unit, their_date: float, changed: float
-) -> str | None:
+def _later(part: ImportPart, wu_id: str, ours: tuple[Raw, str], theirs: Unit, changed: float) -> str | None:
     """Return our unit with the state that it has there, where that is later than what a person did here."""
     front, body = ours
+    their_date = times.epoch(text_of(table_of(theirs.front, TABLE), CHANGED_AT))
     blank = front.get("title") == UNTITLED and front.get("title") != theirs.front.get("title")
     if their_date <= changed and not blank:
         part.kept += 1
@@ -240,5 +241,5 @@ def _later(
     if blank:
         merged = {**theirs.front, **{key: value for key, value in merged.items() if key not in ("title", "created_at")}}
         body = theirs.body
-    merged[TABLE] = {**table_of(theirs.front, TABLE), SOURCE: ""}
+    merged[TABLE] = theirs.front[TABLE]
     return frontmatter.join(merged, body)
