@@ -9,7 +9,6 @@ from pathlib import Path
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.fast import light
-from lumen_tui.cli.lumenflow import mem
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, TWO_WORDS, UsageError, build_parser
 from lumen_tui.cli.session import Session, by_agent, talk
 from lumen_tui.model.ids import BadId
@@ -37,6 +36,11 @@ def main(argv: list[str]) -> int:
         return end.code if isinstance(end.code, int) else DONE
 
 
+def _may_be_documented(words: list[str]) -> bool:
+    """Return whether the words may be a documented command: all of those have a colon or dash, or are of a session."""
+    return bool(words) and (":" in words[0] or "-" in words[0] or words[0] == "session")
+
+
 def close_stdout() -> None:
     """Send stdout to the null device after its reader has gone, so that the interpreter does not flush it again."""
     sink = os.open(os.devnull, os.O_WRONLY)
@@ -49,9 +53,12 @@ def _run(argv: list[str]) -> int:
         options, words = _take_common(argv)
         if "-".join(words[:2]) in TWO_WORDS:
             words[:2] = ["-".join(words[:2])]
-        if name := mem.spelled(words):
-            operator = options.get("--operator") or light.operator(os.environ)
-            return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
+        if _may_be_documented(words):
+            from lumen_tui.cli.lumenflow import mem  # loads many of our own commands
+
+            if name := mem.spelled(words):
+                operator = options.get("--operator") or light.operator(os.environ)
+                return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
         if words[:1] == ["help"] and len(words) == 2 and words[1].startswith("--"):
             return _reference(words[1])
         _check_command(words)

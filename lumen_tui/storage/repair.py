@@ -62,7 +62,7 @@ def damaged_lines(path: Path, judge: Judge) -> list[Damaged]:
     offset = 0
     try:
         for number, line in enumerate(whole_lines(fd), start=1):
-            if line.strip() and (reason := _damage(line, judge)):
+            if (reason := _damage(line, judge)) and line.strip():
                 damaged.append(Damaged(number, offset, reason, len(line)))
             offset += len(line) + 1
     finally:

@@ -152,6 +152,10 @@ def _print_notes(results: Found, limit: int) -> None:
         print(note, file=sys.stderr)
 
 
+_LARGE = 8 * 1024 * 1024  # bytes from which progress is shown
+
+
 def _progress(read: int, total: int) -> None:
     end = "\n" if read >= total else ""
-    print(f"\rreading conversations: {read >> 20:,} of {total >> 20:,} MB", end=end, file=sys.stderr, flush=True)
+    if total >= _LARGE:
+        print(f"\rindexing: {read >> 20:,} of {total >> 20:,} MB", end=end, file=sys.stderr, flush=True)

@@ -26,6 +26,7 @@ from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files, integrity, repair
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.storage.repair import Damaged, Judge
 from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
@@ -169,6 +170,20 @@ def _named(name: str, damage: Damaged, repaired: str) -> Finding:
     )
 
 
+def _naming(path: Path, word: bytes) -> Iterator[bytes]:
+    """Yield the whole lines of a journal that have a word in them; only blocks that do are split."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return
+    try:
+        for _, block in whole_blocks(fd):
+            if word in block:
+                yield from (line for line in block.split(b"\n") if word in line)
+    finally:
+        os.close(fd)
+
+
 def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Report records in older forms, which are honoured as they are."""
     nobody = [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
@@ -176,10 +191,7 @@ def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     if count:
         note = f"{count} receipt(s) name no reader: they count for everybody"
         yield Finding("legacy records", "memory/signal-receipts.jsonl", note, level=NOTE)
-    inline = 0
-    for line in Journal(layout.signals).lines():
-        if b'"read"' in line and (signal := read_signal(line)) and signal.read:
-            inline += 1
+    inline = sum(signal.read for line in _naming(layout.signals, b'"read"') if (signal := read_signal(line)))
     if inline:
         note = f"{inline} signal(s) say inside that they were read: they are read for everybody"
         yield Finding("legacy records", "memory/signals.jsonl", note, level=NOTE)

@@ -7,7 +7,6 @@ first, and no search reads more than a bounded part.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,7 +50,6 @@ class ConversationIndex(SearchIndex):
         super().__init__(layout)
         self._most = most
         self.behind = ""
-        self.progress: Callable[[int, int], None] | None = None
 
     def _is_behind(self, now: float) -> bool:
         self.behind = ""

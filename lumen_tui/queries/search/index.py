@@ -8,6 +8,7 @@ of processes may search at once. Where the file cannot be used, the index is mad
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ CREATE TABLE places (name TEXT PRIMARY KEY, stamp INT);
 CREATE TABLE docs (id INTEGER PRIMARY KEY, src TEXT, stamp INT, ref TEXT UNIQUE, {_PLAIN});
 CREATE INDEX by_session ON docs (session, at) WHERE session != '';
 CREATE INDEX by_time ON docs (at);
+CREATE INDEX by_unit ON docs (wu, at) WHERE wu != '';
 CREATE INDEX tasks ON docs (src, ref, stamp) WHERE type = 'task';
 CREATE TABLE edges (start TEXT, finish TEXT, kind TEXT, PRIMARY KEY (start, finish, kind)) WITHOUT ROWID;
 CREATE INDEX by_finish ON edges (finish);
@@ -74,7 +76,7 @@ def _connect(where: str) -> sqlite3.Connection:
             raise NoFullText("this Python's sqlite3 has no FTS5")
         db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is built again
         db.execute("PRAGMA cache_size=-32768")
-        db.execute("PRAGMA mmap_size=1073741824")
+        db.execute("PRAGMA mmap_size=0")
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             _make_tables(db)
         db.execute("SELECT rowid FROM words LIMIT 1")
@@ -121,6 +123,7 @@ class SearchIndex:
         self._layout = layout
         self._path = layout.index / f"{self.NAME}.db"
         self.in_memory = False
+        self.progress: Callable[[int, int], None] | None = None
         self._stamp = _NONE
         self.db = self._open()
 
@@ -185,4 +188,4 @@ class SearchIndex:
         return ingest.behind(self.db, self._layout, now)
 
     def _take_in(self, now: float) -> None:
-        ingest.everything(self.db, self._layout, now)
+        ingest.everything(self.db, self._layout, now, self.progress)

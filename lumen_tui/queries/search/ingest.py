@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from lumen_tui.storage.layout import Layout
 
+_STEP = 20_000  # documents whose words are indexed between two words on progress
 _REBUILD_FROM = 4000  # changed documents from which all words are indexed again at once
 _EDGES = "relationships"
 _LIVE = "live"
@@ -34,8 +35,10 @@ _KNOWN = "SELECT id, text, tags FROM docs WHERE ref = ?"
 class IndexTransaction:
     """Documents on their way into the index, in one transaction."""
 
-    def __init__(self, db: sqlite3.Connection, rebuild_from: int = _REBUILD_FROM) -> None:
-        self.db, self._rebuild_from = db, rebuild_from
+    def __init__(
+        self, db: sqlite3.Connection, rebuild_from: int = _REBUILD_FROM, progress: IngestProgress | None = None
+    ) -> None:
+        self.db, self._rebuild_from, self.progress = db, rebuild_from, progress
         self._changed = 0
         self._rebuild = False
 
@@ -76,13 +79,41 @@ class IndexTransaction:
 
     def _index_words(self) -> None:
         """Index the words of all documents, where that is quicker than one by one."""
-        if self._rebuild:
-            self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")
+        if not self._rebuild:
+            return
+        self.db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        last = self.db.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
+        sql = "INSERT INTO words (rowid, text, tags) SELECT id, text, tags FROM docs WHERE id > ? AND id <= ?"
+        for start in range(0, last, _STEP):
+            self.db.execute(sql, (start, start + _STEP))
+            if self.progress:
+                self.progress.indexed(min(1.0, (start + _STEP) / last))
 
 
-def everything(db: sqlite3.Connection, layout: Layout, now: float) -> None:
-    """Take in all that is new, or nothing."""
-    with IndexTransaction(db) as transaction:
+class IngestProgress:
+    """How far an update has come: half of it is reading, half the words of what was read."""
+
+    def __init__(self, layout: Layout, show: Callable[[int, int], None]) -> None:
+        journals = [place(layout) for place, _ in rows.JOURNALS.values()]
+        self._show = show
+        self._total = sum(os.stat(path).st_size for path in journals if path.is_file())
+        self._read = 0
+
+    def read(self, size: int) -> None:
+        """Note that so many bytes more were read."""
+        self._read += size
+        self._show(self._read // 2, self._total)
+
+    def indexed(self, share: float) -> None:
+        """Note that the words of this share of all documents are indexed."""
+        self._show(int(self._total * (1 + share) / 2), self._total)
+
+
+def everything(
+    db: sqlite3.Connection, layout: Layout, now: float, show: Callable[[int, int], None] | None = None
+) -> None:
+    """Take in all that is new, or nothing. `show` is called with the bytes that were taken in, and all of them."""
+    with IndexTransaction(db, progress=IngestProgress(layout, show) if show else None) as transaction:
         for name, (place, read) in rows.JOURNALS.items():
             _take_journal(transaction, name, place(layout), read)
         _take_edges(db, layout)
@@ -109,6 +140,8 @@ def _take_journal(transaction: IndexTransaction, name: str, file: Path, read: ro
     for lines in _new_lines(transaction.db, name, file, lambda: transaction.drop(name)):
         documents = (read(line) for line in lines)
         transaction.put(name, ((0, doc) for doc in documents if doc is not None))
+        if transaction.progress:
+            transaction.progress.read(sum(map(len, lines)) + len(lines))
 
 
 def _take_edges(db: sqlite3.Connection, layout: Layout) -> None:

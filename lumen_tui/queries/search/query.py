@@ -74,6 +74,8 @@ def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[
         if allowed:
             parts.append(f"docs.{column} IN ({_marks(allowed)})")
             values += allowed
+    if wish.wus:
+        parts.append("docs.wu != ''")  # as the index of work units has it
     for tag in wish.tags:
         parts.append("instr(docs.tags, ?) > 0")
         values.append(f"|{tag}|")

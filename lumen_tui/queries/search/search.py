@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CONVERSATION_BYTES = 256 * 1024 * 1024  # of new conversations that one search reads
 _AROUND = 4  # parts of a conversation on each side of the one that was found
 IN_MEMORY = "the index cannot be kept in index/: it was made in memory, which each search does again"
-Progress = Callable[[int, int], None]  # bytes of conversations that were read, and of all
+Progress = Callable[[int, int], None]  # bytes that were taken in, and all of them
 NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and neighbours were not looked at"
 
 
@@ -95,6 +95,7 @@ class Searcher:
     def _search_documents(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
         if self._index is None:
             self._index = SearchIndex(self._layout)
+        self._index.progress = self.progress
         answer = _answer(self._index, wish, now, units)
         return replace(answer, notes=(*answer.notes, IN_MEMORY)) if self._index.in_memory else answer
 
