@@ -11,8 +11,6 @@ from lumen_tui.model import ids, lanes
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.settings import roles
-from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.work import views
 
@@ -103,6 +101,8 @@ def known_unit(layout: Layout, text: str) -> str:
 
 def role_name(layout: Layout, text: str) -> str:
     """Return the name of a role in force."""
+    from lumen_tui.store.settings import roles  # most commands need no role
+
     known = [role.name for role in roles.list_roles(layout)[0]]
     if text in known:
         return text
@@ -113,6 +113,8 @@ def role_name(layout: Layout, text: str) -> str:
 
 def known_lanes(layout: Layout) -> list[str]:
     """Return the lanes of all work units, and those with a limit in the settings."""
+    from lumen_tui.store.settings.config import load_config  # most commands need no lane
+
     return sorted({*views.known_lanes(layout.root), *load_config(layout)[0].lanes.limits})
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import knowledge
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.search import declare_filters, described, head, run_search
 from lumen_tui.cli.parser import request_of
@@ -45,6 +44,8 @@ def _declare_knowledge(commands: CommandGroup) -> None:
 
 
 def run_profile(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions import knowledge  # loads what `recall` has no use for
+
     nodes = knowledge.profile(session.store, limit=args.limit, tag=args.tag)
     if args.json:
         document(nodes)
@@ -66,6 +67,8 @@ def run_index(session: Session, args: Namespace) -> int:
 
 def index_folder(session: Session, folder: str, args: Namespace) -> int:
     """Take the documents of a folder in as project-wide nodes, or list what would be; return the exit code."""
+    from lumen_tui.actions import knowledge
+
     documents = knowledge.documents(session.store, folder)
     fresh = any(file.state != "unchanged" for file in documents)
     done = session.perform(IndexProject(folder=folder)) if fresh and not args.dry_run else None

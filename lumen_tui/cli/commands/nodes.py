@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from lumen_tui.actions import cleanup, finishing, nodes
 from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
@@ -33,10 +32,10 @@ from lumen_tui.model.requests.signals import CleanUpSignals
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.memory.nodes import Raw
-from lumen_tui.store.signals.retention import CleanupCounts
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
+    from lumen_tui.store.signals.retention import CleanupCounts
 
 
 def declare(commands: CommandGroup) -> None:
@@ -70,6 +69,8 @@ def _declare_nodes(commands: CommandGroup) -> None:
 def run_delete(session: Session, args: Namespace) -> int:
     request = request_of(DeleteNodes, args)
     try:
+        from lumen_tui.actions import nodes
+
         chosen, spared = nodes.plan_delete(session.store, request, now=session.now)
     except ValueError as error:
         raise ActionError(str(error)) from error
@@ -93,6 +94,8 @@ def _action_field(done: Done | None) -> dict[str, str]:
 
 
 def run_promote(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions import nodes
+
     nodes.check_tag(args.tag)
     node_ids = nodes.sources(session.store, args.node_ids, args.wu_id)
     done = None if args.dry_run else session.perform(PromoteNodes(tag=args.tag, node_ids=node_ids))
@@ -265,6 +268,8 @@ def _done_facts(done: Done | None) -> dict[str, object]:
 
 
 def run_summarize(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions import finishing
+
     draft = finishing.summary_draft(session.store, args.wu_id)
     if args.dry_run:
         if args.json:
@@ -292,6 +297,8 @@ def run_summarize(session: Session, args: Namespace) -> int:
 
 
 def run_cleanup(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions import cleanup
+
     try:
         options = cleanup.cleanup_options(args.ttl, args.session_id)
     except ValueError as error:
@@ -328,6 +335,8 @@ class Progress:
 
 
 def _planned(session: Session, request: CleanUpSignals) -> CleanupCounts:
+    from lumen_tui.actions import cleanup
+
     try:
         return cleanup.signal_plan(session.store, request, now=session.now, watch=Progress())
     except ValueError as error:
@@ -335,13 +344,16 @@ def _planned(session: Session, request: CleanUpSignals) -> CleanupCounts:
 
 
 def run_signals(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions.cleanup import Cleaned
+    from lumen_tui.store.signals.retention import CleanupCounts
+
     request = request_of(CleanUpSignals, args)
     done = None
     if args.dry_run:
         counts = _planned(session, request)
     else:
         done = session.perform(request, watch=Progress())
-        counts = done.counts if isinstance(done, cleanup.Cleaned) else CleanupCounts()
+        counts = done.counts if isinstance(done, Cleaned) else CleanupCounts()
     facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
     if args.json:
         document({"dry_run": args.dry_run, **facts, **({} if done is None else {"summary": done.summary})})

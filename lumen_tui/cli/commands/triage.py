@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from lumen_tui.actions import checks, fields, places
+from lumen_tui.actions import fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
@@ -127,6 +127,8 @@ def discoveries(session: Session) -> Sequence[DiscoveryRow]:
 
 def report_alike(session: Session, texts: Sequence[str]) -> None:
     """Report other open discoveries that are like those about to be promoted."""
+    from lumen_tui.actions import checks
+
     node_ids = checks.node_ids(session.store, texts)
     promoted = [node_of(record) for _, record in nodes.find(session.layout.memory, node_ids).values()]
     new = [DiscoveryRow(node=node, created=times.epoch(node.created_at)) for node in promoted]
@@ -160,7 +162,11 @@ def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> t
     """Return the rows to show, and whether there are more. Raise ActionError."""
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
-    wu_id = places.work_at(session.root, args.wu) if args.wu not in ("", UNLINKED) else args.wu
+    wu_id = args.wu
+    if wu_id not in ("", UNLINKED):
+        from lumen_tui.actions import places
+
+        wu_id = places.work_at(session.root, wu_id)
     wanted = DiscoveryFilter(wu_id, fields.priority(args.priority), args.tag)
     limit = len(every) if args.all else args.limit
     rows = list(islice((row for row in every if wanted.allows(row.node)), limit + 1))
