@@ -288,11 +288,12 @@ def _run(words: list[str]) -> int:
     parser = Parser(prog="lumen-tui run", description="Run one task to its end and print its result.")
     _add_common(parser)
     parser.add_argument("run", help=argparse.SUPPRESS)
-    parser.fields(NewTask, "objective", "role", "model", "constraints", "timeout_seconds")
+    parser.fields(NewTask, "objective", "role", "model", "constraints", "timeout_seconds", "folder")
     try:
         options = parser.parse_args(words)
     except UsageError as error:
         return refuse(str(error), error.candidates, BAD_INPUT)
+    options.folder = os.path.abspath(options.folder)
     return run_task(_state(options), _operator(options), request_of(NewTask, options))
 
 

@@ -58,6 +58,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         model=request.model,
         constraints=tuple(request.constraints),
         context=request.context,
+        folder=request.folder,
         wu_id=request.wu_id,
         lane=request.lane,
         priority=request.priority or "P2",

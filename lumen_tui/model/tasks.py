@@ -66,6 +66,7 @@ class Spec(Struct, frozen=True):
     role: str = "researcher"
     model: str = ""  # a tier, a model id, or empty for the role's own tier
     context: str = ""
+    folder: str = ""  # where relative names in the objective count from; empty: there are none
     constraints: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
     wu_id: str = ""

@@ -141,6 +141,7 @@ class Job(Struct, frozen=True):
 
     system: str
     objective: str
+    folder: str = ""  # where relative names in the objective count from; empty where nobody said
     context: str = ""  # as the model gets it: what others wrote is fenced already
     constraints: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces

@@ -280,6 +280,7 @@ class Task:
         return Job(
             system=system_prompt(self._role, rules, self._toolbox.mark),
             objective=self.spec.objective,
+            folder=self.spec.folder,
             context=self._known(),
             constraints=self.spec.constraints,
             advice=rules.advice,

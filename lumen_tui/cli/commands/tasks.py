@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def declare(commands: CommandGroup) -> None:
     new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')
     new.fields(NewTask, "objective", nargs="?", default="")
     new.add_argument("--spec", default="", metavar="FILE", help="use this spec (JSON; - for standard input)")
-    new.fields(NewTask, *_LATER, "depends_on", "id", "key", default=None)
+    new.fields(NewTask, *_LATER, "folder", "depends_on", "id", "key", default=None)
     _declare_caps(new, "it may use; there it ends [no limit of its own]")
     new.set_defaults(without_state=True)  # as for `run`, the folder is made
     listing = group.add("list", run_list, "Tasks: live ones, then the last archived.", "task list --json")
@@ -82,6 +83,7 @@ def run_new(session: Session, args: Namespace) -> int:
     fields = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
     if args.spec:
         fields = {**_spec_fields(args.spec, known), **fields}
+    fields.setdefault("folder", os.getcwd())
     if caps := _caps(args):
         fields["budget"] = {**fields.get("budget", {}), **caps}
     if not fields.get("objective"):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
+
+from lumen_tui.providers.offline.periods import Period, take_period
 
 _NUMBERS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -14,22 +18,45 @@ _LANGUAGES = {
     "python": "py", "markdown": "md", "json": "json", "text": "txt", "log": "log", "javascript": "js",
     "typescript": "ts", "rust": "rs", "yaml": "yaml", "csv": "csv", "pdf": "pdf", "toml": "toml", "html": "html",
     "css": "css", "java": "java", "sql": "sql", "xml": "xml", "iso": "iso", "zip": "zip", "perl": "pl", "ruby": "rb",
+    "go": "go", "php": "php", "shell": "sh", "jpeg": "jpeg", "jpg": "jpg", "png": "png", "gz": "gz", "jsonl": "jsonl",
+    "tar": "tar", "conf": "conf", "ini": "ini", "md": "md", "txt": "txt", "py": "py", "js": "js", "yml": "yml",
 }  # fmt: skip
-_QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`|“([^”]+)”|‘([^’]+)’|«([^»]+)»|(?<![\w])'([^']+)'(?![\w])")
-_PATH = re.compile(r"(?<![\w:/.~*-])(?:~(?:/[^\s\"'`,;?!]*)?|/[^\s\"'`,;?!]*)")
-_HOME = re.compile(r"\b(?:my|the|your) home(?: (?:folder|directory|dir))?\b", re.IGNORECASE)
-_EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
-_SPAN = r"\b(?:in|within|during|over|for|from)? ?(?:the )?(?:last|past) "
-_DAYS = (
-    (re.compile(_SPAN + r"(\d+|\w+)[ -](hour|day|week|month)s?\b"), 0.0),
-    (re.compile(_SPAN + r"(hour|day|week|month|year)\b"), 0.0),
-    (re.compile(r"\bsince yesterday\b"), 1.0),
-    (re.compile(r"\b(?:from |of )?today\b"), 1.0),
-    (re.compile(r"\b(?:in |from |of )?this week\b"), 7.0),
-    (re.compile(r"\b(?:in |from |of )?this month\b"), 31.0),
+_PLURAL_KINDS = {"jpgs": "jpg", "jpegs": "jpeg", "pngs": "png", "pdfs": "pdf", "csvs": "csv", "zips": "zip"}
+_SUFFIX = (
+    r"(?:log|jsonl?|toml|csv|tsv|ya?ml|ini|conf|cfg|env|lock|txt|md|rst|py|js|ts|tsx|jsx|css|html?|xml|sql|sh|rs|go|c|h"
+    r"|cpp|java|rb|pl|php|gz|zip|tar|tgz|bz2|xz|pdf|png|jpe?g|gif|svg|iso|bin|db|sqlite|out|err|service|bak|old)"
 )
-_UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 31.0, "year": 366.0}
+_QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`|“([^”]+)”|‘([^’]+)’|«([^»]+)»|(?<![\w])'([^']+)'(?![\w])")
+_SLASHED = re.compile(r"(?<![\w/])/((?:[^/\s]|\\/| (?!in /))*?[\\*+?\[\](){}|^$=][^/\n]*?)/(?=[\s?.,;]|$)")
+_PATH = re.compile(r"(?<![\w:/.~*-])(?:~(?:/[^\s\"'`,;?!]*)?|/[^\s\"'`,;?!]*)")
+_RELATIVE = re.compile(r"(?<![\w/.~*$@=:-])(?:\.{1,2}/)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+/?(?![\w/*])")
+_NAMED = re.compile(rf"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*\.{_SUFFIX}(?:\.\d+|\.gz)?(?![\w/*(.]\w|\w)")
+_BARE = re.compile(r"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*/?(?![\w/*])")
+_HOME = re.compile(r"\b(?:my|the|your) home(?: (?:folder|directory|dir))?\b", re.IGNORECASE)
+_HERE = re.compile(
+    r"\b(?:in|under|of|inside|within|below) (?:this|the current) (?:folder|directory|dir|repo|repository|project)\b|\bhere\b",
+    re.IGNORECASE,
+)
+_EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s,;:?!()\"`]+")
+_BEFORE_FOLDER = {"in", "under", "below", "inside", "within", "of", "from", "at", "across", "on"}
+_FOLDER_WORDS = {"folder", "directory", "dir", "folders"}
+_UNITS = {"": 1, "b": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kilobyte": 10**3,
+          "megabyte": 10**6, "gigabyte": 10**9, "meg": 10**6, "gig": 10**9, "k": 2**10, "m": 2**20, "g": 2**30,
+          "kib": 2**10, "mib": 2**20, "gib": 2**30}  # fmt: skip
+_SIZE = re.compile(
+    r"(?P<how>\b(?:larger|bigger|greater|heavier|more|over|above|exceed(?:s|ing)?|at least|smaller|less|under|below|at most)"
+    r"(?: than| in size than)?|[<>]=?) ?(?P<count>\d+(?:[.,]\d+)?) ?"
+    r"(?P<unit>bytes?|[kmgt]i?b|b|[kmg]|kilobytes?|megabytes?|gigabytes?|megs?|gigs?)\b",
+    re.IGNORECASE,
+)
+
+
+class Place(Struct, frozen=True):
+    """Where relative names count from, and what is there. Without a folder there are only absolute paths."""
+
+    folder: str = ""
+    names: tuple[str, ...] = ()
 
 
 class ParsedObjective(Struct, frozen=True):
@@ -40,33 +67,45 @@ class ParsedObjective(Struct, frozen=True):
     quoted: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     extensions: tuple[str, ...] = ()
-    days: float = 0.0
+    periods: tuple[Period, ...] = ()
+    slashed: tuple[str, ...] = ()  # regular expressions between slashes
+    least: int = 0  # bytes
+    most: int = 0
     text: str = ""  # what `words` were made of, case kept
+    slips: tuple[tuple[str, str], ...] = ()  # words as they were typed, and as they were read
 
     def has(self, *candidates: str) -> bool:
         """Return whether one of the words is there."""
         return any(word in self.words for word in candidates)
 
 
-def parse(objective: str) -> ParsedObjective:
-    """Take paths, quoted texts, numbers, file kinds and spans of time out of `objective`."""
+def parse(objective: str, place: Place = Place(), now: float = 0.0) -> ParsedObjective:
+    """Take paths, quoted texts, numbers, file kinds, sizes and periods of time out of `objective`."""
     text = " ".join(objective.split())
     text, quoted, paths = _take_quoted(text)
+    text, slashed = _take(text, _SLASHED)
     text, matches = _take(text, _PATH)
     paths += [path.rstrip(".:)]}") or "/" for path in matches]
     text, homes = _take(text, _HOME)
     paths += ["~"] * len(homes)
-    text, days = _take_days(text)
+    text, _ = _take(text, _HERE)
+    text, relative = _take_relative(text, place)
+    paths = _joined(paths, relative, place)
+    text, least, most = _take_sizes(text)
+    text, periods = take_period(text, now)
     text, extensions = _take(text, _EXTENSION)
     text, numbers = _take_numbers(text)
     words, kinds = _take_languages([word.lower().strip(".'") for word in _TOKEN.findall(text)])
     return ParsedObjective(
-        words=tuple(word for word in words if word),
+        words=tuple(word for word in words if word.strip("-–—/&+=<>'")),
         paths=tuple(paths),
         quoted=tuple(quoted),
         numbers=tuple(numbers),
         extensions=(*(extension.lstrip("*.").lower() for extension in extensions), *kinds),
-        days=days,
+        periods=periods,
+        slashed=tuple(match[1:-1] for match in slashed),
+        least=least,
+        most=most,
         text=text,
     )
 
@@ -94,20 +133,60 @@ def _take_quoted(text: str) -> tuple[str, list[str], list[str]]:
     return _QUOTED.sub(keep, text), quoted, paths
 
 
-def _take_days(text: str) -> tuple[str, float]:
-    for pattern, days in _DAYS:
-        match = pattern.search(text.lower())
-        if not match:
-            continue
-        amount = days or _amount(match)
-        if amount > 0:
-            return text[: match.start()] + " " + text[match.end() :], amount
-    return text, 0.0
+def _take_relative(text: str, place: Place) -> tuple[str, list[str]]:
+    """Take out what names a file or folder below the place: with a slash, with a suffix, or one of its own names."""
+    if not place.folder:
+        return text, []
+    found: list[str] = []
+
+    def keep(fits: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
+        def replaced(match: re.Match[str]) -> str:
+            if not fits(match):
+                return match.group()
+            found.append(match.group().rstrip("."))
+            return " "
+
+        return replaced
+
+    def with_slash(match: re.Match[str]) -> bool:
+        first, last = match.group().split("/")[0], match.group().rstrip("/").rsplit("/", 1)[-1]
+        return first in (".", "..", *place.names) or bool(re.fullmatch(rf".+\.{_SUFFIX}", last))
+
+    def bare(match: re.Match[str]) -> bool:
+        if match.group().rstrip("/.") not in place.names:
+            return False
+        before = [word.lower() for word in text[: match.start()].split()[-2:]]
+        after = text[match.end() :].split()[:1]
+        led = before[-1:] and (before[-1] in _BEFORE_FOLDER or (before[-1] in ("the", "our") and before[0] in _BEFORE_FOLDER))
+        joined = before[-1:] in (["and"], ["with"], ["vs"], ["or"]) and bool(found)
+        return bool(led or joined or after and after[0].lower().strip("?.,") in _FOLDER_WORDS or match.group().endswith("/"))
+
+    text = _RELATIVE.sub(keep(with_slash), text)
+    text = _NAMED.sub(keep(lambda match: True), text)
+    return _BARE.sub(keep(bare), text), found
 
 
-def _amount(match: re.Match[str]) -> float:
-    *count, unit = match.groups()
-    return (_number(count[0]) if count else 1) * _UNIT_DAYS[unit]
+def _joined(paths: list[str], relative: list[str], place: Place) -> list[str]:
+    """Return absolute paths; the place itself says nothing where names below it are there, too."""
+    if relative and len(paths) <= 1 and all(path.rstrip("/") == place.folder.rstrip("/") for path in paths):
+        paths = []
+    below = [posixpath.normpath(posixpath.join(place.folder, name)) for name in relative]
+    return list(dict.fromkeys([*paths, *below]))
+
+
+def _take_sizes(text: str) -> tuple[str, int, int]:
+    least = most = 0
+    while match := _SIZE.search(text):
+        unit = match["unit"].lower()
+        count = float(match["count"].replace(",", "."))
+        bytes_ = int(count * _UNITS[unit if unit in _UNITS else unit.rstrip("s")])
+        how = match["how"].lower()
+        if how.startswith(("smaller", "less", "under", "below", "at most", "<")):
+            most = bytes_ - (not how.startswith("at most") and how != "<=")
+        else:
+            least = bytes_ + (not how.startswith("at least") and how != ">=")
+        text = text[: match.start()] + " " + text[match.end() :]
+    return text, least, most
 
 
 def _number(text: str) -> int:
@@ -135,8 +214,10 @@ def _take_languages(words: list[str]) -> tuple[list[str], list[str]]:
     for index, word in enumerate(words):
         after = words[index + 1] if index + 1 < len(words) else ""
         before = words[index - 1] if index else ""
-        if word in _LANGUAGES and (after in ("file", "files", "code", "source") or before == "of"):
+        if word in _LANGUAGES and (after in ("file", "files", "code", "source", "sources") or before == "of"):
             kinds.append(_LANGUAGES[word])
+        elif word in _PLURAL_KINDS:
+            kinds.append(_PLURAL_KINDS[word])
         else:
             remaining.append(word)
     return remaining, kinds

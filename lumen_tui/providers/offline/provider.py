@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from lumen_tui.providers.base import Conversation, ConversationOutcome, Job, ProviderError, TextUpdate, ToolCall, ask
-from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, NoMatch, PlaybookPlan, choose
+import os.path
+import re
+from collections.abc import Generator
+
+import msgspec
+
+from lumen_tui.providers.base import (
+    Conversation,
+    ConversationOutcome,
+    Job,
+    ProviderError,
+    Reply,
+    Step,
+    TextUpdate,
+    ToolCall,
+    ask,
+)
+from lumen_tui.providers.offline.grammar import NoMatch, PlaybookPlan
+from lumen_tui.providers.offline.objective_parser import Place
+from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, choose
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
 from lumen_tui.providers.offline.report import PlaybookFailed, PlaybookReport, line
 
@@ -11,6 +29,7 @@ HELP = (
     "Set ANTHROPIC_API_KEY (or [models] provider) to give this to a model, or ask for one of the things it can do "
     f"without one: {'; '.join(CAN_ANSWER)}. For example: What are the 5 largest files in /tmp?"
 )
+_ABSOLUTE = re.compile(r"(?<![\w:/.~*-])/[^\s\"'`,;?!]+")
 
 
 class OfflineProvider:
@@ -21,7 +40,7 @@ class OfflineProvider:
 
     def converse(self, job: Job) -> Conversation:
         """Work on one task. Raises ProviderError where no playbook fits, and never answers by guessing."""
-        plan = choose(job.objective, job.constraints)
+        plan = yield from _planned(job)
         if isinstance(plan, NoMatch):
             raise ProviderError(f"The offline provider {plan.reason}. {HELP}")
         self.brain = f"offline: {plan.playbook}"
@@ -29,6 +48,29 @@ class OfflineProvider:
         if job.context.strip():
             yield TextUpdate("the task's context is not read by playbooks", kind="note")
         return (yield from _play(plan, job))
+
+
+def _planned(job: Job) -> Generator[Step, Reply | None, PlaybookPlan | NoMatch]:
+    """Return the plan: from absolute paths alone, else with names in the folder where the task was given.
+
+    A folder that the objective names in full is tried last as the place of other names in it.
+    """
+    plan = choose(job.objective, job.constraints, now=job.now())
+    folders = [job.folder, *dict.fromkeys(path.rstrip("./)") for path in _ABSOLUTE.findall(job.objective))]
+    for folder in folders:
+        if isinstance(plan, PlaybookPlan) or not folder:
+            continue
+        place = yield from _place(folder)
+        found = choose(job.objective, job.constraints, place, job.now()) if place.names else plan
+        plan = found if isinstance(found, PlaybookPlan) or folder == job.folder else plan
+    return plan
+
+
+def _place(folder: str) -> Generator[Step, Reply | None, Place]:
+    """Return what is in a folder; nothing where it cannot be listed."""
+    reply = yield from ask(ToolCall("list_dir", {"path": folder, "limit": 5000}))
+    names = tuple(reply.data["names"]) if reply.ok else ()
+    return Place(os.path.normpath(folder), names)
 
 
 def _play(plan: PlaybookPlan, job: Job) -> Conversation:
@@ -45,9 +87,13 @@ def _play(plan: PlaybookPlan, job: Job) -> Conversation:
 
 
 def _parameters(plan: PlaybookPlan) -> str:
+    """Return what was understood: each parameter that is not as it would be by itself."""
+    usual = PlaybookPlan(playbook="", path="")
     parts = [f"path {plan.path}", f"number {plan.number}"]
-    parts += [f"pattern {plan.pattern!r}"] * bool(plan.pattern) + [f"names {plan.name}"] * bool(plan.name)
-    return ", ".join([*parts, *([f"last {plan.days:g} days"] if plan.days else [])])
+    for name, value in msgspec.structs.asdict(plan).items():
+        if name not in ("playbook", "path", "number", "period", "days") and value != getattr(usual, name):
+            parts.append(f"{name} {value!r}")
+    return ", ".join([*parts, *([f"period {plan.period.text}"] if plan.period.text else [])])
 
 
 def _finish(report: PlaybookReport, plan: PlaybookPlan, job: Job, started: float) -> str:

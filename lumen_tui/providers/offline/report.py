@@ -12,6 +12,8 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.providers.base import JsonObject, Reply, Step, ToolCall, ask
 
 _MAX_NAME = 300
+_LONG_LINE = 391  # bytes; of longer lines the search hands on a part
+MOST_OUTPUT = 199_000  # characters of a command's output, just below what the shell tool keeps
 
 
 class PlaybookFailed(Exception):
@@ -35,6 +37,26 @@ def call(tool: str, /, **arguments: Any) -> Generator[Step, Reply | None, Reply]
     if not reply.ok:
         raise PlaybookFailed(one_line(reply.text))
     return reply
+
+
+def output_of(command: str, cwd: str = "") -> Generator[Step, Reply | None, str]:
+    """Run a command that must succeed and return all that it wrote; PlaybookFailed where some of it was left out."""
+    reply = yield from call("shell", command=command, **({"cwd": cwd} if cwd else {}))
+    output = str(reply.data["output"])
+    if len(output) >= MOST_OUTPUT:
+        raise PlaybookFailed("there is more to read than this playbook can: ask for less at a time")
+    return output
+
+
+def text_of(path: str) -> Generator[Step, Reply | None, str]:
+    """Return the whole text of a small file; PlaybookFailed where a part of it would be left out."""
+    data = (yield from call("grep", path=path, pattern="^", regex=True, limit=5000)).data
+    if data["binary"] or data["files"] != 1:
+        raise PlaybookFailed(f"{line(path)} is not one text file")
+    rows = [str(hit["text"]) for hit in data["hits"]]
+    if data["matches"] > len(rows) or any(len(row.encode()) >= _LONG_LINE for row in rows):
+        raise PlaybookFailed(f"{line(path)} is too long for this playbook: more than 5,000 lines, or a line over 390 bytes")
+    return "\n".join(rows)
 
 
 def line(text: str) -> str:
@@ -86,4 +108,14 @@ def walk_notes(data: JsonObject) -> list[str]:
         notes.append(
             "Left out as kernel file systems: " + ", ".join(one_line(p, 120) for p in data["left_out"][:5]) + "."
         )
+    return notes
+
+
+def skipped_notes(data: JsonObject) -> list[str]:
+    """Return what limits an answer that came from searching text files."""
+    notes = walk_notes(data)
+    if data["binary"]:
+        notes.append(f"{many(data['binary'], 'binary file')} left out.")
+    if data["large"]:
+        notes.append(f"{many(data['large'], 'very large file')} left out.")
     return notes

@@ -35,7 +35,7 @@ class FindArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="a file, or a folder that is searched with all below it")]
-    pattern: Annotated[str, Meta(min_length=1, max_length=500, description="the text or regular expression")]
+    pattern: Annotated[str, Meta(min_length=1, max_length=4000, description="the text or regular expression")]
     regex: Annotated[bool, Meta(description="whether pattern is a Python regular expression")] = False
     ignore_case: Annotated[bool, Meta(description="whether case is ignored")] = False
     name: Annotated[str, Meta(description="only files whose name matches, such as *.py")] = ""

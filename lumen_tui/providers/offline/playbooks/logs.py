@@ -1,0 +1,312 @@
+"""log-errors: what a log says at a level: how many lines, which kinds, the first, the last, by level, day and hour."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from collections import Counter
+from collections.abc import Generator
+
+from msgspec import Struct
+
+from lumen_tui.providers.base import JsonObject, Reply, Step
+from lumen_tui.providers.offline.grammar import DEFAULT_TOP, Asked, Fields, PlaybookKind, PlaybookPlan
+from lumen_tui.providers.offline.playbooks import levels
+from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
+from lumen_tui.providers.offline.report import (
+    Play,
+    PlaybookFailed,
+    PlaybookReport,
+    call,
+    code,
+    line,
+    many,
+    skipped_notes,
+    table,
+)
+from lumen_tui.providers.offline.vocabulary import words
+
+MOST_LINES = 5000  # lines that are looked at one by one
+_LOOSE = r"\b(?:error|fatal|critical|panic|traceback|exception|segfault)(?:s|ed)?\b|\bfail(?:ed|ure)\b"
+_PLAIN_ERROR = r"^(?:\w+(?:\.\w+)*(?:Error|Exception)\b|Traceback \(most recent|panic:)|(?i:(?:^|[\s:])(?:fatal )?error:)"
+_VARIABLE = (
+    (re.compile(r"^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]?|[A-Z][a-z]{2} [ \d]\d )[\d:.,+Z-]*[\])>]?\s*"), ""),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b"), "…"),
+    (re.compile(r"(?<=[\w\"]=)(?:\"[^\"]*\"|[^\s,;)\"]+)"), "…"),
+    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b"), "…"),
+    (re.compile(r"\d+"), "N"),
+)
+_VIEWS = (
+    ("levels", words("levels"), ()),
+    ("hours", words("hour hours hourly"), ()),
+    ("days", words("day days daily"), ()),
+    ("first", words("first earliest"), ()),
+    ("last", words("last latest recent newest"), ()),
+)
+
+
+class _Found(Struct, frozen=True):
+    """The lines that were asked for: their number, and those that are at hand."""
+
+    count: int
+    hits: list[JsonObject]
+    data: JsonObject
+    notes: tuple[str, ...] = ()
+
+
+def _subject(ask: Asked) -> tuple[str, ...]:
+    """Return the levels that are asked for; `critical errors` are the critical ones."""
+    if ask.has("problems"):
+        return ("error", "warning")
+    named = tuple(dict.fromkeys(levels.WORDS[word] for word in ask.words if word in levels.WORDS))
+    severe = [level for level in named if level in levels.SEVERE]
+    if severe and "error" in named and not ask.has("and", "or", "plus", "&"):
+        named = tuple(level for level in named if level != "error")
+    return tuple(level for level in levels.LEVELS if level in named)
+
+
+def _fields(ask: Asked) -> Fields | None:
+    text = " ".join(ask.words)
+    if ask.has("level", "levels") and re.search(r"\b(?:each|per|by|every|which|what|all|of) (?:log )?levels?\b", text):
+        view, subject = "levels", _subject(ask)
+        return None if subject else {"view": view, "subject": "levels"}
+    subject = _subject(ask)
+    if not subject:
+        return None
+    view = next((name for name, group, _ in _VIEWS[1:] if set(ask.words) & group), "")
+    if view in ("first", "last") and ask.has("most") and ask.has("common", "frequent", "often"):
+        return None
+    if ask.has("first") and ask.has("last", "latest", "recent"):
+        return None
+    return {"view": view, "subject": " and ".join(_plural(level) for level in subject)}
+
+
+def _plural(level: str) -> str:
+    return f"{level}s" if level in ("error", "warning", "alert", "notice") else level
+
+
+def _chosen(plan: PlaybookPlan) -> tuple[str, ...]:
+    return tuple(level for level in levels.LEVELS if _plural(level) in plan.subject.split(" and "))
+
+
+def _default(ask: Asked) -> int:
+    single = ask.has("first", "last", "latest", "earliest", "newest", "when") and not ask.has("errors", "warnings")
+    return 1 if single else DEFAULT_TOP
+
+
+def log_errors(plan: PlaybookPlan) -> Play:
+    """Report the lines of a level in a log or a folder of logs: how often, where first, where last."""
+    if plan.view == "levels":
+        return (yield from _by_level(plan))
+    today = dt.datetime.fromtimestamp(time.time())  # noqa: DTZ005, DTZ006 - logs are compared as they are written
+    found = yield from _find(plan, today)
+    spell = f"{spoken(plan.period, today)}"
+    title = f"{plan.subject.capitalize()} in {line(plan.path)}{spell}"
+    head = _head(plan, found, spell)
+    severe = yield from _more_severe(plan)
+    head += severe
+    if not found.count:
+        return PlaybookReport("No " + title[0].lower() + title[1:], head, found.notes)
+    body = _viewed(plan, found, today)
+    return PlaybookReport(title, f"{head}\n\n{body}", found.notes)
+
+
+def _head(plan: PlaybookPlan, found: _Found, spell: str) -> str:
+    data = found.data
+    level = " or ".join(level.upper() for level in _chosen(plan))
+    searched = f"{data['lines']:,} in {many(data['files'], 'text file')}"
+    if data.get("plain"):
+        return f"**{many(found.count, 'line')}** of {searched} {'is' if found.count == 1 else 'are'} {plan.subject}{spell}."
+    return f"**{many(found.count, 'line')}** of {searched} {'has' if found.count == 1 else 'have'} the level {level}{spell}."
+
+
+def _more_severe(plan: PlaybookPlan) -> Generator[Step, Reply | None, str]:
+    """Say how many lines are worse than an error, where errors were asked for without a period."""
+    if _chosen(plan) != ("error",) or plan.view or plan.period.text:
+        return ""
+    reply = yield from _grep(plan, levels.pattern(levels.SEVERE), 1)
+    count = reply.data["matches"]
+    return f" {many(count, 'more line')} {'is' if count == 1 else 'are'} of a higher level (critical, fatal, alert)." if count else ""
+
+
+def _grep(plan: PlaybookPlan, pattern: str, limit: int) -> Generator[Step, Reply | None, Reply]:
+    name = plan.name if plan.name != "*.log" else ""  # `log files` are not always named so
+    return (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=name, limit=limit))
+
+
+def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | None, _Found]:
+    """Return the lines with the levels of the plan. PlaybookFailed where none of the files tells levels apart."""
+    wanted = levels.pattern(_chosen(plan))
+    reply = yield from _grep(plan, wanted, MOST_LINES)
+    if plan.period.text and reply.data["matches"] > MOST_LINES:
+        reply = yield from _grep(plan, _prefiltered(plan, wanted, today), MOST_LINES)
+    data, notes = reply.data, skipped_notes(reply.data)
+    if not data["files"]:
+        raise PlaybookFailed(f"there is no text file to read in {line(plan.path)}")
+    if not data["matches"]:
+        data, more = yield from _without_levels(plan, data)
+        notes += more
+    return _in_period(plan, data, today, notes)
+
+
+def _prefiltered(plan: PlaybookPlan, wanted: str, today: dt.datetime) -> str:
+    """Narrow the expression to lines with one of the days of a period, so that a long log can be told apart."""
+    since, until = bounds(plan.period, today)
+    if not since[:10] or since.startswith("T"):
+        return wanted
+    first, last = dt.date.fromisoformat(since[:10]), dt.date.fromisoformat((until or today.isoformat())[:10])
+    if not 0 <= (last - first).days <= 7:  # an expression has at most 500 characters to a model's eyes
+        return wanted
+    forms = [form for number in range((last - first).days + 1) for form in _day_forms(first + dt.timedelta(number))]
+    return rf"(?=.{{0,80}}?(?:{'|'.join(forms)})){wanted}"
+
+
+def _day_forms(day: dt.date) -> tuple[str, ...]:
+    return (day.isoformat(), day.strftime("%Y/%m/%d"), day.strftime("%d/%b/%Y"), day.strftime("%b ") + f"{day.day:>2}")
+
+
+def _without_levels(plan: PlaybookPlan, data: JsonObject) -> Generator[Step, Reply | None, tuple[JsonObject, list[str]]]:
+    """Where no line has the level: say whether any has one, and look for errors as programs print them."""
+    leveled = (yield from _grep(plan, levels.ANY_LEVEL, 1)).data["matches"]
+    if leveled:
+        return data, []
+    if _chosen(plan) != ("error",):
+        raise PlaybookFailed(f"no line of {line(plan.path)} tells its level, so {plan.subject} cannot be told apart")
+    plain = (yield from _grep(plan, _PLAIN_ERROR, MOST_LINES)).data
+    if plain["matches"]:
+        return {**plain, "plain": True}, ["No line tells its level: lines that begin with or hold `error:` are counted."]
+    loose = (yield from call("grep", path=plan.path, pattern=_LOOSE, regex=True, ignore_case=True, limit=20)).data
+    unlike = [hit for hit in loose["hits"] if not re.search(r"(?i)lib\w*error|error-", hit["text"])]
+    if unlike:
+        raise PlaybookFailed(
+            f"no line of {line(plan.path)} tells its level, and {many(loose['matches'], 'line')} "
+            f"{'has' if loose['matches'] == 1 else 'have'} a word such as error or failed, which need not mean one: "
+            'search for the very words, such as "failed"'
+        )
+    return {**plain, "plain": True}, ["No line tells its level, and none says that something failed."]
+
+
+def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: list[str]) -> _Found:
+    hits = data["hits"]
+    if data["matches"] > len(hits) and (plan.period.text or plan.view):
+        raise PlaybookFailed(
+            f"{data['matches']:,} lines of {line(plan.path)} match, and this playbook looks at {MOST_LINES:,} one by one: "
+            "ask for one file, or how many there are in all"
+        )
+    if not plan.period.text:
+        return _Found(data["matches"], hits, data, tuple(notes))
+    since, until = bounds(plan.period, today)
+    stamped = [(stamp(hit["text"], today), hit) for hit in hits]
+    kept = [hit for at, hit in stamped if at and within(at, since, until)]
+    timeless = sum(not at for at, _ in stamped)
+    if timeless and timeless == len(stamped):
+        raise PlaybookFailed(f"the lines of {line(plan.path)} have no time that this playbook can read")
+    if timeless:
+        notes.append(f"{many(timeless, 'line')} without a time left out.")
+    notes.append("Times are compared as the log writes them.")
+    return _Found(len(kept), kept, data, tuple(notes))
+
+
+def _viewed(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
+    if plan.view in ("first", "last"):
+        return _edge(plan, found, today)
+    if plan.view in ("hours", "days"):
+        return _spread(plan, found, today)
+    return _kinds(plan, found)
+
+
+def _edge(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
+    """Return the first or last lines, by time where several files are there."""
+    hits = found.hits
+    if len({hit["path"] for hit in hits}) > 1:
+        stamped = [(stamp(hit["text"], today), hit) for hit in hits]
+        if not all(at for at, _ in stamped):
+            raise PlaybookFailed("several files have such lines, and not all with a time to order them by: name one file")
+        hits = [hit for _, hit in sorted(stamped, key=lambda pair: pair[0])]
+    chosen = hits[: plan.number] if plan.view == "first" else hits[-plan.number :]
+    rows = [[_place(hit), stamp(hit["text"], today).replace("T", " "), code(hit["text"].strip())] for hit in chosen]
+    which = "first" if plan.view == "first" else "last"
+    head = f"The {which} {len(chosen)}, in the order of time:" if len(chosen) > 1 else f"The {which} one:"
+    return f"{head}\n\n{table(('where', 'when', 'line'), rows)}"
+
+
+def _spread(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
+    """Return how many lines there are in each hour or on each day, the most first."""
+    cut = 13 if plan.view == "hours" else 10
+    counts = Counter(stamp(hit["text"], today)[:cut].replace("T", " ") for hit in found.hits)
+    if timeless := counts.pop("", 0):
+        raise PlaybookFailed(f"{many(timeless, 'line')} of {line(plan.path)} without a time that this playbook can read")
+    top = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = top[:24]
+    unit = "hour" if plan.view == "hours" else "day"
+    head = f"Most in the {unit} {shown[0][0]}{':00' if cut == 13 else ''}, with {shown[0][1]:,}."
+    if len(top) > 1 and top[0][1] == top[1][1]:
+        head = f"Several {unit}s share the highest number, {shown[0][1]:,}."
+    return f"{head}\n\n{table(('lines', unit), [[f'{count:,}', when] for when, count in shown], right=(0,))}"
+
+
+def _kinds(plan: PlaybookPlan, found: _Found) -> str:
+    groups = sorted(_groups(found.hits).values(), key=lambda hits: (-len(hits), hits[0]["path"], hits[0]["line"]))
+    rows = [
+        [f"{len(hits):,}", _place(hits[0]), _place(hits[-1]), code(hits[-1]["text"].strip()[:200])]
+        for hits in groups[: plan.number]
+    ]
+    more = f"\n\n{many(len(groups) - len(rows), 'rarer kind')} not shown." if len(groups) > len(rows) else ""
+    partly = ""
+    if found.count > len(found.hits):
+        partly = f"Grouped from the first {len(found.hits):,} matching lines. "
+    head = f"{partly}By kind, lines that differ only in numbers, ids and values as one:"
+    return f"{head}\n\n{table(('times', 'first', 'last', 'latest line'), rows, right=(0,))}{more}"
+
+
+def _groups(hits: list[JsonObject]) -> dict[str, list[JsonObject]]:
+    """Group lines that differ only in dates, numbers and ids."""
+    groups: dict[str, list[JsonObject]] = {}
+    for hit in hits:
+        kind = hit["text"].strip()
+        for pattern, instead in _VARIABLE:
+            kind = pattern.sub(instead, kind)
+        groups.setdefault(kind[:160], []).append(hit)
+    return groups
+
+
+def _place(hit: JsonObject) -> str:
+    return code(f"{hit['path'].rsplit('/', 1)[-1]}:{hit['line']}")
+
+
+def _by_level(plan: PlaybookPlan) -> Play:
+    """Report how many lines each level has."""
+    if plan.period.text:
+        raise PlaybookFailed("this playbook counts levels over a whole log: ask for one level and a period")
+    rows: list[list[str]] = []
+    counted = total = 0
+    for level in reversed(levels.LEVELS):
+        data = (yield from _grep(plan, levels.pattern((level,)), 1)).data
+        total, counted = data["lines"], counted + data["matches"]
+        rows += [[f"{data['matches']:,}", level.upper()]] * bool(data["matches"])
+    if not rows:
+        raise PlaybookFailed(f"no line of {line(plan.path)} tells its level")
+    without = f" {many(total - counted, 'line')} without a level, such as tracebacks." if total > counted else ""
+    body = f"{many(counted, 'line')} with a level.{without}\n\n{table(('lines', 'level'), rows, right=(0,))}"
+    return PlaybookReport(f"Levels in {line(plan.path)}", body)
+
+
+LOG_ERRORS = PlaybookKind(
+    "log-errors",
+    "the errors, warnings or any level in a log, by kind, day, hour or period",
+    (words("errors error warnings warning warn warns critical criticals crit fatal fatals debug info infos notice "
+           "notices problems err errs alerts emerg trace level levels"),),
+    words("log logs logfile logfiles logged recorded file files error errors warning warnings warn warns critical "
+          "criticals crit fatal fatals debug info infos notice notices problems err errs alert alerts emerg trace many "
+          "number count counts times often summarise summarize summary digest most common frequent frequently analyse "
+          "analyze happened happen occurred occur occurs top which were scan check extract level levels lines line "
+          "entries entry messages message events event records first last latest recent newest earliest time when hour "
+          "hours hourly day days daily busiest per each by every total amount kind kinds type types marked tagged "
+          "severity up appear appears shows contains contain new were thrown raised seen written there come logging "
+          "breakdown broken down distribution happening"),
+    log_errors,
+    _fields,
+    words("number extension period"),
+    default=_default,
+)  # fmt: skip

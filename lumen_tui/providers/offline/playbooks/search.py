@@ -1,0 +1,320 @@
+"""search-text: lines, files and places with a text or a regular expression; todo: notes left in code."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Generator
+
+import msgspec
+
+from lumen_tui.providers.base import JsonObject, Reply, Step
+from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
+from lumen_tui.providers.offline.report import (
+    Play,
+    PlaybookFailed,
+    PlaybookReport,
+    call,
+    code,
+    line,
+    many,
+    skipped_notes,
+    table,
+)
+from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, words
+
+_LISTED = 50
+_MOST = 5000
+_SHOWN = 400  # characters of a line that the search hands on
+_REGEX_ONLY = re.compile(r"\.[*+?]|\\[dwsbDWSB.]|\[[^\]\s]+-[^\]\s]*\]|\[\^[^\]]+\]|\{\d+,?\d*\}|\([^()]*\|[^()]*\)|^\^|\$$|\w\|\w")
+_CASE = words("insensitive insensitively case-insensitive case-insensitively ignoring ignore regardless whatever")
+_NOT = re.compile(r"\b(?:do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
+_SAYS = r"contain(?:s|ing)?|mention(?:s|ing|ed)?|match(?:es|ing)?|includ(?:e|es|ing)|say(?:s|ing)?|hold(?:s|ing)?|ha(?:s|ve|ving)|with"
+_SAYING = words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
+                "references line lines text word string phrase used use uses appear appears match matches matching regex "
+                "regexp defined imported both includes include including say says saying hold holds having with have")  # fmt: skip
+_WORD = r"(?:word|string|text|phrase|term|pattern|regex|regexp|regular expression|exact text|literal|expression)"
+_STOP = r"(?=\s+(?:in|under|within|inside|below|across|appear|appears|occur|occurs|is|are|show|there|anywhere|used|and tell|ignoring|case|at all)\b|\s*[?!]|[.]?\s*$)"
+_TERM = r"(?P<term>[^\s\"'?,;]{2,80}?)"
+_BARE = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:{_SAYS}|search(?: for)?|grep(?: for)?|look(?:ing)? for|find(?: all| every)?(?: the)?(?: lines?| places?| occurrences? of| uses? of| references? to)|occurrences? of|references? to|uses? of|find) (?:(?:the|a|all) )?(?:{_WORD} )?{_TERM}{_STOP}",
+        rf"\b(?:we|i|they|it|you|code) (?:use|call|mention|reference|refer to) {_TERM}{_STOP}",
+        rf"\b(?:where|how often|how many times|files?|which files?) (?:is|are|does|do|was|were|use|uses|using|mention) {_TERM} *(?:used|mentioned|called|referenced|appear|appears|occur|occurs|show up|found|come up|in\b|{_STOP})",
+    )
+)
+_PHRASE = re.compile(rf"\b(?:search(?: for)?|grep(?: for)?|look for|match(?:es|ing)?|regex|regexp|pattern|regular expression) (?:the )?(?:{_WORD} )?(?P<term>\S.*?)(?=\s+(?:in|under|within|inside|below)\s*$|\s*$|\s*\?)", re.IGNORECASE)
+_BOTH = re.compile(r"\bboth (?:the words? )?(?P<first>[\w@#%+=.:-]{2,60}) and (?P<second>[\w@#%+=.:-]{2,60})", re.IGNORECASE)
+_DEFINED = re.compile(r"\b(?:where (?:is|are|was)|find where|definition of|where do(?:es)? (?:we|it))(?: the)?(?: function| class| method| variable| constant)? (?P<term>[\w$.]+)(?: function| class| method)?(?P<defined> (?:is |get |gets |being )?(?:defined|declared|implemented))?|\bdefines? (?:the )?(?:function |class |method )?(?P<that>[\w$]+)", re.IGNORECASE)
+_IMPORTED = re.compile(r"\b(?:import|imports|imported|importing) (?P<term>[\w.@/-]+)|\b(?:is|are|where is|where are) (?P<that>[\w.@/-]+) imported", re.IGNORECASE)
+_DEFINITION = r"^\s*(?:export )?(?:default )?(?:pub )?(?:async )?(?:def|class|function|fn|func|const|let|var|type|interface|struct|enum|sub|trait)\s+{0}\b|^\s*(?:export )?{0}\s*(?:=(?!=)|\(\)\s*\{{|:\s*[\w\[\]]+\s*=)"
+_IMPORT = r"^\s*(?:import|from)\s+(?:[\w., ]+,\s*)?{0}\b|^\s*(?:import|from)\b.*['\"]{0}['\"]|\brequire\(['\"]{0}['\"]\)|^\s*use\s+{0}\b"
+_TASKS = {"todo": "TODO", "todos": "TODO", "todo's": "TODO", "to-dos": "TODO", "fixme": "FIXME", "fixmes": "FIXME", "xxx": "XXX", "hack": "HACK", "hacks": "HACK"}
+
+
+def with_pattern(ask: Asked) -> Asked | None:
+    """Return the objective with an unquoted text to look for taken out of its words; None where there is none.
+
+    One word is taken for a text as it is; more of them only where they can be nothing but a regular expression.
+    """
+    if ask.quoted or ask.slashed:
+        return None
+    text = ask.text
+    for taker in (_taken_both, _taken_definition, _taken_word, _taken_expression):
+        if found := taker(text):
+            left, quoted = found
+            tokens = [word.lower().strip(".'") for word in re.findall(r"[^\s,;:?!()\"`]+", left)]
+            known = {*ask.words, "both", "defined", "imported", "search"}
+            return msgspec.structs.replace(ask, words=tuple(w for w in tokens if w in known), quoted=quoted, text=left)
+    return None
+
+
+def _taken_both(text: str) -> tuple[str, tuple[str, ...]] | None:
+    match = _BOTH.search(text)
+    return (_without(text, match) + " both", (match["first"], match["second"])) if match else None
+
+
+def _taken_definition(text: str) -> tuple[str, tuple[str, ...]] | None:
+    match = _DEFINED.search(text)
+    if match and (match["that"] or match["defined"]):
+        return _without(text, match) + " defined", (match["term"] or match["that"],)
+    match = _IMPORTED.search(text)
+    term = (match["term"] or match["that"]) if match else ""
+    if match and term.lower() not in COMMON:
+        return _without(text, match) + " imported", (term.rstrip("."),)
+    return None
+
+
+def _taken_word(text: str) -> tuple[str, tuple[str, ...]] | None:
+    for pattern in _BARE:
+        for match in pattern.finditer(text):
+            term = match["term"].rstrip(".:")
+            if term and not _ordinary(term):
+                return text[: match.start("term")] + " " + text[match.start("term") + len(term) :], (term,)
+    return None
+
+
+def _ordinary(term: str) -> bool:
+    """Whether a word is one of the language of questions rather than a text to look for."""
+    plain = term.islower() and term.isalpha()
+    return term.lower() in COMMON or plain and (term in TURNING or term in SEARCH.knows or term in _MEANT_OTHERWISE)
+
+
+_MEANT_OTHERWISE = words(
+    "errors warnings commits duplicates todos fixmes size sizes changes changed modified owner permissions version port "
+    "value column row rows content contents folders data functions classes methods comments code logs large small big "
+    "old new recent empty broken open closed free used disk memory processes ports users problems failures exceptions"
+)
+
+
+def _taken_expression(text: str) -> tuple[str, tuple[str, ...]] | None:
+    match = _PHRASE.search(text)
+    if not match or not _REGEX_ONLY.search(match["term"]):
+        return None
+    return _without(text, match) + " search", (match["term"].strip(),)
+
+
+def _without(text: str, match: re.Match[str]) -> str:
+    return text[: match.start()] + " " + text[match.end() :]
+
+
+def _fields(ask: Asked) -> Fields | None:
+    patterns = (*ask.quoted, *ask.slashed)
+    both = ask.has("both")
+    if ask.has("file", "files", "where") and not ask.has(*_SAYING):
+        return None
+    if not patterns or len(patterns) > 1 + both or len(patterns) == 1 and both:
+        return None
+    if ask.has("defined", "imported"):
+        return {"view": "defined" if ask.has("defined") else "imported", "pattern": patterns[0], "regex": "yes"}
+    regex = "yes" if ask.slashed or ask.has("regex", "regexp", "regular", "matching", "match", "matches") and _REGEX_ONLY.search(patterns[0]) or ask.has("regex", "regexp", "regular") else ""
+    if ask.has("exact", "literal", "literally", "verbatim", "fixed") or re.search(r"\b(?:no|not a) reg", ask.text, re.IGNORECASE):
+        regex = "no"
+    return {
+        "pattern": patterns[0],
+        "patterns": patterns if both else (),
+        "regex": regex,
+        "invert": bool(_NOT.search(re.sub(r"\b(?:no|not a) reg\w*", "", ask.text))),
+        "ignore_case": bool(set(ask.words) & _CASE),
+        "view": "files" if ask.has("files", "file") and not ask.has("lines", "line", "times", "often", "occurrences") else "times" if ask.has("often", "times", "occurrences", "occurrence") else "lines",
+    }
+
+
+def search_text(plan: PlaybookPlan) -> Play:
+    """Report the lines that hold a text."""
+    if plan.view in ("defined", "imported"):
+        return (yield from _declared(plan))
+    if plan.patterns:
+        return (yield from _both(plan))
+    pattern, how = yield from _as_meant(plan)
+    if plan.invert:
+        return (yield from _inverted(plan, pattern))
+    data = yield from _lines(plan, pattern, ignore_case=plan.ignore_case)
+    loose = data if plan.ignore_case or not re.search(r"[a-zA-Z]", plan.pattern) else (yield from _lines(plan, pattern, ignore_case=True))
+    head = _found(plan, data, pattern)
+    if loose["matches"] > data["matches"]:
+        head += f" Whatever the case: {many(loose['matches'], 'line')} in {many(loose['files_with'], 'file')}."
+    notes = [*([how] if how else []), *skipped_notes(data)]
+    hits = loose["hits"] if loose["matches"] > data["matches"] else data["hits"]
+    return _listed(plan, head, hits, max(loose["matches"], data["matches"]), notes)
+
+
+def _as_meant(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, str]]:
+    """Return the expression to search for, and how the pattern was taken. PlaybookFailed where it may be either."""
+    if plan.regex == "no" or not plan.regex and not _REGEX_ONLY.search(plan.pattern):
+        return re.escape(plan.pattern), ""
+    if plan.regex == "yes":
+        return plan.pattern, "Taken as a regular expression."
+    as_text = yield from _lines(plan, re.escape(plan.pattern), ignore_case=plan.ignore_case)
+    if not as_text["matches"]:
+        return plan.pattern, "Taken as a regular expression; as plain text no line has it."
+    as_regex = yield from _lines(plan, plan.pattern, ignore_case=plan.ignore_case)
+    if as_regex["matches"] == as_text["matches"]:
+        return plan.pattern, ""
+    raise PlaybookFailed(
+        f"{line(plan.pattern)} is in {as_text['matches']:,} lines as it is and matches {as_regex['matches']:,} as a regular "
+        "expression: say which is meant, `the exact text` or `the regex`"
+    )
+
+
+def _lines(plan: PlaybookPlan, pattern: str, *, ignore_case: bool) -> Generator[Step, Reply | None, JsonObject]:
+    reply = yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=_MOST, ignore_case=ignore_case)
+    return _without_repository(reply.data)
+
+
+def _without_repository(data: JsonObject) -> JsonObject:
+    """Leave out what is inside `.git`, the repository's own files."""
+    inside = {path: count for path, count in data["counts"].items() if "/.git/" in path}
+    if not inside or "/.git/" in data["path"] + "/":
+        return data
+    return {
+        **data,
+        "hits": [hit for hit in data["hits"] if "/.git/" not in hit["path"]],
+        "counts": {path: count for path, count in data["counts"].items() if path not in inside},
+        "matches": data["matches"] - sum(inside.values()),
+        "files_with": data["files_with"] - len(inside),
+    }
+
+
+def _found(plan: PlaybookPlan, data: JsonObject, pattern: str) -> str:
+    where = f"{data['files_with']:,} of {many(data['files'], 'text file')}"
+    if plan.view == "files":
+        return f"**{many(data['files_with'], 'file')}** of {data['files']:,} with {many(data['matches'], 'such line')}."
+    if plan.view == "times" and data["matches"] <= len(data["hits"]) and all(len(hit["text"]) < _SHOWN for hit in data["hits"]):
+        expression = re.compile(pattern, re.IGNORECASE if plan.ignore_case else 0)
+        times = sum(len(expression.findall(hit["text"])) for hit in data["hits"])
+        return f"**{many(times, 'time')}**, on {many(data['matches'], 'line')} in {where}."
+    return f"**{many(data['matches'], 'line')}** in {where}."
+
+
+def _listed(plan: PlaybookPlan, head: str, hits: list[JsonObject], total: int, notes: list[str]) -> PlaybookReport:
+    most = plan.number
+    if plan.view == "files":
+        counts = Counter(hit["path"] for hit in hits)
+        rows = [[code(path), f"{count:,}"] for path, count in counts.most_common(most)]
+        body = table(("file", "lines"), rows, right=(1,))
+    else:
+        rows = [[code(hit["path"]), f"{hit['line']:,}", code(hit["text"].strip())] for hit in hits[:most]]
+        body = table(("file", "line", "text"), rows, right=(1,))
+        if total > len(rows):
+            notes = [f"The first {len(rows):,} of {total:,} are shown.", *notes]
+    title = f"{code(plan.pattern)} in {line(plan.path)}"
+    return PlaybookReport(title, f"{head}\n\n{body}" if rows else head, tuple(notes))
+
+
+def _inverted(plan: PlaybookPlan, pattern: str) -> Play:
+    """Report how many lines don't hold the text, or which files."""
+    data = yield from _lines(plan, pattern, ignore_case=plan.ignore_case)
+    title = f"Without {code(plan.pattern)} in {line(plan.path)}"
+    if plan.view == "files":
+        everything = (yield from call("grep", path=plan.path, pattern="^", regex=True, name=plan.name, limit=1)).data
+        if everything["files_with"] > len(everything["counts"]):
+            raise PlaybookFailed("there are more than 1,000 files: ask for a smaller folder")
+        rest = sorted(path for path in everything["counts"] if path not in data["counts"] and "/.git/" not in path)
+        rows = [[code(path)] for path in rest[: max(plan.number, 200)]]
+        return PlaybookReport(title, f"**{many(len(rest), 'file')}** of {data['files']:,}.\n\n{table(('file',), rows)}")
+    if data["files"] != 1:
+        raise PlaybookFailed("lines without a text are counted in one file: name it")
+    rest_count = data["lines"] - data["matches"]
+    body = f"**{many(rest_count, 'line')}** of {data['lines']:,} without it; {data['matches']:,} with it (case as typed)."
+    return PlaybookReport(title, body)
+
+
+def _both(plan: PlaybookPlan) -> Play:
+    """Report the lines that hold all of the texts."""
+    pattern = "^" + "".join(f"(?=.*{re.escape(text)})" for text in plan.patterns)
+    exact = yield from _lines(plan, pattern, ignore_case=False)
+    data = yield from _lines(plan, pattern, ignore_case=True)
+    head = f"**{many(data['matches'], 'line')}** with {' and '.join(code(text) for text in plan.patterns)}, whatever the case"
+    head += f"; {exact['matches']:,} with this case." if exact["matches"] != data["matches"] else "."
+    return _listed(plan, head, data["hits"], data["matches"], skipped_notes(data))
+
+
+def _declared(plan: PlaybookPlan) -> Play:
+    """Report where a name is defined or imported, as far as the usual ways of writing it tell."""
+    shape = _DEFINITION if plan.view == "defined" else _IMPORT
+    data = yield from _lines(plan, shape.format(re.escape(plan.pattern)), ignore_case=False)
+    verb = plan.view
+    title = f"Where {code(plan.pattern)} is {verb} in {line(plan.path)}"
+    if not data["matches"]:
+        return PlaybookReport(title, f"No line looks as if it {'defined' if verb == 'defined' else 'imported'} it.", tuple(skipped_notes(data)))
+    rows = [[code(hit["path"]), str(hit["line"]), code(hit["text"].strip())] for hit in data["hits"][:_LISTED]]
+    head = f"{verb.capitalize()} in {many(data['files_with'], 'file')}, on {many(data['matches'], 'line')}."
+    return PlaybookReport(title, f"{head}\n\n{table(('file', 'line', 'text'), rows, right=(1,))}", tuple(skipped_notes(data)))
+
+
+def _todo_fields(ask: Asked) -> Fields | None:
+    wanted = tuple(dict.fromkeys(_TASKS[word] for word in re.split(r"[/\s]+", " ".join(ask.words)) if word in _TASKS))
+    return {"patterns": wanted, "view": "files" if ask.has("most") else ""} if wanted else None
+
+
+def todo(plan: PlaybookPlan) -> Play:
+    """Report notes such as TODO: how many, which, and which file has the most."""
+    pattern = rf"\b(?:{'|'.join(plan.patterns)})(?:s\b|\b)"
+    data = yield from _lines(plan, pattern, ignore_case=False)
+    names = " or ".join(plan.patterns)
+    rows = [[code(hit["path"]), str(hit["line"]), code(hit["text"].strip())] for hit in data["hits"][: max(plan.number, _LISTED)]]
+    head = f"**{many(data['matches'], 'line')}** with {names}, in {many(data['files_with'], 'file')}."
+    if data["files_with"] > len(data["counts"]) and plan.view == "files":
+        raise PlaybookFailed("more than 1,000 files have such lines: ask for a smaller folder")
+    if data["files_with"] > 1:
+        ranked = sorted(data["counts"].items(), key=lambda item: (-item[1], item[0]))
+        tops = [[f"{count:,}", code(path)] for path, count in ranked[:10]]
+        head += f"\n\n{table(('lines', 'file'), tops, right=(0,))}"
+    notes = skipped_notes(data)
+    if data["matches"] > len(rows):
+        notes.insert(0, f"The first {len(rows):,} of {data['matches']:,} are shown.")
+    body = f"{head}\n\n{table(('file', 'line', 'text'), rows, right=(1,))}" if rows else head
+    return PlaybookReport(f"{names} in {line(plan.path)}", body, tuple(notes))
+
+
+TODO = PlaybookKind(
+    "todo",
+    "TODO and FIXME notes",
+    (frozenset(_TASKS) | {"todo/fixme", "fixme/todo", "todos/fixmes"},),
+    words("or left comments comment notes note code source sources many number count most in markers marker remain "
+          "remaining open files file has contains contain lines items entries todo/fixme fixme/todo "
+          "todos/fixmes total outstanding occurrences list have with") | frozenset(_TASKS),
+    todo,
+    _todo_fields,
+    words("extension number"),
+)  # fmt: skip
+SEARCH = PlaybookKind(
+    "search-text",
+    "searching text or a regular expression in files",
+    (words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
+           "references line lines text word string phrase used use uses appear appears match matches matching regex regexp "
+           "defined imported both where files file times often show"),),
+    words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning every "
+          "each text word words string phrase term pattern file files line lines case insensitive insensitively "
+          "case-insensitive case-insensitively ignoring ignore regardless whatever where appear appears used use uses "
+          "references many often times number count match matches matching matched regex regexp regular expression exact "
+          "literal literally verbatim fixed defined imported both say says saying hold holds include includes including "
+          "having no not don't doesn't dont doesnt without lacking code source sources places entries up reg come comes "
+          "total it's a found reference referenced called"),
+    search_text,
+    _fields,
+    words("quoted slashed extension number"),
+    default=lambda ask: _LISTED,
+)  # fmt: skip

@@ -1,0 +1,154 @@
+"""look-up: what a setting is in a TOML, JSON, INI or KEY=VALUE file."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
+from lumen_tui.providers.offline.report import Play, PlaybookFailed, PlaybookReport, code, line, many, table, text_of
+from lumen_tui.providers.offline.vocabulary import words
+
+_SUFFIXES = (".toml", ".json", ".ini", ".cfg", ".conf", ".env", ".properties", ".service")
+_SECRET = re.compile(r"passw|secret|token|api_?key|private|credential", re.IGNORECASE)
+_SHOWN = 100
+
+
+class _Node(Struct, frozen=True):
+    """One place in the data: its keys on the way down, and what is there."""
+
+    keys: tuple[str, ...]
+    value: object
+
+
+def _fields(ask: Asked) -> Fields | None:
+    if len(ask.paths) != 1 or not ask.paths[0].endswith(_SUFFIXES):
+        return None
+    listing = ask.has("keys", "settings", "sections", "options", "variables")
+    return {"view": "keys" if listing else "", "patterns": ask.quoted}
+
+
+def look_up(plan: PlaybookPlan) -> Play:
+    """Report the one value that the words of the objective name. PlaybookFailed where they name none, or several."""
+    data = _decoded(plan.path, (yield from text_of(plan.path)))
+    terms = [term for term in (*plan.terms, *plan.patterns)]
+    title = f"{line(' '.join(terms))} in {line(plan.path)}"
+    if not terms:
+        if plan.view != "keys":
+            raise PlaybookFailed(f"which setting of {line(plan.path)}? It has {_names(list(_nodes(data)))}")
+        return _shown(f"Settings in {line(plan.path)}", _Node((), data))
+    fitting = _fitting(list(_nodes(data)), [term.lower().removesuffix("'s") for term in terms])
+    if not fitting:
+        raise PlaybookFailed(f"nothing in {line(plan.path)} is called {line(' '.join(terms))}: it has {_names(list(_nodes(data)))}")
+    if len(fitting) > 1:
+        raise PlaybookFailed(f"{line(' '.join(terms))} may be any of {_names(fitting)} in {line(plan.path)}: which one?")
+    return _shown(title, fitting[0])
+
+
+def _names(nodes: list[_Node]) -> str:
+    shown = ", ".join(line(".".join(node.keys)) for node in nodes[:12])
+    return f"{shown} and {len(nodes) - 12} more" if len(nodes) > 12 else shown
+
+
+def _decoded(path: str, text: str) -> object:
+    try:
+        if path.endswith(".toml"):
+            return tomllib.loads(text)
+        if path.endswith(".json"):
+            return json.loads(text)
+        if path.endswith((".ini", ".cfg", ".service")):
+            parser = configparser.RawConfigParser(strict=False)
+            parser.read_string(text)
+            return {section: dict(parser[section]) for section in parser.sections()}
+    except (ValueError, RecursionError, configparser.Error) as error:
+        raise PlaybookFailed(f"{line(path)} cannot be read: {line(str(error)[:200])}") from error
+    return _pairs(path, text)
+
+
+def _pairs(path: str, text: str) -> dict[str, str]:
+    """Return the KEY=VALUE lines; PlaybookFailed where a line is none."""
+    found: dict[str, str] = {}
+    for row in text.splitlines():
+        if not row.strip() or row.lstrip().startswith(("#", ";")):
+            continue
+        match = re.fullmatch(r"\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*", row)
+        if match is None:
+            raise PlaybookFailed(f"{line(path)} is not made of KEY=VALUE lines: search it for a text instead")
+        found[match[1]] = match[2].strip("\"'")
+    return found
+
+
+def _nodes(value: object, keys: tuple[str, ...] = ()) -> Iterator[_Node]:
+    if keys:
+        yield _Node(keys, value)
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _nodes(inner, (*keys, str(key)))
+
+
+def _parts(key: str) -> set[str]:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
+    return {key.lower(), *re.split(r"[._\-\s/]+", spaced)}
+
+
+def _fitting(nodes: list[_Node], terms: list[str]) -> list[_Node]:
+    """Return the nodes that the terms name: by their whole dotted name, else each term by one of the keys."""
+    dotted = [term for term in terms if "." in term]
+    if dotted:
+        return [node for node in nodes if ".".join(node.keys).lower() == dotted[0]] if len(terms) == 1 else []
+    found = [node for node in nodes if _named(node, terms)]
+    exact = [node for node in found if node.keys[-1].lower() in terms]
+    found = exact or found
+    at_top = [node for node in found if len(node.keys) == 1]
+    return at_top if len(at_top) == 1 and exact else found
+
+
+def _named(node: _Node, terms: list[str]) -> bool:
+    """Whether each term is a key on the way or a part of one, and the last key has one of them."""
+    every = set().union(*(_parts(key) for key in node.keys))
+    last = _parts(node.keys[-1])
+    return all(_in(term, every) for term in terms) and any(_in(term, last) for term in terms)
+
+
+def _in(term: str, parts: set[str]) -> bool:
+    return term in parts or term.rstrip("s") in parts or f"{term}s" in parts
+
+
+def _shown(title: str, node: _Node) -> PlaybookReport:
+    if any(_SECRET.search(key) for key in node.keys):
+        raise PlaybookFailed(f"{line('.'.join(node.keys))} looks like a secret, and is not shown")
+    name = code(".".join(node.keys)) if node.keys else "The file"
+    if isinstance(node.value, dict):
+        rows = [[code(key), _value(key, value)] for key, value in list(node.value.items())[:_SHOWN]]
+        return PlaybookReport(title, f"{name} has {many(len(node.value), 'entry').replace('entrys', 'entries')}.\n\n{table(('key', 'value'), rows)}")
+    if isinstance(node.value, list):
+        rows = [[_value("", value)] for value in node.value[:_SHOWN]]
+        return PlaybookReport(title, f"{name} has {many(len(node.value), 'item')}.\n\n{table(('value',), rows)}")
+    return PlaybookReport(title, f"{name} is {_value('', node.value)}.")
+
+
+def _value(key: str, value: object) -> str:
+    if _SECRET.search(key):
+        return "(looks like a secret: not shown)"
+    if isinstance(value, str):
+        return code(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return code(text if len(text) < 200 else f"{text[:200]}…")
+
+
+LOOK_UP = PlaybookKind(
+    "look-up",
+    "what a setting is in a TOML, JSON, INI or KEY=VALUE file",
+    (),
+    words("value values setting settings set key keys configured config configuration option options define defined enabled "
+          "turned sections variables variable field property entry called listed contain contains or default turned use uses "
+          "used number many flag declared equal equals under item items read say says in content specified"),
+    look_up,
+    _fields,
+    words("terms quoted"),
+)  # fmt: skip
