@@ -61,4 +61,5 @@ class PlaybookKind(Struct, frozen=True):
     fields: Callable[[Asked], Fields | None] = no_fields
     takes: frozenset[str] = frozenset()  # of quoted, slashed, number, extension, period, size, terms, second
     anywhere: bool = False  # it needs no path
+    which: str = ""  # what has to be named where it needs a path of its own, and the folder at hand won't do
     default: Callable[[Asked], int] = lambda ask: DEFAULT_TOP

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable
 
+import msgspec
 from msgspec import Struct
 
 from lumen_tui.providers.offline.periods import Period, take_period
@@ -38,6 +39,7 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 _EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
+_CONTRACTED = re.compile(r"\b(what|where|who|how|which|when|that|there|it)['’]s\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s,;:?!()\"`]+")
 _BEFORE_FOLDER = {"in", "under", "below", "inside", "within", "of", "from", "at", "across", "on"}
 _FOLDER_WORDS = {"folder", "directory", "dir", "folders"}
@@ -57,6 +59,7 @@ class Place(Struct, frozen=True):
 
     folder: str = ""
     names: tuple[str, ...] = ()
+    below: tuple[tuple[str, str], ...] = ()  # names of files that are somewhere below, and where
 
 
 class ParsedObjective(Struct, frozen=True):
@@ -72,6 +75,7 @@ class ParsedObjective(Struct, frozen=True):
     least: int = 0  # bytes
     most: int = 0
     text: str = ""  # what `words` were made of, case kept
+    raw: str = ""  # the same before numbers, sizes and periods were taken out
     slips: tuple[tuple[str, str], ...] = ()  # words as they were typed, and as they were read
 
     def has(self, *candidates: str) -> bool:
@@ -79,9 +83,15 @@ class ParsedObjective(Struct, frozen=True):
         return any(word in self.words for word in candidates)
 
 
+def bare_names(objective: str) -> tuple[str, ...]:
+    """Return what looks like the names of files without their folders."""
+    text = _PATH.sub(" ", _QUOTED.sub(" ", objective))
+    return tuple(dict.fromkeys(match.group().rstrip(".") for match in _NAMED.finditer(_RELATIVE.sub(" ", text))))
+
+
 def parse(objective: str, place: Place = Place(), now: float = 0.0) -> ParsedObjective:
     """Take paths, quoted texts, numbers, file kinds, sizes and periods of time out of `objective`."""
-    text = " ".join(objective.split())
+    text = _CONTRACTED.sub(r"\1 is", " ".join(objective.split()))
     text, quoted, paths = _take_quoted(text)
     text, slashed = _take(text, _SLASHED)
     text, matches = _take(text, _PATH)
@@ -90,24 +100,40 @@ def parse(objective: str, place: Place = Place(), now: float = 0.0) -> ParsedObj
     paths += ["~"] * len(homes)
     text, _ = _take(text, _HERE)
     text, relative = _take_relative(text, place)
-    paths = _joined(paths, relative, place)
-    text, least, most = _take_sizes(text)
+    return parameters(
+        ParsedObjective(
+            words=(),
+            paths=tuple(_joined(paths, relative, place)),
+            quoted=tuple(quoted),
+            slashed=tuple(match[1:-1] for match in slashed),
+            raw=text,
+        ),
+        now,
+    )
+
+
+def parameters(ask: ParsedObjective, now: float) -> ParsedObjective:
+    """Take numbers, file kinds, sizes and periods out of `ask.raw`; what is left are the words."""
+    text, least, most = _take_sizes(ask.raw)
     text, periods = take_period(text, now)
     text, extensions = _take(text, _EXTENSION)
     text, numbers = _take_numbers(text)
-    words, kinds = _take_languages([word.lower().strip(".'") for word in _TOKEN.findall(text)])
-    return ParsedObjective(
+    words, kinds = _take_languages(tokens(text))
+    return msgspec.structs.replace(
+        ask,
         words=tuple(word for word in words if word.strip("-–—/&+=<>'")),
-        paths=tuple(paths),
-        quoted=tuple(quoted),
         numbers=tuple(numbers),
         extensions=(*(extension.lstrip("*.").lower() for extension in extensions), *kinds),
         periods=periods,
-        slashed=tuple(match[1:-1] for match in slashed),
         least=least,
         most=most,
         text=text,
     )
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of a text, lower case."""
+    return [word.lower().strip(".'") for word in _TOKEN.findall(text)]
 
 
 def _take(text: str, pattern: re.Pattern[str]) -> tuple[str, list[str]]:
@@ -157,9 +183,13 @@ def _take_relative(text: str, place: Place) -> tuple[str, list[str]]:
             return False
         before = [word.lower() for word in text[: match.start()].split()[-2:]]
         after = text[match.end() :].split()[:1]
-        led = before[-1:] and (before[-1] in _BEFORE_FOLDER or (before[-1] in ("the", "our") and before[0] in _BEFORE_FOLDER))
+        led = before[-1:] and (
+            before[-1] in _BEFORE_FOLDER or (before[-1] in ("the", "our") and before[0] in _BEFORE_FOLDER)
+        )
         joined = before[-1:] in (["and"], ["with"], ["vs"], ["or"]) and bool(found)
-        return bool(led or joined or after and after[0].lower().strip("?.,") in _FOLDER_WORDS or match.group().endswith("/"))
+        return bool(
+            led or joined or after and after[0].lower().strip("?.,") in _FOLDER_WORDS or match.group().endswith("/")
+        )
 
     text = _RELATIVE.sub(keep(with_slash), text)
     text = _NAMED.sub(keep(lambda match: True), text)
@@ -170,7 +200,8 @@ def _joined(paths: list[str], relative: list[str], place: Place) -> list[str]:
     """Return absolute paths; the place itself says nothing where names below it are there, too."""
     if relative and len(paths) <= 1 and all(path.rstrip("/") == place.folder.rstrip("/") for path in paths):
         paths = []
-    below = [posixpath.normpath(posixpath.join(place.folder, name)) for name in relative]
+    where = dict(place.below)
+    below = [posixpath.normpath(posixpath.join(place.folder, where.get(name, name))) for name in relative]
     return list(dict.fromkeys([*paths, *below]))
 
 
@@ -218,6 +249,7 @@ def _take_languages(words: list[str]) -> tuple[list[str], list[str]]:
             kinds.append(_LANGUAGES[word])
         elif word in _PLURAL_KINDS:
             kinds.append(_PLURAL_KINDS[word])
+            remaining.append("files")
         else:
             remaining.append(word)
     return remaining, kinds

@@ -169,7 +169,7 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
         (rf"\bless than (?P<amount>{_AMOUNT}) (?:old|ago)\b", _newer),
         (rf"\b(?:(?:in|within|during|over|for|from|of|since) )?(?:the |these )?(?:last|past|previous) (?P<amount>{_AMOUNT})", _newer),
         (r"\b(?:(?:in|within|during|from|of|since) )?this (?P<unit>week|month|year)\b", _this),
-        (rf"\b(?:(?:on|from|of|dated|for) (?:the )?)?(?P<date>{_DATE})(?!\w)", _whole_day),
+        (rf"\b(?:(?:on|from|of|dated|for) (?:the )?)?(?P<date>{_DATE})(?:['’]s)?(?!\w)", _whole_day),
     )
 )  # fmt: skip
 

@@ -36,13 +36,17 @@ def choose(
     ask = _corrected(parse(objective, place, now))
     limit = _constraint_number(constraints)
     refusals: list[NoMatch] = []
-    candidates = [candidate for candidate in (ask, with_pattern(ask)) if candidate is not None]
+    candidates = [candidate for candidate in (ask, with_pattern(ask, now)) if candidate is not None]
     for loose, candidate, kind in itertools.product((False, True), candidates, KINDS):
         plan = _plan(kind, candidate, place, limit, loose=loose)
         if isinstance(plan, PlaybookPlan):
             return plan
         refusals += [plan] if plan else []
-    return refusals[0] if refusals else NoMatch("has no playbook that understands every word of this objective" + _strange(ask))
+    return (
+        refusals[0]
+        if refusals
+        else NoMatch("has no playbook that understands every word of this objective" + _strange(ask))
+    )
 
 
 def _corrected(ask: ParsedObjective) -> ParsedObjective:
@@ -56,10 +60,17 @@ def _corrected(ask: ParsedObjective) -> ParsedObjective:
 
 
 def _strange(ask: ParsedObjective) -> str:
-    """Return the first words that no playbook knows, to say what is in the way."""
-    known = _KNOWN - TURNING
-    words = [f"{word[:40]!r}" for word in dict.fromkeys(ask.words) if word not in known]
-    return f" (none knows {', '.join(words[:3])})" if words else ""
+    """Return which playbook comes nearest, and the words that stand in its way."""
+    words = set(ask.words)
+    near = [kind for kind in KINDS if kind.needs and all(words & group for group in kind.needs)]
+    kind = min(near, key=lambda kind: len(words - kind.knows - COMMON), default=None)
+    known = kind.knows | COMMON if kind else _KNOWN - TURNING
+    strange = [f"{word[:40]!r}" for word in dict.fromkeys(ask.words) if word not in known]
+    if kind and strange:
+        return f"; the nearest, {kind.name} ({kind.can}), does not know {', '.join(strange[:3])}"
+    if kind:
+        return f"; the nearest, {kind.name} ({kind.can}), takes its words, and not what they ask for together"
+    return f" (none knows {', '.join(strange[:3])})" if strange else ""
 
 
 def _plan(
@@ -89,11 +100,15 @@ def _terms(ask: ParsedObjective, strange: set[str]) -> tuple[str, ...]:
 
 def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: Place) -> NoMatch | None:
     """Return why the paths and parameters don't fit the playbook, if so."""
+    if kind.which and not ask.paths:
+        return NoMatch(f"needs to know {kind.which}: name it")
     if not ask.paths and not place.folder and not kind.anywhere:
         return NoMatch("needs to know where: name a folder or file with its whole path, such as /var/log")
     paths = 2 if "second" in kind.takes else 1
     if len(ask.paths) > paths:
-        return NoMatch(f"takes {'one folder' if paths == 1 else 'two'} at a time, and this names {len(ask.paths)}: {', '.join(ask.paths)}")
+        return NoMatch(
+            f"takes {'one folder' if paths == 1 else 'two'} at a time, and this names {len(ask.paths)}: {', '.join(ask.paths)}"
+        )
     given = {
         "quoted": len(ask.quoted) - ask.has("both"),
         "slashed": len(ask.slashed),
@@ -109,7 +124,12 @@ def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: Place) -> NoMatch
 
 
 def _with_parameters(
-    kind: PlaybookKind, ask: ParsedObjective, place: Place, limit: int, fields: dict[str, object], terms: tuple[str, ...]
+    kind: PlaybookKind,
+    ask: ParsedObjective,
+    place: Place,
+    limit: int,
+    fields: dict[str, object],
+    terms: tuple[str, ...],
 ) -> PlaybookPlan | NoMatch:
     number = ask.numbers[0] if ask.numbers and "figure" not in kind.takes else limit or kind.default(ask)
     if not 1 <= number <= 1000:

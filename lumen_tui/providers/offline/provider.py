@@ -20,7 +20,7 @@ from lumen_tui.providers.base import (
     ask,
 )
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookPlan
-from lumen_tui.providers.offline.objective_parser import Place
+from lumen_tui.providers.offline.objective_parser import Place, bare_names
 from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, choose
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
 from lumen_tui.providers.offline.report import PlaybookFailed, PlaybookReport, line
@@ -51,19 +51,37 @@ class OfflineProvider:
 
 
 def _planned(job: Job) -> Generator[Step, Reply | None, PlaybookPlan | NoMatch]:
-    """Return the plan: from absolute paths alone, else with names in the folder where the task was given.
+    """Return the plan: from absolute paths alone, else with the names in the folder where the task was given.
 
     A folder that the objective names in full is tried last as the place of other names in it.
     """
     plan = choose(job.objective, job.constraints, now=job.now())
-    folders = [job.folder, *dict.fromkeys(path.rstrip("./)") for path in _ABSOLUTE.findall(job.objective))]
-    for folder in folders:
-        if isinstance(plan, PlaybookPlan) or not folder:
+    named = tuple(dict.fromkeys(path.rstrip("./)") for path in _ABSOLUTE.findall(job.objective)))
+    if isinstance(plan, PlaybookPlan) and not plan.terms and (named or not job.folder):
+        return plan
+    for folder in (job.folder, *named):
+        if not folder or isinstance(plan, PlaybookPlan) and not (folder == job.folder and not named or plan.terms):
             continue
-        place = yield from _place(folder)
-        found = choose(job.objective, job.constraints, place, job.now()) if place.names else plan
+        found = yield from _planned_at(job, folder)
         plan = found if isinstance(found, PlaybookPlan) or folder == job.folder else plan
     return plan
+
+
+def _planned_at(job: Job, folder: str) -> Generator[Step, Reply | None, PlaybookPlan | NoMatch]:
+    """Return the plan where names count from a folder; a file that is not directly in it is looked for below it."""
+    place = yield from _place(folder)
+    if not place.names:
+        return NoMatch(f"needs a whole path: {line(folder)} cannot be listed, or is empty")
+    below: list[tuple[str, str]] = []
+    for name in bare_names(job.objective):
+        if name in place.names:
+            continue
+        reply = yield from ask(ToolCall("find", {"path": folder, "name": name, "limit": 50}))
+        paths = [hit["path"] for hit in reply.data["matches"] if "/.git/" not in hit["path"]] if reply.ok else []
+        if len(paths) > 1:
+            return NoMatch(f"needs to know which {line(name)} is meant: {', '.join(line(path) for path in paths[:5])}")
+        below += [(name, os.path.relpath(path, reply.data["path"])) for path in paths]
+    return choose(job.objective, job.constraints, msgspec.structs.replace(place, below=tuple(below)), job.now())
 
 
 def _place(folder: str) -> Generator[Step, Reply | None, Place]:

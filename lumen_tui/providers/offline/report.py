@@ -55,7 +55,9 @@ def text_of(path: str) -> Generator[Step, Reply | None, str]:
         raise PlaybookFailed(f"{line(path)} is not one text file")
     rows = [str(hit["text"]) for hit in data["hits"]]
     if data["matches"] > len(rows) or any(len(row.encode()) >= _LONG_LINE for row in rows):
-        raise PlaybookFailed(f"{line(path)} is too long for this playbook: more than 5,000 lines, or a line over 390 bytes")
+        raise PlaybookFailed(
+            f"{line(path)} is too long for this playbook: more than 5,000 lines, or a line over 390 bytes"
+        )
     return "\n".join(rows)
 
 

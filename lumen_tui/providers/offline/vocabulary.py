@@ -20,7 +20,7 @@ COMMON = words(
     "thx kindly quick quickly just actually really maybe also so then ok okay somewhere anywhere someone somebody "
     "im i'm we're we've i've id i'd could you'd where who whose when wanna gimme lemme let lets let's check checking "
     "according per via each every one ones some see exactly exact roughly about altogether ever already yet still "
-    "got come came whole entire complete given provide display dump answer question wondering wonder curious possible "
+    "whether if existing exist exists got come came whole entire complete given provide display dump answer question wondering wonder curious possible "
     "machine server host box system project repo's tree path paths only"
 )
 # What turns a question into another one, or asks for something to be done: never taken for a name or a slip.
@@ -36,15 +36,21 @@ TURNING = words(
 )
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the one known word that `word` is with a letter wrong, missing, too many or swapped; else empty.
+_LEAST = 5  # letters of a word in which one may be wrong; in shorter ones two neighbours may be swapped
 
-    Only words of five letters and more, and never with another first letter: `fewest` is not `newest`.
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that `word` is with a letter wrong, missing, too many or swapped; else empty.
+
+    Never one with another first letter, as `fewest` is not `newest`. Of several, the one with the most letters.
     """
-    if len(word) < 5 or not word.isalpha():
-        return "which" if word == "wich" else ""
+    if len(word) < 3 or not word.isalpha():
+        return ""
     near = {other for other in known if other[:1] == word[:1] and _one_slip(word, other)}
-    return near.pop() if len(near) == 1 else ""
+    if len(word) < _LEAST and word != "wich":
+        near = {other for other in near if sorted(other) == sorted(word)}
+    longest = [other for other in near if len(other) == max(map(len, near))]
+    return longest[0] if len(longest) == 1 else ""
 
 
 def _one_slip(word: str, other: str) -> bool:

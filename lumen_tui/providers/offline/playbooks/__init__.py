@@ -13,6 +13,7 @@ from lumen_tui.providers.offline.playbooks.history import GIT_LOG
 from lumen_tui.providers.offline.playbooks.logs import LOG_ERRORS
 from lumen_tui.providers.offline.playbooks.machine import SYSTEM
 from lumen_tui.providers.offline.playbooks.packages import PACKAGES
+from lumen_tui.providers.offline.playbooks.reading import READ
 from lumen_tui.providers.offline.playbooks.search import SEARCH, TODO
 from lumen_tui.providers.offline.playbooks.settings import LOOK_UP
 from lumen_tui.providers.offline.playbooks.tables import TABLE
@@ -32,6 +33,7 @@ KINDS: tuple[PlaybookKind, ...] = (
     DUPLICATES,
     LARGEST_FILES,
     FACTS,
+    READ,
     COUNT,
     FILES,
     SEARCH,

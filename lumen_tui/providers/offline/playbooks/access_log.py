@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import shlex
+import time
 from collections.abc import Generator
 
 from lumen_tui.providers.base import Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
+from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
 from lumen_tui.providers.offline.report import (
     Play,
     PlaybookFailed,
@@ -22,7 +25,7 @@ from lumen_tui.providers.offline.report import (
 )
 from lumen_tui.providers.offline.vocabulary import words
 
-_COMBINED = r'^\S+ \S+ [^\[]*\[\d\d/\w{3}/\d{4}:[^\]]+\] "'
+COMBINED = r'^\S+ \S+ [^\[]*\[\d\d/\w{3}/\d{4}:[^\]]+\] "'
 _STATUS = r'" (?:%s) (?:\d+|-)(?: |$)'
 _STATUS_WORD = re.compile(r"([1-5](?:\d\d|xx))(?:s|'s|es)?|(?:http)?([1-5]\d\d)")
 _COLUMN = {"addresses": "$1", "paths": 'split($0, q, "\\""), n = split(q[2], r, " ")'}
@@ -37,8 +40,26 @@ _CLASSES = {"client": "4xx", "server": "5xx"}
 def _statuses(ask: Asked) -> list[str]:
     """Return the statuses that are asked for, such as 404 and 5xx."""
     found = [match[1] or match[2] for word in ask.words if (match := _STATUS_WORD.fullmatch(word))]
-    if ask.has("status", "statuses", "code", "codes", "response", "responses", "http", "returned", "requests", "request"):
-        found += [str(number) for number in ask.numbers if 100 <= number <= 599]
+    if ask.has(
+        "status",
+        "statuses",
+        "code",
+        "codes",
+        "response",
+        "responses",
+        "http",
+        "returned",
+        "requests",
+        "request",
+        "give",
+        "gave",
+        "return",
+        "returns",
+        "got",
+        "errors",
+        "error",
+    ):
+        found += [str(number) for number in ask.numbers if 100 <= number <= 599 and not ask.has("top", "first")]
     found += [_CLASSES[word] for word in ask.words if word in _CLASSES and ask.has("errors", "error") and not found]
     return list(dict.fromkeys(found))
 
@@ -48,12 +69,16 @@ def _fields(ask: Asked) -> Fields | None:
     figures = [number for number in ask.numbers if str(number) not in statuses]
     if ask.has("error", "errors") and not statuses:
         return None
+    if ask.periods and not statuses:
+        return None
     if statuses and not figures and not set(ask.words) & (_PATHS | {"ip", "ips", "addresses"}):
         return {"view": "statuses", "patterns": tuple(statuses), "number": 10}
     of = "addresses" if set(ask.words) & _ADDRESSES else "paths" if set(ask.words) & _PATHS else ""
     number = figures[0] if len(figures) == 1 else 1 if ask.has("most") and ask.has("ip", "path", "url", "page") else 10
-    if of and len(figures) <= 1:
-        distinct = ask.has("different", "distinct", "unique") or (ask.has("many", "number", "count") and not ask.has("top", "most"))
+    if of and len(figures) <= 1 and not ask.periods:
+        distinct = ask.has("different", "distinct", "unique") or (
+            ask.has("many", "number", "count") and not ask.has("top", "most")
+        )
         return {"view": of, "patterns": tuple(statuses), "number": number, "subject": "distinct" if distinct else ""}
     if ask.has("status", "statuses", "codes") and not ask.numbers:
         return {"view": "all", "number": 30}
@@ -64,7 +89,7 @@ def _fields(ask: Asked) -> Fields | None:
 
 def web_log(plan: PlaybookPlan) -> Play:
     """Report requests of a log in the common or combined format."""
-    whole = (yield from call("grep", path=plan.path, pattern=_COMBINED, regex=True, name=plan.name, limit=1)).data
+    whole = (yield from call("grep", path=plan.path, pattern=COMBINED, regex=True, name=plan.name, limit=1)).data
     if not whole["matches"]:
         raise PlaybookFailed(f"{line(plan.path)} is not the log of a web server in the common or combined format")
     notes = skipped_notes(whole)
@@ -89,12 +114,20 @@ def web_log(plan: PlaybookPlan) -> Play:
 
 
 def _by_status(plan: PlaybookPlan, total: int) -> Generator[Step, Reply | None, str]:
-    rows, parts = [], []
+    rows: list[list[str]] = []
+    parts: list[str] = []
+    today = dt.datetime.fromtimestamp(time.time())  # noqa: DTZ005, DTZ006 - logs are compared as they are written
     for status in plan.patterns:
-        pattern = _COMBINED + r".*?" + _STATUS % status.replace("x", r"\d")
-        data = (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=5)).data
-        parts.append(f"**{many(data['matches'], 'request')}** of {total:,} with status {status}")
-        rows += [[status, code(hit["text"].strip())] for hit in data["hits"]]
+        pattern = COMBINED + r".*?" + _STATUS % status.replace("x", r"\d")
+        data = (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=5000)).data
+        hits, count = data["hits"], data["matches"]
+        if plan.period.text:
+            if count > len(hits):
+                raise PlaybookFailed(f"{count:,} requests have status {status}: more than are looked at one by one")
+            hits = [hit for hit in hits if within(stamp(hit["text"], today), *bounds(plan.period, today))]
+            count = len(hits)
+        parts.append(f"**{many(count, 'request')}** of {total:,} with status {status}{spoken(plan.period, today)}")
+        rows += [[status, code(hit["text"].strip())] for hit in hits[:5]]
     head = "; ".join(parts) + "."
     return f"{head}\n\nThe first of them:\n\n{table(('status', 'line'), rows)}" if rows else head
 
@@ -103,7 +136,7 @@ def _ranked(plan: PlaybookPlan) -> Generator[Step, Reply | None, list[list[str]]
     """Return rows of how often and what, the most frequent first."""
     column = {"addresses": "$1", "paths": "p[2]", "all": "s[1]"}[plan.view]
     wanted = "|".join(status.replace("x", "[0-9]") for status in plan.patterns)
-    test = f's[1] ~ /^({wanted})$/' if wanted else "1"
+    test = f"s[1] ~ /^({wanted})$/" if wanted else "1"
     program = rf'$0 ~ /^[^ ]+ [^ ]+ [^\[]*\[[0-9]/ {{ split($0, q, "\""); split(q[2], p, " "); split(q[3], s, " "); if ({test}) n[{column}]++ }} END {{ for (k in n) print n[k] "\t" k }}'
     command = f"LC_ALL=C awk {shlex.quote(program)} < {shlex.quote(plan.path)} | sort -k1,1nr -k2 | head -n 20000"
     output = yield from output_of(command)
@@ -135,17 +168,18 @@ def failed_logins(plan: PlaybookPlan) -> Play:
 WEB_LOG = PlaybookKind(
     "web-log",
     "requests in a web server's log by status, address or path",
-    (words("request requests response responses status statuses code codes hit hits ip ips address addresses client "
+    (words("error errors request requests response responses status statuses code codes hit hits ip ips address addresses client "
            "clients url urls path paths page pages visitor visitors http uri endpoint endpoints") | _STATUS_WORDS,),
     words("request requests response responses status statuses code codes hit hits ip ips address addresses client "
           "clients url urls path paths page pages visitor visitors http uri uris endpoint endpoints many number count top "
           "most different distinct unique frequent frequently common requested visited log access nginx apache web total "
           "often made makes us returned returning error errors server times busiest active sent served answered total "
-          "lines entries breakdown distribution by each every per of were logged hitting accessed popular calls called")
+          "lines entries breakdown distribution by each every per of were logged hitting accessed popular calls called give gives gave return returns got")
     | _STATUS_WORDS,
     web_log,
     _fields,
-    words("figure"),
+    words("figure period"),
+    which="which log",
 )  # fmt: skip
 LOGINS = PlaybookKind(
     "failed-logins",
@@ -155,4 +189,5 @@ LOGINS = PlaybookKind(
           "count top log logs times often total most addresses ips ip sources happened made try tries tried to log"),
     failed_logins,
     takes=words("number"),
+    which="which log",
 )  # fmt: skip

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Generator
 
+from lumen_tui.providers.base import Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.report import (
     Play,
     PlaybookFailed,
     PlaybookReport,
+    call,
     code,
     line,
     many,
@@ -41,25 +44,35 @@ def compare(plan: PlaybookPlan) -> Play:
 
 def _folders(plan: PlaybookPlan) -> Play:
     first, second = plan.path.rstrip("/"), plan.second.rstrip("/")
-    output = yield from output_of(f"LC_ALL=C diff -rq --exclude=.git -- {shlex.quote(first)} {shlex.quote(second)} 2>&1; true")
-    only: dict[str, list[str]] = {first: [], second: []}
+    output = yield from output_of(
+        f"LC_ALL=C diff -rq --exclude=.git -- {shlex.quote(first)} {shlex.quote(second)} 2>&1; true"
+    )
+    ours, theirs = (yield from _below(first)), (yield from _below(second))
+    only = {first: sorted(ours - theirs), second: sorted(theirs - ours)}
     differing: list[str] = []
     other: list[str] = []
     for row in output.splitlines():
-        if match := re.fullmatch(r"Only in (.+?): (.+)", row):
-            path = f"{match[1]}/{match[2]}"
-            only[first if path.startswith(first + "/") else second].append(path)
-        elif match := re.fullmatch(r"Files (.+) and .+ differ", row):
+        if match := re.fullmatch(r"Files (.+) and .+ differ", row):
             differing.append(match[1][len(first) + 1 :])
-        elif row:
+        elif row and not row.startswith("Only in "):
             other.append(row)
-    parts = [_listing(f"Only in {line(folder)}", [path[len(folder) + 1 :] for path in paths]) for folder, paths in only.items()]
+    parts = [_listing(f"Only in {line(folder)}", paths) for folder, paths in only.items()]
     parts.append(_listing("In both, with different content", differing))
     head = "Both hold the same files with the same content."
     if differing or any(only.values()):
         head = f"{len(only[first]):,} only in the first, {len(only[second]):,} only in the second, {len(differing):,} different."
     notes = tuple(f"diff said: {line(text)}" for text in other[:5])
     return PlaybookReport(f"{line(first)} and {line(second)}", "\n\n".join([head, *filter(None, parts)]), notes)
+
+
+def _below(folder: str) -> Generator[Step, Reply | None, set[str]]:
+    """Return the names of all files below a folder, counted from it."""
+    data = (yield from call("find", path=folder, kind="any", limit=5000)).data
+    if data["total"] > len(data["matches"]):
+        raise PlaybookFailed(f"more than 5,000 files are below {line(folder)}: name smaller folders")
+    names = {item["path"][len(data["path"]) + 1 :] for item in data["matches"]}
+    folders = {name.rpartition("/")[0] for name in names}
+    return {name for name in names if name not in folders and not f"/{name}/".startswith("/.git/")}
 
 
 def _listing(title: str, paths: list[str]) -> str:
@@ -91,11 +104,12 @@ COMPARE = PlaybookKind(
     "compare",
     "what differs between two folders or files",
     (words("compare comparing compared comparison diff diffs differ differs difference differences different differing "
-           "identical same missing only vs versus"),),
+           "identical same missing only vs versus between changed"),),
     words("compare comparing compared comparison diff diffs differ differs difference differences different differing "
           "identical same missing only vs versus against and between file files folders directories two both content "
-          "contents changed not but or absent lacks from to other exist exists against equal there"),
+          "contents changed not but or absent lacks from to other exist exists has have against equal there"),
     compare,
     _fields,
     words("second"),
+    which="which two folders or files",
 )  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os.path
 import re
 import shlex
 import time
 from collections import Counter, defaultdict
 from collections.abc import Generator
-
-import datetime as dt
 
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import DEFAULT_TOP, Asked, Fields, PlaybookKind, PlaybookPlan
@@ -37,13 +36,17 @@ _OLD = words("oldest")
 _SMALL = words("smallest tiniest")
 _BIG = words("largest biggest heaviest")
 _CHANGED = words("changed modified touched updated edited written")
-_THINGS = words("file files anything everything something things thing what stuff logs backups images pictures photos "
-                "documents scripts dumps archives which ones entries")  # fmt: skip
-_NOUNS = {"logs": "*.log"}
+_KINDS_OF_FILES = words("log backup image picture photo document script dump archive upload report")
+_THINGS = words("file files anything everything something things thing what stuff which ones entries") | frozenset(
+    kind + end for kind in _KINDS_OF_FILES for end in ("", "s")
+)
 _CODE = frozenset(
     ".py .js .ts .tsx .jsx .css .scss .html .sh .bash .rs .go .c .h .cc .cpp .hpp .java .kt .rb .pl .php .sql .lua .swift "
     ".vue .svelte .cs .scala .ex .exs .clj .hs .m .r".split()
 )
+
+
+_CALLED = _KINDS_OF_FILES | {"file", "files"}
 
 
 def _order(ask: Asked) -> str:
@@ -51,7 +54,8 @@ def _order(ask: Asked) -> str:
     last = ask.has("last", "recent", "lately", "latest") or "recently" in ask.words
     least = ask.has("least", "longest")
     found = {
-        "new": ask.has(*_NEW) or bool(last and ask.has(*_CHANGED, "change", "recently") and not least and not ask.periods),
+        "new": ask.has(*_NEW)
+        or bool(last and ask.has(*_CHANGED, *_CALLED, "change", "recently") and not least and not ask.periods),
         "old": ask.has(*_OLD),
         "small": ask.has(*_SMALL),
         "big": ask.has(*_BIG) or ask.has("size") and ask.has("top", "by"),
@@ -62,15 +66,23 @@ def _order(ask: Asked) -> str:
 
 def _files_fields(ask: Asked) -> Fields | None:
     order = _order(ask)
-    folders = ask.has("folder", "folders", "directory", "directories") and not ask.has(*_THINGS - words("which what"))
-    if order == "?" or ask.has("empty", "duplicate", "duplicates") or folders and not ask.paths:
+    folders = ask.has("folder", "folders", "directory", "directories", "subfolder", "subfolders", "dir", "dirs")
+    if folders and not ask.has("file", "files", "anything", "everything"):
+        return None
+    if order == "?" or ask.has("empty", "duplicate", "duplicates") or not _nouns_fit(ask):
         return None
     filtered = bool(ask.periods or ask.least or ask.most)
     counting = ask.has("many", "count", "number") and not ask.has("list", "which")
-    if not order and not filtered and not (ask.has("list") and ask.has("files")):
+    if not order and not filtered and not (ask.has("list", "all", "show") and ask.has("files")):
         return None
-    if ask.periods and not ask.has(*_CHANGED, "old", "older", "newer", "new", "change", "changes") and not (
-        ask.periods[0].newer or ask.periods[0].older or re.match(r"older|newer|since|before|after", ask.periods[0].text)
+    if (
+        ask.periods
+        and not ask.has(*_CHANGED, "old", "older", "newer", "new", "change", "changes")
+        and not (
+            ask.periods[0].newer
+            or ask.periods[0].older
+            or re.match(r"older|newer|since|before|after", ask.periods[0].text)
+        )
     ):
         return None
     if ask.has("line", "lines", "commit", "commits", "committed"):
@@ -78,10 +90,23 @@ def _files_fields(ask: Asked) -> Fields | None:
     return {"view": f"{'count' if counting else 'list'} {order}".strip()}
 
 
+def _nouns_fit(ask: Asked) -> bool:
+    """Whether the kind of thing that is named, such as backups, is all that the folder of that name holds."""
+    if any(re.search(r"\.\w{1,5}$", path) for path in ask.paths):
+        return False
+    kinds = [word.rstrip("s") for word in ask.words if word.rstrip("s") in _KINDS_OF_FILES]
+    parts = [part.rstrip("s") for path in ask.paths for part in path.lower().split("/")]
+    return all(kind in parts for kind in kinds)
+
+
 def _one(ask: Asked) -> int:
     if not _order(ask):
         return 200
-    return DEFAULT_TOP if ask.has("files", "things", "ones", "logs", "backups") and not ask.has("which") or ask.has("top") else 1
+    return (
+        DEFAULT_TOP
+        if ask.has("files", "things", "ones", "logs", "backups") and not ask.has("which") or ask.has("top")
+        else 1
+    )
 
 
 def _listing(plan: PlaybookPlan, **more: object) -> Generator[Step, Reply | None, tuple[list[JsonObject], JsonObject]]:
@@ -116,7 +141,12 @@ def files(plan: PlaybookPlan) -> Play:
         and (not plan.most or item["bytes"] <= plan.most)
     ]
     what, _, order = plan.view.partition(" ")
-    keys = {"new": lambda i: -i["changed"], "old": lambda i: i["changed"], "small": lambda i: i["bytes"], "big": lambda i: -i["bytes"]}
+    keys = {
+        "new": lambda i: -i["changed"],
+        "old": lambda i: i["changed"],
+        "small": lambda i: i["bytes"],
+        "big": lambda i: -i["bytes"],
+    }
     by_size = bool(plan.least or plan.most) and not order
     chosen.sort(key=lambda item: (keys.get(order, keys["big"] if by_size else keys["new"])(item), item["path"]))
     shown = chosen[: plan.number] if order or len(chosen) > plan.number else chosen
@@ -135,9 +165,16 @@ def files(plan: PlaybookPlan) -> Play:
 def _summary(plan: PlaybookPlan, chosen: list[JsonObject], items: list[JsonObject], order: str) -> str:
     named = f" named {code(plan.name)}" if plan.name else ""
     age = f", changed {line(_age_text(plan.period))}" if plan.period.text else ""
-    sizes = [f", of at least {plan.least:,} bytes"] * bool(plan.least) + [f", of at most {plan.most:,} bytes"] * bool(plan.most)
+    sizes = [f", of at least {plan.least:,} bytes"] * bool(plan.least) + [f", of at most {plan.most:,} bytes"] * bool(
+        plan.most
+    )
     total = f"**{many(len(chosen), 'file')}** of {len(items):,}{named}{age}{''.join(sizes)}."
-    which = {"new": "most recently changed", "old": "longest unchanged (by the time of the last change)", "small": "smallest", "big": "largest"}
+    which = {
+        "new": "most recently changed",
+        "old": "longest unchanged (by the time of the last change)",
+        "small": "smallest",
+        "big": "largest",
+    }
     if not order or not chosen:
         return total
     number = min(plan.number, len(chosen))
@@ -146,10 +183,16 @@ def _summary(plan: PlaybookPlan, chosen: list[JsonObject], items: list[JsonObjec
 
 def _age_text(period: Period) -> str:
     if period.newer:
-        return f"within the last {period.newer * 24:g} hours" if period.newer < 2 else f"within the last {period.newer:g} days"
+        return (
+            f"within the last {many(round(period.newer * 24), 'hour')}"
+            if period.newer < 2
+            else f"within the last {period.newer:g} days"
+        )
     if period.older:
         return f"more than {period.older:g} days ago"
-    return " and ".join([f"from {period.since}"] * bool(period.since) + [f"before {period.until}"] * bool(period.until)).replace("T", " ")
+    return " and ".join(
+        [f"from {period.since}"] * bool(period.since) + [f"before {period.until}"] * bool(period.until)
+    ).replace("T", " ")
 
 
 def _when(seconds: float) -> str:
@@ -238,7 +281,9 @@ def count(plan: PlaybookPlan) -> Play:
     body = f"**{many(data['total'], kind)}**{named}{extra}, with everything below it."
     inside = sum("/.git/" in item["path"] + "/" for item in data["matches"])
     if inside and data["total"] <= len(data["matches"]):
-        body = f"**{many(data['total'] - inside, kind)}**{named}, with everything below it; {inside:,} more inside .git."
+        body = (
+            f"**{many(data['total'] - inside, kind)}**{named}, with everything below it; {inside:,} more inside .git."
+        )
     elif inside:
         body += " Those inside .git are among them."
     return PlaybookReport(f"{kind.capitalize()}s in {line(plan.path)}", body, tuple(walk_notes(data)))
@@ -247,7 +292,9 @@ def count(plan: PlaybookPlan) -> Play:
 def _by_extension(plan: PlaybookPlan) -> Play:
     items, data = yield from _listing(plan)
     counts = Counter(os.path.splitext(item["path"])[1].lower() or "(none)" for item in items)
-    rows = [[f"{number:,}", code(kind)] for kind, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    rows = [
+        [f"{number:,}", code(kind)] for kind, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
     body = f"**{many(len(items), 'file')}**.\n\n{table(('files', 'extension'), rows[:100], right=(0,))}"
     return PlaybookReport(f"Files by extension in {line(plan.path)}", body, tuple(walk_notes(data)))
 
@@ -269,7 +316,9 @@ def _count_lines(plan: PlaybookPlan) -> Play:
     kind = " of code" if plan.view == "code" else ""
     body = f"**{many(lines, 'line')}**{kind} in {many(files_, 'text file')}, empty lines and comments included."
     if plan.view == "longest" and ranked:
-        body = f"The longest is {code(ranked[0][0])}, with {many(ranked[0][1], 'line')}, of {many(files_, 'text file')}."
+        body = (
+            f"The longest is {code(ranked[0][0])}, with {many(ranked[0][1], 'line')}, of {many(files_, 'text file')}."
+        )
     if data["files"] > 1:
         rows = [[f"{number:,}", code(path)] for path, number in ranked[: plan.number]]
         body += f"\n\n{table(('lines', 'file'), rows, right=(0,))}"
@@ -285,11 +334,28 @@ def _count_fields(ask: Asked) -> Fields | None:
     if ask.has("extension", "extensions", "type", "types", "kind", "kinds"):
         return {"subject": "files", "view": "kinds"} if ask.has("by", "per", "each", "every") else None
     subject = "lines" if ask.has("line", "lines", "loc") else "files" if ask.has("file", "files") else "folders"
-    return {"subject": subject, "view": "code" if ask.has("code", "loc", "source") and subject == "lines" and not ask.extensions else ""}
+    if ask.has("most") and subject == "lines" and ask.has("file"):
+        return {"subject": subject, "view": "longest"}
+    counting = ask.has("count", "many", "number", "total", "loc", "much", "wc")
+    if not counting and not (subject == "lines" and (ask.extensions or ask.has("code"))):
+        return None
+    return {
+        "subject": subject,
+        "view": "code" if ask.has("code", "loc", "source") and subject == "lines" and not ask.extensions else "",
+    }
 
 
 def _facts_fields(ask: Asked) -> Fields | None:
-    if len(ask.paths) != 1 or ask.has("files") or ask.periods or ask.has("who") and not ask.has("owns", "owned"):
+    named = bool(ask.paths) and re.search(r"\.\w{1,6}$", ask.paths[0]) is not None
+    if (
+        len(ask.paths) != 1
+        or ask.has("files")
+        or ask.has("file", "which")
+        and not named
+        or ask.periods
+        or ask.has("who")
+        and not ask.has("owns", "owned")
+    ):
         return None
     return {}
 
@@ -311,10 +377,10 @@ FILES = PlaybookKind(
 COUNT = PlaybookKind(
     "count",
     "counting files, folders or lines",
-    (words("count many number longest total by loc much wc"), words("file files line lines folders directories loc extension extensions types kinds module")),
+    (words("count many number longest total by per each every loc much wc lines"), words("file files line lines folders directories loc extension extensions types kinds module")),
     words("count counted many number file files line lines folders directories code total source sources exist contained "
           "contains contain text amount longest long extension extensions type types kind kinds by per each loc much wc "
-          "grouped split -l in got lines-of-code module script length broken down breakdown whats how's written"),
+          "grouped split -l in got lines-of-code module script length most broken down breakdown whats how's written"),
     count,
     _count_fields,
     words("number extension"),
@@ -341,7 +407,7 @@ DUPLICATES = PlaybookKind(
 FACTS = PlaybookKind(
     "file-facts",
     "when a file was changed, its size, owner and permissions",
-    (words("modified changed touched updated owner owns permissions permission mode rights mtime edited modification "
+    (words("modified changed change touched updated owner owns permissions permission mode rights mtime edited modification "
            "modify timestamp size big large owned chmod written"),),
     words("modified changed touched updated edited last lastly owner owns permissions permission mode rights mtime when time "
           "date modification modify timestamp file size big large owned chmod change group bytes written has access much"),

@@ -13,6 +13,7 @@ from msgspec import Struct
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import DEFAULT_TOP, Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.playbooks import levels
+from lumen_tui.providers.offline.playbooks.access_log import COMBINED
 from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
 from lumen_tui.providers.offline.report import (
     Play,
@@ -28,8 +29,12 @@ from lumen_tui.providers.offline.report import (
 from lumen_tui.providers.offline.vocabulary import words
 
 MOST_LINES = 5000  # lines that are looked at one by one
-_LOOSE = r"\b(?:error|fatal|critical|panic|traceback|exception|segfault)(?:s|ed)?\b|\bfail(?:ed|ure)\b"
-_PLAIN_ERROR = r"^(?:\w+(?:\.\w+)*(?:Error|Exception)\b|Traceback \(most recent|panic:)|(?i:(?:^|[\s:])(?:fatal )?error:)"
+_LOOSE = (
+    r"(?<![\w/.-])(?:error|fatal|critical|panic|traceback|exception|segfault)(?:s|ed)?(?![\w/-])|\bfail(?:ed|ure|s)\b"
+)
+_PLAIN_ERROR = (
+    r"^(?:\w+(?:\.\w+)*(?:Error|Exception)\b|Traceback \(most recent|panic:)|(?i:(?:^|[\s:])(?:fatal )?error:)"
+)
 _VARIABLE = (
     (re.compile(r"^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]?|[A-Z][a-z]{2} [ \d]\d )[\d:.,+Z-]*[\])>]?\s*"), ""),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b"), "…"),
@@ -72,7 +77,9 @@ def _fields(ask: Asked) -> Fields | None:
         view, subject = "levels", _subject(ask)
         return None if subject else {"view": view, "subject": "levels"}
     subject = _subject(ask)
-    if not subject:
+    if ask.has("levels") and not subject:
+        return {"view": "levels", "subject": "levels"}
+    if not subject or re.search(r"\b(?:lines?|entries) (?:with|that contain|containing) (?!level|severity)", text):
         return None
     view = next((name for name, group, _ in _VIEWS[1:] if set(ask.words) & group), "")
     if view in ("first", "last") and ask.has("most") and ask.has("common", "frequent", "often"):
@@ -91,7 +98,9 @@ def _chosen(plan: PlaybookPlan) -> tuple[str, ...]:
 
 
 def _default(ask: Asked) -> int:
-    single = ask.has("first", "last", "latest", "earliest", "newest", "when") and not ask.has("errors", "warnings")
+    single = ask.has("first", "last", "latest", "earliest", "newest", "recent", "when") and not ask.has(
+        "errors", "warnings"
+    )
     return 1 if single else DEFAULT_TOP
 
 
@@ -101,7 +110,8 @@ def log_errors(plan: PlaybookPlan) -> Play:
         return (yield from _by_level(plan))
     today = dt.datetime.fromtimestamp(time.time())  # noqa: DTZ005, DTZ006 - logs are compared as they are written
     found = yield from _find(plan, today)
-    spell = f"{spoken(plan.period, today)}"
+    spell = spoken(plan.period, today)
+    spell += f" with {' and '.join(code(term) for term in plan.terms)} in them" if plan.terms else ""
     title = f"{plan.subject.capitalize()} in {line(plan.path)}{spell}"
     head = _head(plan, found, spell)
     severe = yield from _more_severe(plan)
@@ -123,11 +133,15 @@ def _head(plan: PlaybookPlan, found: _Found, spell: str) -> str:
 
 def _more_severe(plan: PlaybookPlan) -> Generator[Step, Reply | None, str]:
     """Say how many lines are worse than an error, where errors were asked for without a period."""
-    if _chosen(plan) != ("error",) or plan.view or plan.period.text:
+    if _chosen(plan) != ("error",) or plan.view or plan.period.text or plan.terms:
         return ""
     reply = yield from _grep(plan, levels.pattern(levels.SEVERE), 1)
     count = reply.data["matches"]
-    return f" {many(count, 'more line')} {'is' if count == 1 else 'are'} of a higher level (critical, fatal, alert)." if count else ""
+    return (
+        f" {many(count, 'more line')} {'is' if count == 1 else 'are'} of a higher level (critical, fatal, alert)."
+        if count
+        else ""
+    )
 
 
 def _grep(plan: PlaybookPlan, pattern: str, limit: int) -> Generator[Step, Reply | None, Reply]:
@@ -147,7 +161,7 @@ def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | Non
     if not data["matches"]:
         data, more = yield from _without_levels(plan, data)
         notes += more
-    return _in_period(plan, data, today, notes)
+    return _about(plan, _in_period(plan, data, today, notes))
 
 
 def _prefiltered(plan: PlaybookPlan, wanted: str, today: dt.datetime) -> str:
@@ -166,19 +180,26 @@ def _day_forms(day: dt.date) -> tuple[str, ...]:
     return (day.isoformat(), day.strftime("%Y/%m/%d"), day.strftime("%d/%b/%Y"), day.strftime("%b ") + f"{day.day:>2}")
 
 
-def _without_levels(plan: PlaybookPlan, data: JsonObject) -> Generator[Step, Reply | None, tuple[JsonObject, list[str]]]:
+def _without_levels(
+    plan: PlaybookPlan, data: JsonObject
+) -> Generator[Step, Reply | None, tuple[JsonObject, list[str]]]:
     """Where no line has the level: say whether any has one, and look for errors as programs print them."""
     leveled = (yield from _grep(plan, levels.ANY_LEVEL, 1)).data["matches"]
     if leveled:
         return data, []
     if _chosen(plan) != ("error",):
         raise PlaybookFailed(f"no line of {line(plan.path)} tells its level, so {plan.subject} cannot be told apart")
+    if (yield from _grep(plan, COMBINED, 1)).data["matches"]:
+        raise PlaybookFailed(
+            f"{line(plan.path)} is a web server's log of requests: ask for statuses, such as 404 or 5xx"
+        )
     plain = (yield from _grep(plan, _PLAIN_ERROR, MOST_LINES)).data
     if plain["matches"]:
-        return {**plain, "plain": True}, ["No line tells its level: lines that begin with or hold `error:` are counted."]
+        return {**plain, "plain": True}, [
+            "No line tells its level: lines that begin with or hold `error:` are counted."
+        ]
     loose = (yield from call("grep", path=plan.path, pattern=_LOOSE, regex=True, ignore_case=True, limit=20)).data
-    unlike = [hit for hit in loose["hits"] if not re.search(r"(?i)lib\w*error|error-", hit["text"])]
-    if unlike:
+    if loose["matches"]:
         raise PlaybookFailed(
             f"no line of {line(plan.path)} tells its level, and {many(loose['matches'], 'line')} "
             f"{'has' if loose['matches'] == 1 else 'have'} a word such as error or failed, which need not mean one: "
@@ -208,6 +229,19 @@ def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: 
     return _Found(len(kept), kept, data, tuple(notes))
 
 
+def _about(plan: PlaybookPlan, found: _Found) -> _Found:
+    """Keep the lines with the words that only the log can explain. PlaybookFailed where it does not."""
+    if not plan.terms or not found.count:
+        return found
+    texts = [term.casefold() for term in plan.terms]
+    kept = [hit for hit in found.hits if all(text in hit["text"].casefold() for text in texts)]
+    named = " and ".join(line(term) for term in plan.terms)
+    if not kept or found.count > len(found.hits):
+        raise PlaybookFailed(f"{named} is not understood: no line that was looked at has this level and these words")
+    note = f"Only lines with {named} in them, whatever the case."
+    return _Found(len(kept), kept, found.data, (*found.notes, note))
+
+
 def _viewed(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
     if plan.view in ("first", "last"):
         return _edge(plan, found, today)
@@ -222,7 +256,9 @@ def _edge(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
     if len({hit["path"] for hit in hits}) > 1:
         stamped = [(stamp(hit["text"], today), hit) for hit in hits]
         if not all(at for at, _ in stamped):
-            raise PlaybookFailed("several files have such lines, and not all with a time to order them by: name one file")
+            raise PlaybookFailed(
+                "several files have such lines, and not all with a time to order them by: name one file"
+            )
         hits = [hit for _, hit in sorted(stamped, key=lambda pair: pair[0])]
     chosen = hits[: plan.number] if plan.view == "first" else hits[-plan.number :]
     rows = [[_place(hit), stamp(hit["text"], today).replace("T", " "), code(hit["text"].strip())] for hit in chosen]
@@ -236,11 +272,13 @@ def _spread(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
     cut = 13 if plan.view == "hours" else 10
     counts = Counter(stamp(hit["text"], today)[:cut].replace("T", " ") for hit in found.hits)
     if timeless := counts.pop("", 0):
-        raise PlaybookFailed(f"{many(timeless, 'line')} of {line(plan.path)} without a time that this playbook can read")
+        raise PlaybookFailed(
+            f"{many(timeless, 'line')} of {line(plan.path)} without a time that this playbook can read"
+        )
     top = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = top[:24]
     unit = "hour" if plan.view == "hours" else "day"
-    head = f"Most in the {unit} {shown[0][0]}{':00' if cut == 13 else ''}, with {shown[0][1]:,}."
+    head = f"The {unit} with the most is {shown[0][0]}{':00' if cut == 13 else ''}, with {shown[0][1]:,}."
     if len(top) > 1 and top[0][1] == top[1][1]:
         head = f"Several {unit}s share the highest number, {shown[0][1]:,}."
     return f"{head}\n\n{table(('lines', unit), [[f'{count:,}', when] for when, count in shown], right=(0,))}"
@@ -303,10 +341,11 @@ LOG_ERRORS = PlaybookKind(
           "analyze happened happen occurred occur occurs top which were scan check extract level levels lines line "
           "entries entry messages message events event records first last latest recent newest earliest time when hour "
           "hours hourly day days daily busiest per each by every total amount kind kinds type types marked tagged "
-          "severity up appear appears shows contains contain new were thrown raised seen written there come logging "
-          "breakdown broken down distribution happening"),
+          "severity up appear appears shows new were thrown raised seen written there come logging "
+          "breakdown broken break down distribution happening anything everything"),
     log_errors,
     _fields,
-    words("number extension period"),
+    words("number extension period terms"),
+    which="which log",
     default=_default,
 )  # fmt: skip

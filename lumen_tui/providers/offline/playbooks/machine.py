@@ -57,14 +57,18 @@ def _fields(ask: Asked) -> Fields | None:
     if ask.paths or ask.quoted:
         return None
     topics = [name for name, group in _TOPICS if set(ask.words) & group]
+    if not topics and ask.has("up") and ask.has("long"):
+        topics = ["uptime"]
     programs = [word for word in ask.words if word in _PROGRAMS and word != "make"]
     if programs and (topics == ["version"] or not topics and ask.has("installed", "have")):
         command = {_PROGRAMS[word] for word in programs}
         return {"view": "version", "subject": programs[0]} if len(command) == 1 else None
     if "ports" in topics or "listening" in topics:
-        about = ask.has("listening", "listens", "listen", "open", "use", "used", "using", "taken", "busy", "occupied", "free")
+        about = ask.has(
+            "listening", "listens", "listen", "open", "use", "used", "using", "taken", "busy", "occupied", "free"
+        )
         ports = [number for number in ask.numbers if number < 65536]
-        if not about or len(ports) != len(ask.numbers):
+        if not about or len(ports) != len(ask.numbers) or ask.words[0] in ("open", "listen", "use", "free"):
             return None
         return {"view": "ports", "patterns": tuple(str(port) for port in ports)}
     topics = [name for name in topics if name != "version"] if set(topics) & {"kernel", "distribution"} else topics
@@ -108,7 +112,9 @@ def _span(seconds: float) -> str:
 def _processors(plan: PlaybookPlan) -> Play:
     data = (yield from call("grep", path="/proc/cpuinfo", pattern=r"^processor\s*:", regex=True, limit=1)).data
     usable = (yield from output_of("nproc")).strip()
-    body = f"**{data['matches']}** processors (cores or threads, as the kernel counts them); {line(usable)} may be used."
+    body = (
+        f"**{data['matches']}** processors (cores or threads, as the kernel counts them); {line(usable)} may be used."
+    )
     return PlaybookReport("Processors", body)
 
 
@@ -149,11 +155,17 @@ def _ports(plan: PlaybookPlan) -> Play:
     sockets = yield from _sockets()
     if not plan.patterns:
         shown = ", ".join(f"{port} ({protocol})" for protocol, port in sockets)
-        return PlaybookReport("Open ports", f"**{len(sockets)}** ports are listened on: {shown}." if sockets else "None is.")
+        return PlaybookReport(
+            "Open ports", f"**{len(sockets)}** ports are listened on: {shown}." if sockets else "None is."
+        )
     answers = []
     for port in plan.patterns:
         protocols = [protocol for protocol, number in sockets if number == int(port)]
-        answers.append(f"Yes: port {port} is in use ({', '.join(protocols)})." if protocols else f"No: nothing listens on port {port}, TCP or UDP.")
+        answers.append(
+            f"Yes: port {port} is in use ({', '.join(protocols)}; by which program, a worker does not see)."
+            if protocols
+            else f"No: nothing listens on port {port}, TCP or UDP."
+        )
     return PlaybookReport("Ports", "\n".join(answers))
 
 
@@ -163,8 +175,12 @@ def _version(plan: PlaybookPlan) -> Play:
     output = yield from output_of(f"command -v {program} && {command} 2>&1 | head -n 3 || echo absent")
     rows = [row for row in output.splitlines() if row.strip()]
     if len(rows) < 2 or rows[0] == "absent":
-        return PlaybookReport(f"The version of {program}", f"No program called {code(program)} is found by a worker's command.")
-    return PlaybookReport(f"The version of {program}", f"{code(rows[1])}, at {code(rows[0])}: what a worker's command finds.")
+        return PlaybookReport(
+            f"The version of {program}", f"No program called {code(program)} is found by a worker's command."
+        )
+    return PlaybookReport(
+        f"The version of {program}", f"{code(rows[1])}, at {code(rows[0])}: what a worker's command finds."
+    )
 
 
 _PLAYS: dict[str, Callable[[PlaybookPlan], Play]] = {
@@ -174,7 +190,7 @@ _PLAYS: dict[str, Callable[[PlaybookPlan], Play]] = {
 SYSTEM = PlaybookKind(
     "system",
     "kernel, memory, load, uptime, ports and versions of programs of this machine",
-    (frozenset().union(*(group for _, group in _TOPICS)) | {"installed", "have"},),
+    (frozenset().union(*(group for _, group in _TOPICS)) | {"installed", "have", "up"},),
     words("kernel uname hostname name uptime up long running booted rebooted last since cpu cpus cores processors processor "
           "core memory ram swap mem load average os distro distribution ubuntu debian operating linux port ports listening "
           "listens listen open version versions installed much many number free left available total used use using taken "

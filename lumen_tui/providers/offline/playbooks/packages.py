@@ -21,6 +21,8 @@ _LINE = re.compile(r"^\S+ \S+ (\w+) (\S+) (\S+) (\S+)")
 
 def _fields(ask: Asked) -> Fields | None:
     done = {_DONE[word] for word in ask.words if word in _DONE}
+    if not ask.has("package", "packages", "pkgs", "dpkg", "apt") and not any("dpkg" in path for path in ask.paths):
+        return None
     if len(done) != 1 or ask.paths and not all("dpkg" in path for path in ask.paths):
         return None
     word = next(word for word in ask.words if word in _DONE and word != "new" or word == "new" and len(ask.words) < 3)
@@ -42,6 +44,11 @@ def package_log(plan: PlaybookPlan) -> Play:
     for text in hits:
         if match := _LINE.match(text):
             rows.append([text[:16], code(match[2]), code(match[3]), code(match[4])])
+    for term in plan.terms:
+        rows = [row for row in rows if term.lower() in re.split(r"[`:]", row[1].lower())]
+        title += f", {line(term)}"
+        if not rows and not any(term.lower() in text.lower() for text in hits):
+            raise PlaybookFailed(f"no such line of {line(path)} is about {line(term)}")
     names = {row[1] for row in rows}
     twice = f", of {many(len(names), 'different package')}" if len(names) < len(rows) else ""
     head = f"**{many(len(rows), 'package')}**{twice}: lines that say `{plan.view.replace('|', '` or `')}`."
@@ -53,10 +60,11 @@ def package_log(plan: PlaybookPlan) -> Play:
 PACKAGES = PlaybookKind(
     "package-log",
     "packages that dpkg installed, upgraded or removed",
-    (words("package packages pkgs"), frozenset(_DONE)),
+    (frozenset(_DONE),),
     words("package packages pkgs dpkg log newly many number count total according says say last recently which debian apt "
           "when list freshly first time") | frozenset(_DONE),
     package_log,
     _fields,
-    words("period"),
+    words("period terms"),
+    anywhere=True,
 )  # fmt: skip

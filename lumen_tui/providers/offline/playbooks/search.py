@@ -10,6 +10,7 @@ import msgspec
 
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
+from lumen_tui.providers.offline.objective_parser import parameters
 from lumen_tui.providers.offline.report import (
     Play,
     PlaybookFailed,
@@ -26,13 +27,15 @@ from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, words
 _LISTED = 50
 _MOST = 5000
 _SHOWN = 400  # characters of a line that the search hands on
-_REGEX_ONLY = re.compile(r"\.[*+?]|\\[dwsbDWSB.]|\[[^\]\s]+-[^\]\s]*\]|\[\^[^\]]+\]|\{\d+,?\d*\}|\([^()]*\|[^()]*\)|^\^|\$$|\w\|\w")
+_REGEX_ONLY = re.compile(
+    r"\.[*+?]|\\[dwsbDWSB.]|\[[^\]\s]+-[^\]\s]*\]|\[\^[^\]]+\]|\{\d+,?\d*\}|\([^()]*\|[^()]*\)|^\^|\$$|\w\|\w"
+)
 _CASE = words("insensitive insensitively case-insensitive case-insensitively ignoring ignore regardless whatever")
 _NOT = re.compile(r"\b(?:do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
-_SAYS = r"contain(?:s|ing)?|mention(?:s|ing|ed)?|match(?:es|ing)?|includ(?:e|es|ing)|say(?:s|ing)?|hold(?:s|ing)?|ha(?:s|ve|ving)|with"
+_SAYS = r"contain(?:s|ing)?|mention(?:s|ing|ed)?|match(?:es|ing)?|includ(?:e|es|ing)|say(?:s|ing)?|hold(?:s|ing)?|ha(?:s|ve|ving)|referenc(?:e|es|ing)|with|without|lacking"
 _SAYING = words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
                 "references line lines text word string phrase used use uses appear appears match matches matching regex "
-                "regexp defined imported both includes include including say says saying hold holds having with have")  # fmt: skip
+                "regexp mentioned call calls called reference referenced defined imported both includes include including say says saying hold holds having with have")  # fmt: skip
 _WORD = r"(?:word|string|text|phrase|term|pattern|regex|regexp|regular expression|exact text|literal|expression)"
 _STOP = r"(?=\s+(?:in|under|within|inside|below|across|appear|appears|occur|occurs|is|are|show|there|anywhere|used|and tell|ignoring|case|at all)\b|\s*[?!]|[.]?\s*$)"
 _TERM = r"(?P<term>[^\s\"'?,;]{2,80}?)"
@@ -41,43 +44,68 @@ _BARE = tuple(
     for pattern in (
         rf"\b(?:{_SAYS}|search(?: for)?|grep(?: for)?|look(?:ing)? for|find(?: all| every)?(?: the)?(?: lines?| places?| occurrences? of| uses? of| references? to)|occurrences? of|references? to|uses? of|find) (?:(?:the|a|all) )?(?:{_WORD} )?{_TERM}{_STOP}",
         rf"\b(?:we|i|they|it|you|code) (?:use|call|mention|reference|refer to) {_TERM}{_STOP}",
-        rf"\b(?:where|how often|how many times|files?|which files?) (?:is|are|does|do|was|were|use|uses|using|mention) {_TERM} *(?:used|mentioned|called|referenced|appear|appears|occur|occurs|show up|found|come up|in\b|{_STOP})",
+        rf"\b(?:is|are) {_TERM} (?:used|mentioned|called|referenced|found)\b",
+        rf"\b(?:where|how often|how many times|files?|which files?) (?:is|are|does|do|was|were|did|use|uses|using|mention|do we|do i) (?:call |use )?(?:the |a )?(?:{_WORD} )?{_TERM} *(?:used|mentioned|called|referenced|appear|appears|occur|occurs|show up|found|come up|in\b|{_STOP})",
     )
 )
-_PHRASE = re.compile(rf"\b(?:search(?: for)?|grep(?: for)?|look for|match(?:es|ing)?|regex|regexp|pattern|regular expression) (?:the )?(?:{_WORD} )?(?P<term>\S.*?)(?=\s+(?:in|under|within|inside|below)\s*$|\s*$|\s*\?)", re.IGNORECASE)
-_BOTH = re.compile(r"\bboth (?:the words? )?(?P<first>[\w@#%+=.:-]{2,60}) and (?P<second>[\w@#%+=.:-]{2,60})", re.IGNORECASE)
-_DEFINED = re.compile(r"\b(?:where (?:is|are|was)|find where|definition of|where do(?:es)? (?:we|it))(?: the)?(?: function| class| method| variable| constant)? (?P<term>[\w$.]+)(?: function| class| method)?(?P<defined> (?:is |get |gets |being )?(?:defined|declared|implemented))?|\bdefines? (?:the )?(?:function |class |method )?(?P<that>[\w$]+)", re.IGNORECASE)
-_IMPORTED = re.compile(r"\b(?:import|imports|imported|importing) (?P<term>[\w.@/-]+)|\b(?:is|are|where is|where are) (?P<that>[\w.@/-]+) imported", re.IGNORECASE)
+_PHRASE = re.compile(
+    rf"\b(?:search(?: for)?|grep(?: for)?|look for|match(?:es|ing)?|regex|regexp|pattern|regular expression) (?:the )?(?:{_WORD} )?(?P<term>\S.*?)(?=\s+(?:in|under|within|inside|below)\s*$|\s*$|\s*\?)",
+    re.IGNORECASE,
+)
+_BOTH = re.compile(
+    r"\b(?:both|lines? (?:with|containing|that contain)|contain(?:s|ing)?)(?: both)? (?:the words? )?(?P<first>[\w@#%+=.:-]{2,60}) and (?P<second>[\w@#%+=.:-]{2,60})",
+    re.IGNORECASE,
+)
+_DEFINED = re.compile(
+    r"\b(?:where (?:is|are|was)|find where|definition of|where do(?:es)? (?:we|it))(?: the)?(?: function| class| method| variable| constant)? (?P<term>[\w$.]+)(?: function| class| method)?(?P<defined> (?:is |get |gets |being )?(?:defined|declared|implemented))?|\bdefines? (?:the )?(?:function |class |method )?(?P<that>[\w$]+)",
+    re.IGNORECASE,
+)
+_IMPORTED = re.compile(
+    r"\b(?:import|imports|imported|importing) (?P<term>[\w.@/-]+)|\b(?:is|are|where is|where are) (?P<that>[\w.@/-]+) imported",
+    re.IGNORECASE,
+)
 _DEFINITION = r"^\s*(?:export )?(?:default )?(?:pub )?(?:async )?(?:def|class|function|fn|func|const|let|var|type|interface|struct|enum|sub|trait)\s+{0}\b|^\s*(?:export )?{0}\s*(?:=(?!=)|\(\)\s*\{{|:\s*[\w\[\]]+\s*=)"
 _IMPORT = r"^\s*(?:import|from)\s+(?:[\w., ]+,\s*)?{0}\b|^\s*(?:import|from)\b.*['\"]{0}['\"]|\brequire\(['\"]{0}['\"]\)|^\s*use\s+{0}\b"
-_TASKS = {"todo": "TODO", "todos": "TODO", "todo's": "TODO", "to-dos": "TODO", "fixme": "FIXME", "fixmes": "FIXME", "xxx": "XXX", "hack": "HACK", "hacks": "HACK"}
+_TASKS = {
+    "todo": "TODO",
+    "todos": "TODO",
+    "todo's": "TODO",
+    "to-dos": "TODO",
+    "fixme": "FIXME",
+    "fixmes": "FIXME",
+    "xxx": "XXX",
+    "hack": "HACK",
+    "hacks": "HACK",
+}
 
 
-def with_pattern(ask: Asked) -> Asked | None:
+def with_pattern(ask: Asked, now: float) -> Asked | None:
     """Return the objective with an unquoted text to look for taken out of its words; None where there is none.
 
     One word is taken for a text as it is; more of them only where they can be nothing but a regular expression.
     """
     if ask.quoted or ask.slashed:
         return None
-    text = ask.text
     for taker in (_taken_both, _taken_definition, _taken_word, _taken_expression):
-        if found := taker(text):
-            left, quoted = found
-            tokens = [word.lower().strip(".'") for word in re.findall(r"[^\s,;:?!()\"`]+", left)]
-            known = {*ask.words, "both", "defined", "imported", "search"}
-            return msgspec.structs.replace(ask, words=tuple(w for w in tokens if w in known), quoted=quoted, text=left)
+        if found := taker(ask.raw):
+            raw, quoted = found
+            return parameters(msgspec.structs.replace(ask, raw=raw, quoted=quoted), now)
     return None
 
 
 def _taken_both(text: str) -> tuple[str, tuple[str, ...]] | None:
     match = _BOTH.search(text)
+    if match and "both" not in match.group().lower() and (_ordinary(match["first"]) or _ordinary(match["second"])):
+        return None
     return (_without(text, match) + " both", (match["first"], match["second"])) if match else None
 
 
 def _taken_definition(text: str) -> tuple[str, tuple[str, ...]] | None:
     match = _DEFINED.search(text)
-    if match and (match["that"] or match["defined"]):
+    kind = (
+        re.search(r"\b(?:function|class|method|constant|variable)\b", match.group(), re.IGNORECASE) if match else None
+    )
+    if match and (match["that"] or match["defined"] or kind and "." not in match["term"]):
         return _without(text, match) + " defined", (match["term"] or match["that"],)
     match = _IMPORTED.search(text)
     term = (match["term"] or match["that"]) if match else ""
@@ -87,10 +115,11 @@ def _taken_definition(text: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _taken_word(text: str) -> tuple[str, tuple[str, ...]] | None:
+    commits = re.search(r"\bcommit(?:s|ted)?\b", text, re.IGNORECASE) is not None
     for pattern in _BARE:
         for match in pattern.finditer(text):
             term = match["term"].rstrip(".:")
-            if term and not _ordinary(term):
+            if term and not (term.lower() in COMMON if commits else _ordinary(term)):
                 return text[: match.start("term")] + " " + text[match.start("term") + len(term) :], (term,)
     return None
 
@@ -128,8 +157,17 @@ def _fields(ask: Asked) -> Fields | None:
         return None
     if ask.has("defined", "imported"):
         return {"view": "defined" if ask.has("defined") else "imported", "pattern": patterns[0], "regex": "yes"}
-    regex = "yes" if ask.slashed or ask.has("regex", "regexp", "regular", "matching", "match", "matches") and _REGEX_ONLY.search(patterns[0]) or ask.has("regex", "regexp", "regular") else ""
-    if ask.has("exact", "literal", "literally", "verbatim", "fixed") or re.search(r"\b(?:no|not a) reg", ask.text, re.IGNORECASE):
+    regex = (
+        "yes"
+        if ask.slashed
+        or ask.has("regex", "regexp", "regular", "matching", "match", "matches")
+        and _REGEX_ONLY.search(patterns[0])
+        or ask.has("regex", "regexp", "regular")
+        else ""
+    )
+    if ask.has("exact", "literal", "literally", "verbatim", "fixed") or re.search(
+        r"\b(?:no|not a) reg", ask.text, re.IGNORECASE
+    ):
         regex = "no"
     return {
         "pattern": patterns[0],
@@ -137,7 +175,11 @@ def _fields(ask: Asked) -> Fields | None:
         "regex": regex,
         "invert": bool(_NOT.search(re.sub(r"\b(?:no|not a) reg\w*", "", ask.text))),
         "ignore_case": bool(set(ask.words) & _CASE),
-        "view": "files" if ask.has("files", "file") and not ask.has("lines", "line", "times", "often", "occurrences") else "times" if ask.has("often", "times", "occurrences", "occurrence") else "lines",
+        "view": "files"
+        if ask.has("files", "file") and not ask.has("lines", "line", "times", "often", "occurrences")
+        else "times"
+        if ask.has("often", "times", "occurrences", "occurrence")
+        else "lines",
     }
 
 
@@ -151,7 +193,11 @@ def search_text(plan: PlaybookPlan) -> Play:
     if plan.invert:
         return (yield from _inverted(plan, pattern))
     data = yield from _lines(plan, pattern, ignore_case=plan.ignore_case)
-    loose = data if plan.ignore_case or not re.search(r"[a-zA-Z]", plan.pattern) else (yield from _lines(plan, pattern, ignore_case=True))
+    loose = (
+        data
+        if plan.ignore_case or not re.search(r"[a-zA-Z]", plan.pattern)
+        else (yield from _lines(plan, pattern, ignore_case=True))
+    )
     head = _found(plan, data, pattern)
     if loose["matches"] > data["matches"]:
         head += f" Whatever the case: {many(loose['matches'], 'line')} in {many(loose['files_with'], 'file')}."
@@ -179,7 +225,9 @@ def _as_meant(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, st
 
 
 def _lines(plan: PlaybookPlan, pattern: str, *, ignore_case: bool) -> Generator[Step, Reply | None, JsonObject]:
-    reply = yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=_MOST, ignore_case=ignore_case)
+    reply = yield from call(
+        "grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=_MOST, ignore_case=ignore_case
+    )
     return _without_repository(reply.data)
 
 
@@ -201,7 +249,11 @@ def _found(plan: PlaybookPlan, data: JsonObject, pattern: str) -> str:
     where = f"{data['files_with']:,} of {many(data['files'], 'text file')}"
     if plan.view == "files":
         return f"**{many(data['files_with'], 'file')}** of {data['files']:,} with {many(data['matches'], 'such line')}."
-    if plan.view == "times" and data["matches"] <= len(data["hits"]) and all(len(hit["text"]) < _SHOWN for hit in data["hits"]):
+    if (
+        plan.view == "times"
+        and data["matches"] <= len(data["hits"])
+        and all(len(hit["text"]) < _SHOWN for hit in data["hits"])
+    ):
         expression = re.compile(pattern, re.IGNORECASE if plan.ignore_case else 0)
         times = sum(len(expression.findall(hit["text"])) for hit in data["hits"])
         return f"**{many(times, 'time')}**, on {many(data['matches'], 'line')} in {where}."
@@ -219,7 +271,7 @@ def _listed(plan: PlaybookPlan, head: str, hits: list[JsonObject], total: int, n
         body = table(("file", "line", "text"), rows, right=(1,))
         if total > len(rows):
             notes = [f"The first {len(rows):,} of {total:,} are shown.", *notes]
-    title = f"{code(plan.pattern)} in {line(plan.path)}"
+    title = f"{' and '.join(code(text) for text in plan.patterns or (plan.pattern,))} in {line(plan.path)}"
     return PlaybookReport(title, f"{head}\n\n{body}" if rows else head, tuple(notes))
 
 
@@ -237,7 +289,9 @@ def _inverted(plan: PlaybookPlan, pattern: str) -> Play:
     if data["files"] != 1:
         raise PlaybookFailed("lines without a text are counted in one file: name it")
     rest_count = data["lines"] - data["matches"]
-    body = f"**{many(rest_count, 'line')}** of {data['lines']:,} without it; {data['matches']:,} with it (case as typed)."
+    body = (
+        f"**{many(rest_count, 'line')}** of {data['lines']:,} without it; {data['matches']:,} with it (case as typed)."
+    )
     return PlaybookReport(title, body)
 
 
@@ -258,10 +312,16 @@ def _declared(plan: PlaybookPlan) -> Play:
     verb = plan.view
     title = f"Where {code(plan.pattern)} is {verb} in {line(plan.path)}"
     if not data["matches"]:
-        return PlaybookReport(title, f"No line looks as if it {'defined' if verb == 'defined' else 'imported'} it.", tuple(skipped_notes(data)))
+        return PlaybookReport(
+            title,
+            f"No line looks as if it {'defined' if verb == 'defined' else 'imported'} it.",
+            tuple(skipped_notes(data)),
+        )
     rows = [[code(hit["path"]), str(hit["line"]), code(hit["text"].strip())] for hit in data["hits"][:_LISTED]]
     head = f"{verb.capitalize()} in {many(data['files_with'], 'file')}, on {many(data['matches'], 'line')}."
-    return PlaybookReport(title, f"{head}\n\n{table(('file', 'line', 'text'), rows, right=(1,))}", tuple(skipped_notes(data)))
+    return PlaybookReport(
+        title, f"{head}\n\n{table(('file', 'line', 'text'), rows, right=(1,))}", tuple(skipped_notes(data))
+    )
 
 
 def _todo_fields(ask: Asked) -> Fields | None:
@@ -274,7 +334,10 @@ def todo(plan: PlaybookPlan) -> Play:
     pattern = rf"\b(?:{'|'.join(plan.patterns)})(?:s\b|\b)"
     data = yield from _lines(plan, pattern, ignore_case=False)
     names = " or ".join(plan.patterns)
-    rows = [[code(hit["path"]), str(hit["line"]), code(hit["text"].strip())] for hit in data["hits"][: max(plan.number, _LISTED)]]
+    rows = [
+        [code(hit["path"]), str(hit["line"]), code(hit["text"].strip())]
+        for hit in data["hits"][: max(plan.number, _LISTED)]
+    ]
     head = f"**{many(data['matches'], 'line')}** with {names}, in {many(data['files_with'], 'file')}."
     if data["files_with"] > len(data["counts"]) and plan.view == "files":
         raise PlaybookFailed("more than 1,000 files have such lines: ask for a smaller folder")
@@ -305,14 +368,14 @@ SEARCH = PlaybookKind(
     "searching text or a regular expression in files",
     (words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
            "references line lines text word string phrase used use uses appear appears match matches matching regex regexp "
-           "defined imported both where files file times often show"),),
+           "defined imported both where files file times often show mentioned anything call calls reference without"),),
     words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning every "
           "each text word words string phrase term pattern file files line lines case insensitive insensitively "
           "case-insensitive case-insensitively ignoring ignore regardless whatever where appear appears used use uses "
           "references many often times number count match matches matching matched regex regexp regular expression exact "
           "literal literally verbatim fixed defined imported both say says saying hold holds include includes including "
           "having no not don't doesn't dont doesnt without lacking code source sources places entries up reg come comes "
-          "total it's a found reference referenced called"),
+          "total it's a found reference referenced called call calls mentioned anything everything being"),
     search_text,
     _fields,
     words("quoted slashed extension number"),

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
+from lumen_tui.providers.offline.objective_parser import tokens
 from lumen_tui.providers.offline.report import Play, PlaybookFailed, PlaybookReport, code, line, many, table, text_of
 from lumen_tui.providers.offline.vocabulary import words
 
 _SUFFIXES = (".toml", ".json", ".ini", ".cfg", ".conf", ".env", ".properties", ".service")
 _SECRET = re.compile(r"passw|secret|token|api_?key|private|credential", re.IGNORECASE)
 _SHOWN = 100
+_FUNCTION = words("a an the of in is are to for on what which whats how many much does do i we it's and with by me my your "
+                  "from at that this there any all show tell get give find list value values set key keys")  # fmt: skip
 
 
 class _Node(Struct, frozen=True):
@@ -30,23 +33,37 @@ def _fields(ask: Asked) -> Fields | None:
     if len(ask.paths) != 1 or not ask.paths[0].endswith(_SUFFIXES):
         return None
     listing = ask.has("keys", "settings", "sections", "options", "variables")
-    return {"view": "keys" if listing else "", "patterns": ask.quoted}
+    soft = [token for token in tokens(ask.text) if token not in _FUNCTION]
+    return {"view": "keys" if listing else "", "patterns": (*ask.quoted, *soft), "number": len(ask.quoted) + 1}
 
 
 def look_up(plan: PlaybookPlan) -> Play:
     """Report the one value that the words of the objective name. PlaybookFailed where they name none, or several."""
     data = _decoded(plan.path, (yield from text_of(plan.path)))
-    terms = [term for term in (*plan.terms, *plan.patterns)]
+    quoted = plan.patterns[: plan.number - 1]
+    terms = [*plan.terms, *quoted]
     title = f"{line(' '.join(terms))} in {line(plan.path)}"
-    if not terms:
+    nodes = list(_nodes(data))
+    hard = [term.lower().removesuffix("'s") for term in terms]
+    soft = [
+        word
+        for word in plan.patterns[plan.number - 1 :]
+        if word not in hard and any(word in _parts(node.keys[-1]) for node in nodes)
+    ]
+    fitting = _fitting(nodes, [*hard, *soft]) if soft else []
+    if not terms and not fitting:
         if plan.view != "keys":
-            raise PlaybookFailed(f"which setting of {line(plan.path)}? It has {_names(list(_nodes(data)))}")
+            raise PlaybookFailed(f"which setting of {line(plan.path)}? It has {_names(nodes)}")
         return _shown(f"Settings in {line(plan.path)}", _Node((), data))
-    fitting = _fitting(list(_nodes(data)), [term.lower().removesuffix("'s") for term in terms])
+    fitting = fitting or _fitting(nodes, hard)
+    if not fitting and "version" in hard and len(hard) > 1:
+        fitting = _fitting(nodes, [term for term in hard if term != "version"])
     if not fitting:
-        raise PlaybookFailed(f"nothing in {line(plan.path)} is called {line(' '.join(terms))}: it has {_names(list(_nodes(data)))}")
+        raise PlaybookFailed(f"nothing in {line(plan.path)} is called {line(' '.join(terms))}: it has {_names(nodes)}")
     if len(fitting) > 1:
-        raise PlaybookFailed(f"{line(' '.join(terms))} may be any of {_names(fitting)} in {line(plan.path)}: which one?")
+        raise PlaybookFailed(
+            f"{line(' '.join(terms))} may be any of {_names(fitting)} in {line(plan.path)}: which one?"
+        )
     return _shown(title, fitting[0])
 
 
@@ -125,7 +142,10 @@ def _shown(title: str, node: _Node) -> PlaybookReport:
     name = code(".".join(node.keys)) if node.keys else "The file"
     if isinstance(node.value, dict):
         rows = [[code(key), _value(key, value)] for key, value in list(node.value.items())[:_SHOWN]]
-        return PlaybookReport(title, f"{name} has {many(len(node.value), 'entry').replace('entrys', 'entries')}.\n\n{table(('key', 'value'), rows)}")
+        return PlaybookReport(
+            title,
+            f"{name} has {many(len(node.value), 'entry').replace('entrys', 'entries')}.\n\n{table(('key', 'value'), rows)}",
+        )
     if isinstance(node.value, list):
         rows = [[_value("", value)] for value in node.value[:_SHOWN]]
         return PlaybookReport(title, f"{name} has {many(len(node.value), 'item')}.\n\n{table(('value',), rows)}")
@@ -146,9 +166,10 @@ LOOK_UP = PlaybookKind(
     "what a setting is in a TOML, JSON, INI or KEY=VALUE file",
     (),
     words("value values setting settings set key keys configured config configuration option options define defined enabled "
-          "turned sections variables variable field property entry called listed contain contains or default turned use uses "
+          "turned sections variables variable field property entry size count amount version called listed contain contains or default turned use uses "
           "used number many flag declared equal equals under item items read say says in content specified"),
     look_up,
     _fields,
     words("terms quoted"),
+    which="which file",
 )  # fmt: skip

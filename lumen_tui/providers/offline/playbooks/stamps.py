@@ -73,5 +73,7 @@ def spoken(period: Period, today: dt.datetime) -> str:
         return ""
     if len(since) == 10 and until == (dt.date.fromisoformat(since) + dt.timedelta(days=1)).isoformat():
         return f" on {since}"
-    shown = [f" from {since.replace('T', ' ').strip()}"] * bool(since) + [f" before {until.replace('T', ' ').strip()}"] * bool(until)
+    shown = [f" from {since.replace('T', ' ').strip()}"] * bool(since) + [
+        f" before {until.replace('T', ' ').strip()}"
+    ] * bool(until)
     return "".join(shown)

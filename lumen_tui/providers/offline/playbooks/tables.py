@@ -54,9 +54,11 @@ def csv_table(plan: PlaybookPlan) -> Play:
     rows = [row for row in sheet.rows if all(_same(row[column], value) for column, value in reading.conditions.items())]
     where = " and ".join(f"{code(column)} is {code(value)}" for column, value in reading.conditions.items())
     of = f"{many(len(rows), 'row')}" + (f" of {len(sheet.rows):,} where {where}" if where else "")
-    title = f"{line(plan.path.rsplit('/', 1)[-1])}: {line(plan.path)}"
+    title = f"Rows of {line(plan.path)}"
     if reading.operation == "columns":
-        return PlaybookReport(title, f"{many(len(sheet.columns), 'column')}: {', '.join(code(name) for name in sheet.columns)}.")
+        return PlaybookReport(
+            title, f"{many(len(sheet.columns), 'column')}: {', '.join(code(name) for name in sheet.columns)}."
+        )
     if not reading.operation:
         return PlaybookReport(title, f"**{of}**" + (", the header not counted." if not where else "."))
     return PlaybookReport(title, _calculated(reading, rows, of))
@@ -71,17 +73,27 @@ def _read(path: str, text: str) -> _Sheet:
     if not found:
         raise PlaybookFailed(f"{line(path)} is empty")
     head, *rows = found
-    if len(set(head)) < len(head) or not all(name.strip() for name in head) or any(_decimal(name) is not None for name in head):
+    if (
+        len(set(head)) < len(head)
+        or not all(name.strip() for name in head)
+        or any(_decimal(name) is not None for name in head)
+    ):
         raise PlaybookFailed(f"the first line of {line(path)} does not name its columns")
     if odd := sum(len(row) != len(head) for row in rows):
-        raise PlaybookFailed(f"{many(odd, 'row')} of {line(path)} {'has' if odd == 1 else 'have'} more or fewer fields than the first line")
+        raise PlaybookFailed(
+            f"{many(odd, 'row')} of {line(path)} {'has' if odd == 1 else 'have'} more or fewer fields than the first line"
+        )
     return _Sheet(tuple(head), [dict(zip(head, row, strict=True)) for row in rows])
 
 
 def _understood(plan: PlaybookPlan, sheet: _Sheet) -> _Reading:
     """Tell columns, values and operations among the words."""
     stem = re.split(r"[^a-z]+", plan.path.rsplit("/", 1)[-1].lower().rsplit(".", 1)[0])
-    operations = [_OPERATIONS[token.lower()] for token in plan.patterns if token.lower() in _OPERATIONS and not _column(token, sheet)]
+    operations = [
+        _OPERATIONS[token.lower()]
+        for token in plan.patterns
+        if token.lower() in _OPERATIONS and not _column(token, sheet)
+    ]
     if not operations and "total" in (token.lower() for token in plan.patterns) and not _column("total", sheet):
         operations = ["sum"]
     columns: list[str] = []
@@ -96,6 +108,13 @@ def _understood(plan: PlaybookPlan, sheet: _Sheet) -> _Reading:
             conditions[_holder(token, columns, conditions, sheet, plan)] = token
     columns = [column for column in dict.fromkeys(columns) if column not in conditions]
     kinds = list(dict.fromkeys(operations))
+    said = {token.lower() for token in plan.patterns}
+    if not kinds and said & {"column", "fields", "field"} and said & {"names", "which", "what", "name", "list"}:
+        kinds = ["columns"]
+    if not kinds and not said & {"many", "count", "number", "rows", "records", "entries"}:
+        raise PlaybookFailed(
+            f"what is asked of {line(plan.path)} is not clear: ask how many rows it has, or for a column"
+        )
     if len(kinds) > 1 or (kinds and kinds != ["columns"] and len(columns) != 1) or (not kinds and columns):
         raise PlaybookFailed(
             f"what is asked of {line(plan.path)} is not clear: it has the columns {', '.join(line(name) for name in sheet.columns)}; "
@@ -110,7 +129,14 @@ def _of_file(word: str, stem: list[str]) -> bool:
 
 def _column(token: str, sheet: _Sheet) -> str:
     plain = _plain(token)
-    return next((name for name in sheet.columns if plain in (_plain(name), _plain(name) + "s", re.sub(r"y$", "ies", _plain(name)))), "")
+    return next(
+        (
+            name
+            for name in sheet.columns
+            if plain in (_plain(name), _plain(name) + "s", re.sub(r"y$", "ies", _plain(name)))
+        ),
+        "",
+    )
 
 
 def _plain(text: str) -> str:
@@ -149,12 +175,16 @@ def _calculated(reading: _Reading, rows: list[dict[str, str]], of: str) -> str:
         tie = len(counts) > 1 and counts[0][1] == counts[1][1]
         head = f"{len(counts):,} different values of {code(column)} in {of}."
         if counts and reading.operation == "common":
-            head += f" The most common is {code(counts[0][0])}, {counts[0][1]:,} times{', as others are' if tie else ''}."
+            head += (
+                f" The most common is {code(counts[0][0])}, {counts[0][1]:,} times{', as others are' if tie else ''}."
+            )
         return f"{head}\n\n{table(('rows', column), [[f'{count:,}', code(value)] for value, count in counts[:50]], right=(0,))}"
     numbers = [number for value in values if (number := _decimal(value)) is not None]
     empty = sum(not value for value in values)
     if not numbers or len(numbers) + empty < len(values):
-        raise PlaybookFailed(f"{line(column)} is not all numbers: {len(values) - len(numbers) - empty:,} of {len(values):,} are none")
+        raise PlaybookFailed(
+            f"{line(column)} is not all numbers: {len(values) - len(numbers) - empty:,} of {len(values):,} are none"
+        )
     result = {
         "sum": lambda: sum(numbers, Decimal(0)),
         "average": lambda: round(sum(numbers, Decimal(0)) / len(numbers), 6).normalize(),
@@ -171,8 +201,9 @@ TABLE = PlaybookKind(
     (),
     words("rows row records record entries lines line column columns field fields value values where equals equal set sum "
           "summed average avg mean highest maximum max largest biggest lowest minimum min smallest distinct different unique "
-          "common frequent popular per each header headers most many number count total totals amount group grouped up there"),
+          "common frequent popular per each header headers most many number count total totals amount group grouped up there names name"),
     csv_table,
     _fields,
     words("terms quoted"),
+    which="which file",
 )  # fmt: skip

@@ -59,6 +59,11 @@ def disk_usage(plan: PlaybookPlan) -> Play:
     reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
     data = reply.data
     body = [f"**{size(data['allocated'])}** on disk. {_total(data)}"]
+    if plan.view == "folders" and data["by_folder"]:
+        first = data["by_folder"][0]
+        body.insert(
+            0, f"The largest folder directly in it is {code(first['path'])}, with {size(first['allocated'])} on disk."
+        )
     if data["by_folder"]:
         rows = [
             [
@@ -98,8 +103,23 @@ def _no_quotes(ask: Asked) -> Fields | None:
 
 
 def _usage_fields(ask: Asked) -> Fields | None:
-    volume = ask.has("usage", "space", "big", "size", "storage", "heavy", *_FOLDERS) or (ask.has("large") and ask.has("how"))
-    return {} if volume and not ask.quoted else None
+    volume = ask.has(
+        "usage",
+        "space",
+        "big",
+        "size",
+        "storage",
+        "heavy",
+        "eating",
+        "hogging",
+        "filling",
+        "eats",
+        "hogs",
+        "fills",
+        *_FOLDERS,
+    ) or (ask.has("large") and ask.has("how"))
+    ranked = ask.has(*_SUPERLATIVE) and ask.has(*_FOLDERS, "space")
+    return {"view": "folders" if ranked else ""} if volume and not ask.quoted else None
 
 
 def _top(ask: Asked) -> int:
@@ -120,11 +140,11 @@ LARGEST_FILES = PlaybookKind(
 DISK_USAGE = PlaybookKind(
     "disk-usage",
     "the disk usage of a folder, and its largest folders",
-    (words("usage space big large size sizes storage heavy") | _SUPERLATIVE,),
+    (words("usage space big large size sizes storage heavy eating hogging filling eats hogs fills") | _SUPERLATIVE,),
     words("usage space big large size sizes storage heavy largest biggest heaviest most file files top taking take takes "
           "taken up using use uses used eating eats eat much total consume consuming consumes occupied occupy occupying "
           "summarise summarize summary breakdown human readable human-readable measure check analyse analyze where goes "
-          "going went broken down hogging hogs by going gone bytes contain holds weigh") | _FOLDERS,
+          "going went broken down hogging hogs filling fills by going gone bytes contain holds weigh") | _FOLDERS,
     disk_usage,
     _usage_fields,
     words("number extension"),
@@ -132,7 +152,7 @@ DISK_USAGE = PlaybookKind(
 FREE_SPACE = PlaybookKind(
     "free-space",
     "how much disk space is free",
-    (words("free left available remaining full remains avail spare room"),
+    (words("free left available remaining full remains avail spare room df"),
      words("disk space storage partition filesystem drive volume disc df room free full")),
     words("free left available remaining full remains avail spare disk space storage partition filesystem file drive volume "
           "disc df much many gb gigs bytes there is how room capacity used usage percent percentage hard amount"),
