@@ -35,7 +35,8 @@ _NAMED = re.compile(rf"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*\.{_SUFFIX}(?:\.\d+|\.g
 _BARE = re.compile(r"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*/?(?![\w/*])")
 _HOME = re.compile(r"\b(?:my|the|your) home(?: (?:folder|directory|dir))?\b", re.IGNORECASE)
 _HERE = re.compile(
-    r"\b(?:in|under|of|inside|within|below) (?:this|the current) (?:folder|directory|dir|repo|repository|project)\b|\bhere\b",
+    r"\b(?:in|under|of|inside|within|below) (?:this|the current) (?:folder|directory|dir|repo|repository|project)\b"
+    r"|\bhere\b",
     re.IGNORECASE,
 )
 _EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
@@ -47,7 +48,8 @@ _UNITS = {"": 1, "b": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb":
           "megabyte": 10**6, "gigabyte": 10**9, "meg": 10**6, "gig": 10**9, "k": 2**10, "m": 2**20, "g": 2**30,
           "kib": 2**10, "mib": 2**20, "gib": 2**30}  # fmt: skip
 _SIZE = re.compile(
-    r"(?P<how>\b(?:larger|bigger|greater|heavier|more|over|above|exceed(?:s|ing)?|at least|smaller|less|under|below|at most)"
+    r"(?P<how>\b(?:larger|bigger|greater|heavier|more|over|above|exceed(?:s|ing)?|at least|smaller|less|under|below"
+    r"|at most)"
     r"(?: than| in size than)?|[<>]=?) ?(?P<count>\d+(?:[.,]\d+)?) ?"
     r"(?P<unit>bytes?|[kmgt]i?b|b|[kmg]|kilobytes?|megabytes?|gigabytes?|megs?|gigs?)\b",
     re.IGNORECASE,
@@ -60,6 +62,9 @@ class Place(Struct, frozen=True):
     folder: str = ""
     names: tuple[str, ...] = ()
     below: tuple[tuple[str, str], ...] = ()  # names of files that are somewhere below, and where
+
+
+NOWHERE = Place()
 
 
 class ParsedObjective(Struct, frozen=True):
@@ -89,7 +94,7 @@ def bare_names(objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match.group().rstrip(".") for match in _NAMED.finditer(_RELATIVE.sub(" ", text))))
 
 
-def parse(objective: str, place: Place = Place(), now: float = 0.0) -> ParsedObjective:
+def parse(objective: str, place: Place = NOWHERE, now: float = 0.0) -> ParsedObjective:
     """Take paths, quoted texts, numbers, file kinds, sizes and periods of time out of `objective`."""
     text = _CONTRACTED.sub(r"\1 is", " ".join(objective.split()))
     text, quoted, paths = _take_quoted(text)
@@ -188,7 +193,7 @@ def _take_relative(text: str, place: Place) -> tuple[str, list[str]]:
         )
         joined = before[-1:] in (["and"], ["with"], ["vs"], ["or"]) and bool(found)
         return bool(
-            led or joined or after and after[0].lower().strip("?.,") in _FOLDER_WORDS or match.group().endswith("/")
+            led or joined or (after and after[0].lower().strip("?.,") in _FOLDER_WORDS) or match.group().endswith("/")
         )
 
     text = _RELATIVE.sub(keep(with_slash), text)

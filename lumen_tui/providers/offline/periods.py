@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _UNIT_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 31.0, "year": 366.0}
 _SHORT = {"min": "minute", "mins": "minute", "h": "hour", "hr": "hour", "hrs": "hour", "d": "day", "w": "week"}
-_COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
+_COUNTS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -23,7 +23,11 @@ _DATE = (
 _CLOCK = r"(?:\d{1,2}:\d\d|\d{1,2} ?[ap]m|noon|midnight)"
 _AMOUNT = rf"(?:\d+|{'|'.join(_COUNTS)}|a|an)?[ -]?(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|w|months?|years?)\b"
 _CHANGED = r"(?:been )?(?:touched|changed|modified|updated|written(?: to)?|edited|used)"
-_MORE = r"(?:more than |over |at least |longer than )?"
+_FOR_LONG = (
+    r"(?:for|in|within|since) (?:more than |over |at least |longer than )?(?:the )?(?:last |past )?"
+    rf"(?P<amount>{_AMOUNT})"
+)
+_DURING = r"(?:(?:in|within|during|over|for|from|of|since) )?"
 
 
 class Period(Struct, frozen=True):
@@ -38,7 +42,7 @@ class Period(Struct, frozen=True):
 
 def take_period(text: str, now: float) -> tuple[str, tuple[Period, ...]]:
     """Take periods out of `text`; `now` is in seconds since 1970. Dates that don't exist remain where they are."""
-    today = dt.datetime.fromtimestamp(now)  # noqa: DTZ006 - what a person means by a day is local
+    today = dt.datetime.fromtimestamp(now)
     found: list[Period] = []
     for pattern, read in _READERS:
         while match := pattern.search(text.lower()):
@@ -88,8 +92,7 @@ def _day(text: str, today: dt.datetime) -> str:
 def _parts(text: str) -> tuple[int, int, int]:
     numbers = [int(number) for number in re.findall(r"\d+", text)]
     if name := re.search(r"[a-z]{3,}", re.sub(r"(?<=\d)(?:st|nd|rd|th)|\bof\b", "", text)):
-        months = [month for month, full in enumerate(_MONTHS, 1) if full.startswith(name.group())]
-        month = months[0] if months else 9 * name.group().startswith("sept")
+        month = _MONTHS.index(name.group()[:3]) + 1
         return numbers[0], month, (numbers[1] if len(numbers) > 1 else 0)
     return numbers[0], numbers[1], (numbers[2] if len(numbers) > 2 else 0)
 
@@ -161,19 +164,15 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
         (rf"\b(?:between|from) (?P<date>{_DATE}) (?:and|to|until|till) (?P<last>{_DATE})(?!\w)", _days_between),
         (rf"\b(?P<how>since|after|newer than|starting) (?P<date>{_DATE})(?!\w)", _since),
         (rf"\b(?:before|older than|up to|until) (?P<date>{_DATE})(?!\w)", _until),
-        (rf"\b(?:not|n['’]t|never|n['’]t have|un)\b ?{_CHANGED} (?:for|in|within|since) {_MORE}(?:the )?(?:last |past )?(?P<amount>{_AMOUNT})", _older),
-        (rf"\b(?:has|have|had|was|were|did)n['’]?t (?:be |been )?{_CHANGED}? ?(?:for|in|within|since) {_MORE}(?:the )?(?:last |past )?(?P<amount>{_AMOUNT})", _older),
-        (rf"\b(?:untouched|unchanged|unmodified|not changed) (?:for|since|in) {_MORE}(?:the )?(?:last |past )?(?P<amount>{_AMOUNT})", _older),
-        (rf"\bolder than (?P<amount>{_AMOUNT})|\bmore than (?P<second>{_AMOUNT}) (?:old|ago)\b", lambda match, today: _aged(match)),
+        (rf"\b(?:not|never) {_CHANGED} {_FOR_LONG}", _older),
+        (rf"\b(?:has|have|had|was|were|did)n['’]?t (?:be |been )?(?:{_CHANGED} )?{_FOR_LONG}", _older),
+        (rf"\b(?:untouched|unchanged|unmodified) {_FOR_LONG}", _older),
+        (rf"\bolder than (?P<amount>{_AMOUNT})", _older),
+        (rf"\bmore than (?P<amount>{_AMOUNT}) (?:old|ago)\b", _older),
         (rf"\b(?:newer|younger) than (?P<amount>{_AMOUNT})", _newer),
         (rf"\bless than (?P<amount>{_AMOUNT}) (?:old|ago)\b", _newer),
-        (rf"\b(?:(?:in|within|during|over|for|from|of|since) )?(?:the |these )?(?:last|past|previous) (?P<amount>{_AMOUNT})", _newer),
+        (rf"\b{_DURING}(?:the |these )?(?:last|past|previous) (?P<amount>{_AMOUNT})", _newer),
         (r"\b(?:(?:in|within|during|from|of|since) )?this (?P<unit>week|month|year)\b", _this),
         (rf"\b(?:(?:on|from|of|dated|for) (?:the )?)?(?P<date>{_DATE})(?:['’]s)?(?!\w)", _whole_day),
     )
 )  # fmt: skip
-
-
-def _aged(match: re.Match[str]) -> Period | None:
-    days = amount_days(match["amount"] or match["second"])
-    return Period(older=days) if days else None

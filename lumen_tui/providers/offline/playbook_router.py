@@ -12,9 +12,10 @@ import re
 import msgspec
 
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookKind, PlaybookPlan
-from lumen_tui.providers.offline.objective_parser import ParsedObjective, Place, parse
+from lumen_tui.providers.offline.objective_parser import NOWHERE, ParsedObjective, Place, parse
+from lumen_tui.providers.offline.periods import Period
 from lumen_tui.providers.offline.playbooks import KINDS
-from lumen_tui.providers.offline.playbooks.search import with_pattern
+from lumen_tui.providers.offline.playbooks.patterns import with_pattern
 from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, nearest
 
 __all__ = ["CAN_ANSWER", "NoMatch", "Place", "PlaybookPlan", "choose"]
@@ -28,7 +29,7 @@ _KNOWN = COMMON.union(TURNING, *(kind.knows for kind in KINDS), *(group for kind
 
 
 def choose(
-    objective: str, constraints: tuple[str, ...] = (), place: Place = Place(), now: float = 0.0
+    objective: str, constraints: tuple[str, ...] = (), place: Place = NOWHERE, now: float = 0.0
 ) -> PlaybookPlan | NoMatch:
     """Return the plan for an objective, or why there is none. It never guesses."""
     if _HOW_TO.search(objective.lower()):
@@ -107,7 +108,8 @@ def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: Place) -> NoMatch
     paths = 2 if "second" in kind.takes else 1
     if len(ask.paths) > paths:
         return NoMatch(
-            f"takes {'one folder' if paths == 1 else 'two'} at a time, and this names {len(ask.paths)}: {', '.join(ask.paths)}"
+            f"takes {'one folder' if paths == 1 else 'two'} at a time, and this names {len(ask.paths)}: "
+            + ", ".join(ask.paths)
         )
     given = {
         "quoted": len(ask.quoted) - ask.has("both"),
@@ -144,7 +146,7 @@ def _with_parameters(
         terms=terms,
         least=ask.least,
         most=ask.most,
-        **({"period": ask.periods[0]} if ask.periods else {}),
+        period=ask.periods[0] if ask.periods else Period(),
     )
     return msgspec.structs.replace(plan, **fields)
 

@@ -60,7 +60,7 @@ def _planned(job: Job) -> Generator[Step, Reply | None, PlaybookPlan | NoMatch]:
     if isinstance(plan, PlaybookPlan) and not plan.terms and (named or not job.folder):
         return plan
     for folder in (job.folder, *named):
-        if not folder or isinstance(plan, PlaybookPlan) and not (folder == job.folder and not named or plan.terms):
+        if not folder or (isinstance(plan, PlaybookPlan) and not ((folder == job.folder and not named) or plan.terms)):
             continue
         found = yield from _planned_at(job, folder)
         plan = found if isinstance(found, PlaybookPlan) or folder == job.folder else plan

@@ -11,28 +11,29 @@ def words(text: str) -> frozenset[str]:
 
 
 COMMON = words(
-    "a an and any are as at be been being below by can could currently current descending directory disk find folder "
-    "for from full get give got had has have having i in inside into is it its it's itself like list located me my "
-    "need needs now of off on onto or our out output overall please pls plz present print recursively report right "
-    "show shows showing tell that the their them there there's these they this those thats that's to under us want "
-    "wanted was we were what whats what's which with within would you your u all sorted order ordered together "
-    "including subfolders subdirectories know see seen look at here here's do does did how hey hi hello thanks thank "
-    "thx kindly quick quickly just actually really maybe also so then ok okay somewhere anywhere someone somebody "
-    "im i'm we're we've i've id i'd could you'd where who whose when wanna gimme lemme let lets let's check checking "
-    "according per via each every one ones some see exactly exact roughly about altogether ever already yet still "
-    "whether if existing exist exists got come came whole entire complete given provide display dump answer question wondering wonder curious possible "
-    "machine server host box system project repo's tree path paths only"
+    "a an and any are as at be been being below by can could currently current descending directory disk find "
+    "folder for from full get give got had has have having i in inside into is it its it's itself like list "
+    "located me my need needs now of off on onto or our out output overall please pls plz present print "
+    "recursively report right show shows showing tell that the their them there there's these they this those "
+    "thats that's to under us want wanted was we were what whats what's which with within would you your u all "
+    "sorted order ordered together including subfolders subdirectories know see seen look at here here's do does "
+    "did how hey hi hello thanks thank thx kindly quick quickly just actually really maybe also so then ok okay "
+    "somewhere anywhere someone somebody im i'm we're we've i've id i'd could you'd where who whose when wanna "
+    "gimme lemme let lets let's check checking according per via each every one ones some see exactly exact "
+    "roughly about altogether ever already yet still whether if existing exist exists got come came whole entire "
+    "complete given provide display dump answer question wondering wonder curious possible machine server host "
+    "box system project repo's tree path paths only"
 )
 # What turns a question into another one, or asks for something to be done: never taken for a name or a slip.
 TURNING = words(
     "not no never without except excluding exclude ignore besides unless neither nor other than apart instead but "
-    "delete deleting remove removing erase purge wipe drop clean cleanup kill restart reboot stop start enable disable "
-    "fix repair mend patch move rename copy send mail email upload download push pull merge revert reset checkout "
-    "write create make edit change replace install uninstall upgrade update deploy run execute translate explain "
-    "why because reason cause predict will tomorrow next future would should expect forecast best worst good bad "
-    "better suspicious weird strange odd interesting important relevant wrong safe secure healthy slow fast slower "
-    "faster least fewest rarest seldom average mean median oldest newest password passwords secret secrets token "
-    "recommend suggest think opinion improve optimise optimize refactor review analyse analyze"
+    "delete deleting remove removing erase purge wipe drop clean cleanup kill restart reboot stop start enable "
+    "disable fix repair mend patch move rename copy send mail email upload download push pull merge revert reset "
+    "checkout write create make edit change replace install uninstall upgrade update deploy run execute translate "
+    "explain why because reason cause predict will tomorrow next future would should expect forecast best worst "
+    "good bad better suspicious weird strange odd interesting important relevant wrong safe secure healthy slow "
+    "fast slower faster least fewest rarest seldom average mean median oldest newest password passwords secret "
+    "secrets token recommend suggest think opinion improve optimise optimize refactor review analyse analyze"
 )
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 from lumen_tui.providers.offline.grammar import PlaybookKind
 from lumen_tui.providers.offline.playbooks.access_log import LOGINS, WEB_LOG
 from lumen_tui.providers.offline.playbooks.compare import COMPARE
-from lumen_tui.providers.offline.playbooks.files import COUNT, DUPLICATES, EMPTY, FACTS, FILES
+from lumen_tui.providers.offline.playbooks.counting import COUNT
+from lumen_tui.providers.offline.playbooks.duplicates import DUPLICATES
+from lumen_tui.providers.offline.playbooks.files import EMPTY, FACTS, FILES
 from lumen_tui.providers.offline.playbooks.history import GIT_LOG
 from lumen_tui.providers.offline.playbooks.logs import LOG_ERRORS
 from lumen_tui.providers.offline.playbooks.machine import SYSTEM
 from lumen_tui.providers.offline.playbooks.packages import PACKAGES
 from lumen_tui.providers.offline.playbooks.reading import READ
-from lumen_tui.providers.offline.playbooks.search import SEARCH, TODO
+from lumen_tui.providers.offline.playbooks.search import SEARCH
 from lumen_tui.providers.offline.playbooks.settings import LOOK_UP
 from lumen_tui.providers.offline.playbooks.tables import TABLE
+from lumen_tui.providers.offline.playbooks.todo import TODO
 from lumen_tui.providers.offline.playbooks.usage import DISK_USAGE, FREE_SPACE, LARGEST_FILES
 
 KINDS: tuple[PlaybookKind, ...] = (

@@ -116,7 +116,7 @@ def web_log(plan: PlaybookPlan) -> Play:
 def _by_status(plan: PlaybookPlan, total: int) -> Generator[Step, Reply | None, str]:
     rows: list[list[str]] = []
     parts: list[str] = []
-    today = dt.datetime.fromtimestamp(time.time())  # noqa: DTZ005, DTZ006 - logs are compared as they are written
+    today = dt.datetime.fromtimestamp(time.time())
     for status in plan.patterns:
         pattern = COMBINED + r".*?" + _STATUS % status.replace("x", r"\d")
         data = (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=5000)).data
@@ -137,7 +137,11 @@ def _ranked(plan: PlaybookPlan) -> Generator[Step, Reply | None, list[list[str]]
     column = {"addresses": "$1", "paths": "p[2]", "all": "s[1]"}[plan.view]
     wanted = "|".join(status.replace("x", "[0-9]") for status in plan.patterns)
     test = f"s[1] ~ /^({wanted})$/" if wanted else "1"
-    program = rf'$0 ~ /^[^ ]+ [^ ]+ [^\[]*\[[0-9]/ {{ split($0, q, "\""); split(q[2], p, " "); split(q[3], s, " "); if ({test}) n[{column}]++ }} END {{ for (k in n) print n[k] "\t" k }}'
+    program = (
+        r"$0 ~ /^[^ ]+ [^ ]+ [^\[]*\[[0-9]/ "
+        r'{ split($0, q, "\""); split(q[2], p, " "); split(q[3], s, " "); '
+        rf'if ({test}) n[{column}]++ }} END {{ for (k in n) print n[k] "\t" k }}'
+    )
     command = f"LC_ALL=C awk {shlex.quote(program)} < {shlex.quote(plan.path)} | sort -k1,1nr -k2 | head -n 20000"
     output = yield from output_of(command)
     found = [row.partition("\t") for row in output.splitlines() if "\t" in row]
@@ -168,13 +172,18 @@ def failed_logins(plan: PlaybookPlan) -> Play:
 WEB_LOG = PlaybookKind(
     "web-log",
     "requests in a web server's log by status, address or path",
-    (words("error errors request requests response responses status statuses code codes hit hits ip ips address addresses client "
-           "clients url urls path paths page pages visitor visitors http uri endpoint endpoints") | _STATUS_WORDS,),
-    words("request requests response responses status statuses code codes hit hits ip ips address addresses client "
-          "clients url urls path paths page pages visitor visitors http uri uris endpoint endpoints many number count top "
-          "most different distinct unique frequent frequently common requested visited log access nginx apache web total "
-          "often made makes us returned returning error errors server times busiest active sent served answered total "
-          "lines entries breakdown distribution by each every per of were logged hitting accessed popular calls called give gives gave return returns got")
+    (words(
+        "error errors request requests response responses status statuses code codes hit hits ip ips address "
+        "addresses client clients url urls path paths page pages visitor visitors http uri endpoint endpoints"
+    ) | _STATUS_WORDS,),
+    words(
+        "request requests response responses status statuses code codes hit hits ip ips address addresses client "
+        "clients url urls path paths page pages visitor visitors http uri uris endpoint endpoints many number "
+        "count top most different distinct unique frequent frequently common requested visited log access nginx "
+        "apache web total often made makes us returned returning error errors server times busiest active sent "
+        "served answered total lines entries breakdown distribution by each every per of were logged hitting "
+        "accessed popular calls called give gives gave return returns got"
+    )
     | _STATUS_WORDS,
     web_log,
     _fields,
@@ -184,9 +193,14 @@ WEB_LOG = PlaybookKind(
 LOGINS = PlaybookKind(
     "failed-logins",
     "failed logins over SSH",
-    (words("failed failures failing unsuccessful"), words("login logins logons password passwords attempts ssh authentication auth")),
-    words("failed failures failing unsuccessful login logins logons attempt attempts ssh sshd authentication auth many number "
-          "count top log logs times often total most addresses ips ip sources happened made try tries tried to log"),
+    (words("failed failures failing unsuccessful"), words(
+        "login logins logons password passwords attempts ssh authentication auth"
+    )),
+    words(
+        "failed failures failing unsuccessful login logins logons attempt attempts ssh sshd authentication auth "
+        "many number count top log logs times often total most addresses ips ip sources happened made try tries "
+        "tried to log"
+    ),
     failed_logins,
     takes=words("number"),
     which="which log",

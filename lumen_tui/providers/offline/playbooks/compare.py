@@ -60,7 +60,8 @@ def _folders(plan: PlaybookPlan) -> Play:
     parts.append(_listing("In both, with different content", differing))
     head = "Both hold the same files with the same content."
     if differing or any(only.values()):
-        head = f"{len(only[first]):,} only in the first, {len(only[second]):,} only in the second, {len(differing):,} different."
+        head = f"{len(only[first]):,} only in the first, {len(only[second]):,} only in the second, "
+        head += f"{len(differing):,} different."
     notes = tuple(f"diff said: {line(text)}" for text in other[:5])
     return PlaybookReport(f"{line(first)} and {line(second)}", "\n\n".join([head, *filter(None, parts)]), notes)
 
@@ -103,11 +104,16 @@ def _files(plan: PlaybookPlan) -> Play:
 COMPARE = PlaybookKind(
     "compare",
     "what differs between two folders or files",
-    (words("compare comparing compared comparison diff diffs differ differs difference differences different differing "
-           "identical same missing only vs versus between changed"),),
-    words("compare comparing compared comparison diff diffs differ differs difference differences different differing "
-          "identical same missing only vs versus against and between file files folders directories two both content "
-          "contents changed not but or absent lacks from to other exist exists has have against equal there"),
+    (words(
+        "compare comparing compared comparison diff diffs differ differs difference differences different "
+        "differing identical same missing only vs versus between changed"
+    ),),
+    words(
+        "compare comparing compared comparison diff diffs differ differs difference differences different "
+        "differing identical same missing only vs versus against and between file files folders directories two "
+        "both content contents changed not but or absent lacks from to other exist exists has have against equal "
+        "there"
+    ),
     compare,
     _fields,
     words("second"),

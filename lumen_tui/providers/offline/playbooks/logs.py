@@ -5,15 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 import time
-from collections import Counter
 from collections.abc import Generator
-
-from msgspec import Struct
 
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import DEFAULT_TOP, Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.playbooks import levels
 from lumen_tui.providers.offline.playbooks.access_log import COMBINED
+from lumen_tui.providers.offline.playbooks.log_views import Found, viewed
 from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
 from lumen_tui.providers.offline.report import (
     Play,
@@ -35,13 +33,6 @@ _LOOSE = (
 _PLAIN_ERROR = (
     r"^(?:\w+(?:\.\w+)*(?:Error|Exception)\b|Traceback \(most recent|panic:)|(?i:(?:^|[\s:])(?:fatal )?error:)"
 )
-_VARIABLE = (
-    (re.compile(r"^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]?|[A-Z][a-z]{2} [ \d]\d )[\d:.,+Z-]*[\])>]?\s*"), ""),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b"), "…"),
-    (re.compile(r"(?<=[\w\"]=)(?:\"[^\"]*\"|[^\s,;)\"]+)"), "…"),
-    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b"), "…"),
-    (re.compile(r"\d+"), "N"),
-)
 _VIEWS = (
     ("levels", words("levels"), ()),
     ("hours", words("hour hours hourly"), ()),
@@ -49,15 +40,6 @@ _VIEWS = (
     ("first", words("first earliest"), ()),
     ("last", words("last latest recent newest"), ()),
 )
-
-
-class _Found(Struct, frozen=True):
-    """The lines that were asked for: their number, and those that are at hand."""
-
-    count: int
-    hits: list[JsonObject]
-    data: JsonObject
-    notes: tuple[str, ...] = ()
 
 
 def _subject(ask: Asked) -> tuple[str, ...]:
@@ -108,7 +90,7 @@ def log_errors(plan: PlaybookPlan) -> Play:
     """Report the lines of a level in a log or a folder of logs: how often, where first, where last."""
     if plan.view == "levels":
         return (yield from _by_level(plan))
-    today = dt.datetime.fromtimestamp(time.time())  # noqa: DTZ005, DTZ006 - logs are compared as they are written
+    today = dt.datetime.fromtimestamp(time.time())
     found = yield from _find(plan, today)
     spell = spoken(plan.period, today)
     spell += f" with {' and '.join(code(term) for term in plan.terms)} in them" if plan.terms else ""
@@ -118,17 +100,23 @@ def log_errors(plan: PlaybookPlan) -> Play:
     head += severe
     if not found.count:
         return PlaybookReport("No " + title[0].lower() + title[1:], head, found.notes)
-    body = _viewed(plan, found, today)
+    body = viewed(plan, found, today)
     return PlaybookReport(title, f"{head}\n\n{body}", found.notes)
 
 
-def _head(plan: PlaybookPlan, found: _Found, spell: str) -> str:
+def _head(plan: PlaybookPlan, found: Found, spell: str) -> str:
     data = found.data
     level = " or ".join(level.upper() for level in _chosen(plan))
     searched = f"{data['lines']:,} in {many(data['files'], 'text file')}"
     if data.get("plain"):
-        return f"**{many(found.count, 'line')}** of {searched} {'is' if found.count == 1 else 'are'} {plan.subject}{spell}."
-    return f"**{many(found.count, 'line')}** of {searched} {'has' if found.count == 1 else 'have'} the level {level}{spell}."
+        return f"**{many(found.count, 'line')}** of {searched} {_verb(found.count, 'is', 'are')} {plan.subject}{spell}."
+    return (
+        f"**{many(found.count, 'line')}** of {searched} {_verb(found.count, 'has', 'have')} the level {level}{spell}."
+    )
+
+
+def _verb(count: int, one: str, more: str) -> str:
+    return one if count == 1 else more
 
 
 def _more_severe(plan: PlaybookPlan) -> Generator[Step, Reply | None, str]:
@@ -149,7 +137,7 @@ def _grep(plan: PlaybookPlan, pattern: str, limit: int) -> Generator[Step, Reply
     return (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=name, limit=limit))
 
 
-def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | None, _Found]:
+def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | None, Found]:
     """Return the lines with the levels of the plan. PlaybookFailed where none of the files tells levels apart."""
     wanted = levels.pattern(_chosen(plan))
     reply = yield from _grep(plan, wanted, MOST_LINES)
@@ -208,15 +196,15 @@ def _without_levels(
     return {**plain, "plain": True}, ["No line tells its level, and none says that something failed."]
 
 
-def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: list[str]) -> _Found:
+def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: list[str]) -> Found:
     hits = data["hits"]
     if data["matches"] > len(hits) and (plan.period.text or plan.view):
         raise PlaybookFailed(
-            f"{data['matches']:,} lines of {line(plan.path)} match, and this playbook looks at {MOST_LINES:,} one by one: "
+            f"{data['matches']:,} lines of {line(plan.path)} match, and {MOST_LINES:,} are looked at one by one: "
             "ask for one file, or how many there are in all"
         )
     if not plan.period.text:
-        return _Found(data["matches"], hits, data, tuple(notes))
+        return Found(data["matches"], hits, data, tuple(notes))
     since, until = bounds(plan.period, today)
     stamped = [(stamp(hit["text"], today), hit) for hit in hits]
     kept = [hit for at, hit in stamped if at and within(at, since, until)]
@@ -226,10 +214,10 @@ def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: 
     if timeless:
         notes.append(f"{many(timeless, 'line')} without a time left out.")
     notes.append("Times are compared as the log writes them.")
-    return _Found(len(kept), kept, data, tuple(notes))
+    return Found(len(kept), kept, data, tuple(notes))
 
 
-def _about(plan: PlaybookPlan, found: _Found) -> _Found:
+def _about(plan: PlaybookPlan, found: Found) -> Found:
     """Keep the lines with the words that only the log can explain. PlaybookFailed where it does not."""
     if not plan.terms or not found.count:
         return found
@@ -239,78 +227,7 @@ def _about(plan: PlaybookPlan, found: _Found) -> _Found:
     if not kept or found.count > len(found.hits):
         raise PlaybookFailed(f"{named} is not understood: no line that was looked at has this level and these words")
     note = f"Only lines with {named} in them, whatever the case."
-    return _Found(len(kept), kept, found.data, (*found.notes, note))
-
-
-def _viewed(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
-    if plan.view in ("first", "last"):
-        return _edge(plan, found, today)
-    if plan.view in ("hours", "days"):
-        return _spread(plan, found, today)
-    return _kinds(plan, found)
-
-
-def _edge(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
-    """Return the first or last lines, by time where several files are there."""
-    hits = found.hits
-    if len({hit["path"] for hit in hits}) > 1:
-        stamped = [(stamp(hit["text"], today), hit) for hit in hits]
-        if not all(at for at, _ in stamped):
-            raise PlaybookFailed(
-                "several files have such lines, and not all with a time to order them by: name one file"
-            )
-        hits = [hit for _, hit in sorted(stamped, key=lambda pair: pair[0])]
-    chosen = hits[: plan.number] if plan.view == "first" else hits[-plan.number :]
-    rows = [[_place(hit), stamp(hit["text"], today).replace("T", " "), code(hit["text"].strip())] for hit in chosen]
-    which = "first" if plan.view == "first" else "last"
-    head = f"The {which} {len(chosen)}, in the order of time:" if len(chosen) > 1 else f"The {which} one:"
-    return f"{head}\n\n{table(('where', 'when', 'line'), rows)}"
-
-
-def _spread(plan: PlaybookPlan, found: _Found, today: dt.datetime) -> str:
-    """Return how many lines there are in each hour or on each day, the most first."""
-    cut = 13 if plan.view == "hours" else 10
-    counts = Counter(stamp(hit["text"], today)[:cut].replace("T", " ") for hit in found.hits)
-    if timeless := counts.pop("", 0):
-        raise PlaybookFailed(
-            f"{many(timeless, 'line')} of {line(plan.path)} without a time that this playbook can read"
-        )
-    top = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    shown = top[:24]
-    unit = "hour" if plan.view == "hours" else "day"
-    head = f"The {unit} with the most is {shown[0][0]}{':00' if cut == 13 else ''}, with {shown[0][1]:,}."
-    if len(top) > 1 and top[0][1] == top[1][1]:
-        head = f"Several {unit}s share the highest number, {shown[0][1]:,}."
-    return f"{head}\n\n{table(('lines', unit), [[f'{count:,}', when] for when, count in shown], right=(0,))}"
-
-
-def _kinds(plan: PlaybookPlan, found: _Found) -> str:
-    groups = sorted(_groups(found.hits).values(), key=lambda hits: (-len(hits), hits[0]["path"], hits[0]["line"]))
-    rows = [
-        [f"{len(hits):,}", _place(hits[0]), _place(hits[-1]), code(hits[-1]["text"].strip()[:200])]
-        for hits in groups[: plan.number]
-    ]
-    more = f"\n\n{many(len(groups) - len(rows), 'rarer kind')} not shown." if len(groups) > len(rows) else ""
-    partly = ""
-    if found.count > len(found.hits):
-        partly = f"Grouped from the first {len(found.hits):,} matching lines. "
-    head = f"{partly}By kind, lines that differ only in numbers, ids and values as one:"
-    return f"{head}\n\n{table(('times', 'first', 'last', 'latest line'), rows, right=(0,))}{more}"
-
-
-def _groups(hits: list[JsonObject]) -> dict[str, list[JsonObject]]:
-    """Group lines that differ only in dates, numbers and ids."""
-    groups: dict[str, list[JsonObject]] = {}
-    for hit in hits:
-        kind = hit["text"].strip()
-        for pattern, instead in _VARIABLE:
-            kind = pattern.sub(instead, kind)
-        groups.setdefault(kind[:160], []).append(hit)
-    return groups
-
-
-def _place(hit: JsonObject) -> str:
-    return code(f"{hit['path'].rsplit('/', 1)[-1]}:{hit['line']}")
+    return Found(len(kept), kept, found.data, (*found.notes, note))
 
 
 def _by_level(plan: PlaybookPlan) -> Play:
@@ -333,16 +250,20 @@ def _by_level(plan: PlaybookPlan) -> Play:
 LOG_ERRORS = PlaybookKind(
     "log-errors",
     "the errors, warnings or any level in a log, by kind, day, hour or period",
-    (words("errors error warnings warning warn warns critical criticals crit fatal fatals debug info infos notice "
-           "notices problems err errs alerts emerg trace level levels"),),
-    words("log logs logfile logfiles logged recorded file files error errors warning warnings warn warns critical "
-          "criticals crit fatal fatals debug info infos notice notices problems err errs alert alerts emerg trace many "
-          "number count counts times often summarise summarize summary digest most common frequent frequently analyse "
-          "analyze happened happen occurred occur occurs top which were scan check extract level levels lines line "
-          "entries entry messages message events event records first last latest recent newest earliest time when hour "
-          "hours hourly day days daily busiest per each by every total amount kind kinds type types marked tagged "
-          "severity up appear appears shows new were thrown raised seen written there come logging "
-          "breakdown broken break down distribution happening anything everything"),
+    (words(
+        "errors error warnings warning warn warns critical criticals crit fatal fatals debug info infos notice "
+        "notices problems err errs alerts emerg trace level levels"
+    ),),
+    words(
+        "log logs logfile logfiles logged recorded file files error errors warning warnings warn warns critical "
+        "criticals crit fatal fatals debug info infos notice notices problems err errs alert alerts emerg trace "
+        "many number count counts times often summarise summarize summary digest most common frequent frequently "
+        "analyse analyze happened happen occurred occur occurs top which were scan check extract level levels "
+        "lines line entries entry messages message events event records first last latest recent newest earliest "
+        "time when hour hours hourly day days daily busiest per each by every total amount kind kinds type types "
+        "marked tagged severity up appear appears shows new were thrown raised seen written there come logging "
+        "breakdown broken break down distribution happening anything everything"
+    ),
     log_errors,
     _fields,
     words("number extension period terms"),

@@ -60,7 +60,7 @@ def _fields(ask: Asked) -> Fields | None:
     if not topics and ask.has("up") and ask.has("long"):
         topics = ["uptime"]
     programs = [word for word in ask.words if word in _PROGRAMS and word != "make"]
-    if programs and (topics == ["version"] or not topics and ask.has("installed", "have")):
+    if programs and (topics == ["version"] or (not topics and ask.has("installed", "have"))):
         command = {_PROGRAMS[word] for word in programs}
         return {"view": "version", "subject": programs[0]} if len(command) == 1 else None
     if "ports" in topics or "listening" in topics:
@@ -98,7 +98,7 @@ def _hostname(plan: PlaybookPlan) -> Play:
 
 def _uptime(plan: PlaybookPlan) -> Play:
     seconds = float((yield from text_of("/proc/uptime")).split()[0])
-    since = dt.datetime.fromtimestamp(time.time() - seconds)  # noqa: DTZ006 - local, as people say it
+    since = dt.datetime.fromtimestamp(time.time() - seconds)
     body = f"Up for **{_span(seconds)}**, since {since:%Y-%m-%d %H:%M}."
     return PlaybookReport("Uptime", body)
 
@@ -191,10 +191,13 @@ SYSTEM = PlaybookKind(
     "system",
     "kernel, memory, load, uptime, ports and versions of programs of this machine",
     (frozenset().union(*(group for _, group in _TOPICS)) | {"installed", "have", "up"},),
-    words("kernel uname hostname name uptime up long running booted rebooted last since cpu cpus cores processors processor "
-          "core memory ram swap mem load average os distro distribution ubuntu debian operating linux port ports listening "
-          "listens listen open version versions installed much many number free left available total used use using taken "
-          "busy occupied anything something process release run runs high big nothing by kind type physical current") | frozenset(_PROGRAMS),
+    words(
+        "kernel uname hostname name uptime up long running booted rebooted last since cpu cpus cores processors "
+        "processor core memory ram swap mem load average os distro distribution ubuntu debian operating linux "
+        "port ports listening listens listen open version versions installed much many number free left available "
+        "total used use using taken busy occupied anything something process release run runs high big nothing by "
+        "kind type physical current"
+    ) | frozenset(_PROGRAMS),
     system,
     _fields,
     words("figure"),

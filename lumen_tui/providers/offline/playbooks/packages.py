@@ -23,9 +23,11 @@ def _fields(ask: Asked) -> Fields | None:
     done = {_DONE[word] for word in ask.words if word in _DONE}
     if not ask.has("package", "packages", "pkgs", "dpkg", "apt") and not any("dpkg" in path for path in ask.paths):
         return None
-    if len(done) != 1 or ask.paths and not all("dpkg" in path for path in ask.paths):
+    if len(done) != 1 or (ask.paths and not all("dpkg" in path for path in ask.paths)):
         return None
-    word = next(word for word in ask.words if word in _DONE and word != "new" or word == "new" and len(ask.words) < 3)
+    word = next(
+        word for word in ask.words if (word in _DONE and word != "new") or (word == "new" and len(ask.words) < 3)
+    )
     return {"view": done.pop(), "subject": word}
 
 
@@ -36,7 +38,7 @@ def package_log(plan: PlaybookPlan) -> Play:
     data = (yield from call("grep", path=path, pattern=pattern, regex=True, limit=5000)).data
     if data["matches"] > len(data["hits"]):
         raise PlaybookFailed(f"{data['matches']:,} lines of {line(path)} match: more than this playbook looks at")
-    today = dt.datetime.fromtimestamp(time.time())  # noqa: DTZ005, DTZ006 - logs are compared as they are written
+    today = dt.datetime.fromtimestamp(time.time())
     since, until = bounds(plan.period, today)
     hits = [hit["text"] for hit in data["hits"] if within(stamp(hit["text"], today), since, until)]
     title = f"Packages {line(plan.subject)} according to {line(path)}{spoken(plan.period, today)}"
@@ -61,8 +63,10 @@ PACKAGES = PlaybookKind(
     "package-log",
     "packages that dpkg installed, upgraded or removed",
     (frozenset(_DONE),),
-    words("package packages pkgs dpkg log newly many number count total according says say last recently which debian apt "
-          "when list freshly first time") | frozenset(_DONE),
+    words(
+        "package packages pkgs dpkg log newly many number count total according says say last recently which "
+        "debian apt when list freshly first time"
+    ) | frozenset(_DONE),
     package_log,
     _fields,
     words("period terms"),

@@ -6,11 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Generator
 
-import msgspec
-
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
-from lumen_tui.providers.offline.objective_parser import parameters
 from lumen_tui.providers.offline.report import (
     Play,
     PlaybookFailed,
@@ -22,130 +19,31 @@ from lumen_tui.providers.offline.report import (
     skipped_notes,
     table,
 )
-from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, words
+from lumen_tui.providers.offline.vocabulary import words
 
 _LISTED = 50
 _MOST = 5000
 _SHOWN = 400  # characters of a line that the search hands on
-_REGEX_ONLY = re.compile(
+REGEX_ONLY = re.compile(
     r"\.[*+?]|\\[dwsbDWSB.]|\[[^\]\s]+-[^\]\s]*\]|\[\^[^\]]+\]|\{\d+,?\d*\}|\([^()]*\|[^()]*\)|^\^|\$$|\w\|\w"
 )
 _CASE = words("insensitive insensitively case-insensitive case-insensitively ignoring ignore regardless whatever")
 _NOT = re.compile(r"\b(?:do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
-_SAYS = r"contain(?:s|ing)?|mention(?:s|ing|ed)?|match(?:es|ing)?|includ(?:e|es|ing)|say(?:s|ing)?|hold(?:s|ing)?|ha(?:s|ve|ving)|referenc(?:e|es|ing)|with|without|lacking"
-_SAYING = words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
-                "references line lines text word string phrase used use uses appear appears match matches matching regex "
-                "regexp mentioned call calls called reference referenced defined imported both includes include including say says saying hold holds having with have")  # fmt: skip
-_WORD = r"(?:word|string|text|phrase|term|pattern|regex|regexp|regular expression|exact text|literal|expression)"
-_STOP = r"(?=\s+(?:in|under|within|inside|below|across|appear|appears|occur|occurs|is|are|show|there|anywhere|used|and tell|ignoring|case|at all)\b|\s*[?!]|[.]?\s*$)"
-_TERM = r"(?P<term>[^\s\"'?,;]{2,80}?)"
-_BARE = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\b(?:{_SAYS}|search(?: for)?|grep(?: for)?|look(?:ing)? for|find(?: all| every)?(?: the)?(?: lines?| places?| occurrences? of| uses? of| references? to)|occurrences? of|references? to|uses? of|find) (?:(?:the|a|all) )?(?:{_WORD} )?{_TERM}{_STOP}",
-        rf"\b(?:we|i|they|it|you|code) (?:use|call|mention|reference|refer to) {_TERM}{_STOP}",
-        rf"\b(?:is|are) {_TERM} (?:used|mentioned|called|referenced|found)\b",
-        rf"\b(?:where|how often|how many times|files?|which files?) (?:is|are|does|do|was|were|did|use|uses|using|mention|do we|do i) (?:call |use )?(?:the |a )?(?:{_WORD} )?{_TERM} *(?:used|mentioned|called|referenced|appear|appears|occur|occurs|show up|found|come up|in\b|{_STOP})",
-    )
+_SAYING = words(
+    "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
+    "references line lines text word string phrase used use uses appear appears match matches matching regex "
+    "regexp mentioned call calls called reference referenced defined imported both includes include including say "
+    "says saying hold holds having with have"
+)  # fmt: skip
+_DEFINITION = (
+    r"^\s*(?:export )?(?:default )?(?:pub )?(?:async )?"
+    r"(?:def|class|function|fn|func|const|let|var|type|interface|struct|enum|sub|trait)\s+{0}\b"
+    r"|^\s*(?:export )?{0}\s*(?:=(?!=)|\(\)\s*\{{|:\s*[\w\[\]]+\s*=)"
 )
-_PHRASE = re.compile(
-    rf"\b(?:search(?: for)?|grep(?: for)?|look for|match(?:es|ing)?|regex|regexp|pattern|regular expression) (?:the )?(?:{_WORD} )?(?P<term>\S.*?)(?=\s+(?:in|under|within|inside|below)\s*$|\s*$|\s*\?)",
-    re.IGNORECASE,
+_IMPORT = (
+    r"^\s*(?:import|from)\s+(?:[\w., ]+,\s*)?{0}\b|^\s*(?:import|from)\b.*['\"]{0}['\"]"
+    r"|\brequire\(['\"]{0}['\"]\)|^\s*use\s+{0}\b"
 )
-_BOTH = re.compile(
-    r"\b(?:both|lines? (?:with|containing|that contain)|contain(?:s|ing)?)(?: both)? (?:the words? )?(?P<first>[\w@#%+=.:-]{2,60}) and (?P<second>[\w@#%+=.:-]{2,60})",
-    re.IGNORECASE,
-)
-_DEFINED = re.compile(
-    r"\b(?:where (?:is|are|was)|find where|definition of|where do(?:es)? (?:we|it))(?: the)?(?: function| class| method| variable| constant)? (?P<term>[\w$.]+)(?: function| class| method)?(?P<defined> (?:is |get |gets |being )?(?:defined|declared|implemented))?|\bdefines? (?:the )?(?:function |class |method )?(?P<that>[\w$]+)",
-    re.IGNORECASE,
-)
-_IMPORTED = re.compile(
-    r"\b(?:import|imports|imported|importing) (?P<term>[\w.@/-]+)|\b(?:is|are|where is|where are) (?P<that>[\w.@/-]+) imported",
-    re.IGNORECASE,
-)
-_DEFINITION = r"^\s*(?:export )?(?:default )?(?:pub )?(?:async )?(?:def|class|function|fn|func|const|let|var|type|interface|struct|enum|sub|trait)\s+{0}\b|^\s*(?:export )?{0}\s*(?:=(?!=)|\(\)\s*\{{|:\s*[\w\[\]]+\s*=)"
-_IMPORT = r"^\s*(?:import|from)\s+(?:[\w., ]+,\s*)?{0}\b|^\s*(?:import|from)\b.*['\"]{0}['\"]|\brequire\(['\"]{0}['\"]\)|^\s*use\s+{0}\b"
-_TASKS = {
-    "todo": "TODO",
-    "todos": "TODO",
-    "todo's": "TODO",
-    "to-dos": "TODO",
-    "fixme": "FIXME",
-    "fixmes": "FIXME",
-    "xxx": "XXX",
-    "hack": "HACK",
-    "hacks": "HACK",
-}
-
-
-def with_pattern(ask: Asked, now: float) -> Asked | None:
-    """Return the objective with an unquoted text to look for taken out of its words; None where there is none.
-
-    One word is taken for a text as it is; more of them only where they can be nothing but a regular expression.
-    """
-    if ask.quoted or ask.slashed:
-        return None
-    for taker in (_taken_both, _taken_definition, _taken_word, _taken_expression):
-        if found := taker(ask.raw):
-            raw, quoted = found
-            return parameters(msgspec.structs.replace(ask, raw=raw, quoted=quoted), now)
-    return None
-
-
-def _taken_both(text: str) -> tuple[str, tuple[str, ...]] | None:
-    match = _BOTH.search(text)
-    if match and "both" not in match.group().lower() and (_ordinary(match["first"]) or _ordinary(match["second"])):
-        return None
-    return (_without(text, match) + " both", (match["first"], match["second"])) if match else None
-
-
-def _taken_definition(text: str) -> tuple[str, tuple[str, ...]] | None:
-    match = _DEFINED.search(text)
-    kind = (
-        re.search(r"\b(?:function|class|method|constant|variable)\b", match.group(), re.IGNORECASE) if match else None
-    )
-    if match and (match["that"] or match["defined"] or kind and "." not in match["term"]):
-        return _without(text, match) + " defined", (match["term"] or match["that"],)
-    match = _IMPORTED.search(text)
-    term = (match["term"] or match["that"]) if match else ""
-    if match and term.lower() not in COMMON:
-        return _without(text, match) + " imported", (term.rstrip("."),)
-    return None
-
-
-def _taken_word(text: str) -> tuple[str, tuple[str, ...]] | None:
-    commits = re.search(r"\bcommit(?:s|ted)?\b", text, re.IGNORECASE) is not None
-    for pattern in _BARE:
-        for match in pattern.finditer(text):
-            term = match["term"].rstrip(".:")
-            if term and not (term.lower() in COMMON if commits else _ordinary(term)):
-                return text[: match.start("term")] + " " + text[match.start("term") + len(term) :], (term,)
-    return None
-
-
-def _ordinary(term: str) -> bool:
-    """Whether a word is one of the language of questions rather than a text to look for."""
-    plain = term.islower() and term.isalpha()
-    return term.lower() in COMMON or plain and (term in TURNING or term in SEARCH.knows or term in _MEANT_OTHERWISE)
-
-
-_MEANT_OTHERWISE = words(
-    "errors warnings commits duplicates todos fixmes size sizes changes changed modified owner permissions version port "
-    "value column row rows content contents folders data functions classes methods comments code logs large small big "
-    "old new recent empty broken open closed free used disk memory processes ports users problems failures exceptions"
-)
-
-
-def _taken_expression(text: str) -> tuple[str, tuple[str, ...]] | None:
-    match = _PHRASE.search(text)
-    if not match or not _REGEX_ONLY.search(match["term"]):
-        return None
-    return _without(text, match) + " search", (match["term"].strip(),)
-
-
-def _without(text: str, match: re.Match[str]) -> str:
-    return text[: match.start()] + " " + text[match.end() :]
 
 
 def _fields(ask: Asked) -> Fields | None:
@@ -153,15 +51,14 @@ def _fields(ask: Asked) -> Fields | None:
     both = ask.has("both")
     if ask.has("file", "files", "where") and not ask.has(*_SAYING):
         return None
-    if not patterns or len(patterns) > 1 + both or len(patterns) == 1 and both:
+    if not patterns or len(patterns) > 1 + both or (len(patterns) == 1 and both):
         return None
     if ask.has("defined", "imported"):
         return {"view": "defined" if ask.has("defined") else "imported", "pattern": patterns[0], "regex": "yes"}
     regex = (
         "yes"
         if ask.slashed
-        or ask.has("regex", "regexp", "regular", "matching", "match", "matches")
-        and _REGEX_ONLY.search(patterns[0])
+        or (ask.has("regex", "regexp", "regular", "matching", "match", "matches") and REGEX_ONLY.search(patterns[0]))
         or ask.has("regex", "regexp", "regular")
         else ""
     )
@@ -192,11 +89,11 @@ def search_text(plan: PlaybookPlan) -> Play:
     pattern, how = yield from _as_meant(plan)
     if plan.invert:
         return (yield from _inverted(plan, pattern))
-    data = yield from _lines(plan, pattern, ignore_case=plan.ignore_case)
+    data = yield from found_lines(plan, pattern, ignore_case=plan.ignore_case)
     loose = (
         data
         if plan.ignore_case or not re.search(r"[a-zA-Z]", plan.pattern)
-        else (yield from _lines(plan, pattern, ignore_case=True))
+        else (yield from found_lines(plan, pattern, ignore_case=True))
     )
     head = _found(plan, data, pattern)
     if loose["matches"] > data["matches"]:
@@ -208,23 +105,23 @@ def search_text(plan: PlaybookPlan) -> Play:
 
 def _as_meant(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, str]]:
     """Return the expression to search for, and how the pattern was taken. PlaybookFailed where it may be either."""
-    if plan.regex == "no" or not plan.regex and not _REGEX_ONLY.search(plan.pattern):
+    if plan.regex == "no" or (not plan.regex and not REGEX_ONLY.search(plan.pattern)):
         return re.escape(plan.pattern), ""
     if plan.regex == "yes":
         return plan.pattern, "Taken as a regular expression."
-    as_text = yield from _lines(plan, re.escape(plan.pattern), ignore_case=plan.ignore_case)
+    as_text = yield from found_lines(plan, re.escape(plan.pattern), ignore_case=plan.ignore_case)
     if not as_text["matches"]:
         return plan.pattern, "Taken as a regular expression; as plain text no line has it."
-    as_regex = yield from _lines(plan, plan.pattern, ignore_case=plan.ignore_case)
+    as_regex = yield from found_lines(plan, plan.pattern, ignore_case=plan.ignore_case)
     if as_regex["matches"] == as_text["matches"]:
         return plan.pattern, ""
     raise PlaybookFailed(
-        f"{line(plan.pattern)} is in {as_text['matches']:,} lines as it is and matches {as_regex['matches']:,} as a regular "
-        "expression: say which is meant, `the exact text` or `the regex`"
+        f"{line(plan.pattern)} is in {as_text['matches']:,} lines as it is and matches {as_regex['matches']:,} as a "
+        "regular expression: say which is meant, `the exact text` or `the regex`"
     )
 
 
-def _lines(plan: PlaybookPlan, pattern: str, *, ignore_case: bool) -> Generator[Step, Reply | None, JsonObject]:
+def found_lines(plan: PlaybookPlan, pattern: str, *, ignore_case: bool) -> Generator[Step, Reply | None, JsonObject]:
     reply = yield from call(
         "grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=_MOST, ignore_case=ignore_case
     )
@@ -277,7 +174,7 @@ def _listed(plan: PlaybookPlan, head: str, hits: list[JsonObject], total: int, n
 
 def _inverted(plan: PlaybookPlan, pattern: str) -> Play:
     """Report how many lines don't hold the text, or which files."""
-    data = yield from _lines(plan, pattern, ignore_case=plan.ignore_case)
+    data = yield from found_lines(plan, pattern, ignore_case=plan.ignore_case)
     title = f"Without {code(plan.pattern)} in {line(plan.path)}"
     if plan.view == "files":
         everything = (yield from call("grep", path=plan.path, pattern="^", regex=True, name=plan.name, limit=1)).data
@@ -298,9 +195,10 @@ def _inverted(plan: PlaybookPlan, pattern: str) -> Play:
 def _both(plan: PlaybookPlan) -> Play:
     """Report the lines that hold all of the texts."""
     pattern = "^" + "".join(f"(?=.*{re.escape(text)})" for text in plan.patterns)
-    exact = yield from _lines(plan, pattern, ignore_case=False)
-    data = yield from _lines(plan, pattern, ignore_case=True)
-    head = f"**{many(data['matches'], 'line')}** with {' and '.join(code(text) for text in plan.patterns)}, whatever the case"
+    exact = yield from found_lines(plan, pattern, ignore_case=False)
+    data = yield from found_lines(plan, pattern, ignore_case=True)
+    texts = " and ".join(code(text) for text in plan.patterns)
+    head = f"**{many(data['matches'], 'line')}** with {texts}, whatever the case"
     head += f"; {exact['matches']:,} with this case." if exact["matches"] != data["matches"] else "."
     return _listed(plan, head, data["hits"], data["matches"], skipped_notes(data))
 
@@ -308,7 +206,7 @@ def _both(plan: PlaybookPlan) -> Play:
 def _declared(plan: PlaybookPlan) -> Play:
     """Report where a name is defined or imported, as far as the usual ways of writing it tell."""
     shape = _DEFINITION if plan.view == "defined" else _IMPORT
-    data = yield from _lines(plan, shape.format(re.escape(plan.pattern)), ignore_case=False)
+    data = yield from found_lines(plan, shape.format(re.escape(plan.pattern)), ignore_case=False)
     verb = plan.view
     title = f"Where {code(plan.pattern)} is {verb} in {line(plan.path)}"
     if not data["matches"]:
@@ -324,58 +222,25 @@ def _declared(plan: PlaybookPlan) -> Play:
     )
 
 
-def _todo_fields(ask: Asked) -> Fields | None:
-    wanted = tuple(dict.fromkeys(_TASKS[word] for word in re.split(r"[/\s]+", " ".join(ask.words)) if word in _TASKS))
-    return {"patterns": wanted, "view": "files" if ask.has("most") else ""} if wanted else None
-
-
-def todo(plan: PlaybookPlan) -> Play:
-    """Report notes such as TODO: how many, which, and which file has the most."""
-    pattern = rf"\b(?:{'|'.join(plan.patterns)})(?:s\b|\b)"
-    data = yield from _lines(plan, pattern, ignore_case=False)
-    names = " or ".join(plan.patterns)
-    rows = [
-        [code(hit["path"]), str(hit["line"]), code(hit["text"].strip())]
-        for hit in data["hits"][: max(plan.number, _LISTED)]
-    ]
-    head = f"**{many(data['matches'], 'line')}** with {names}, in {many(data['files_with'], 'file')}."
-    if data["files_with"] > len(data["counts"]) and plan.view == "files":
-        raise PlaybookFailed("more than 1,000 files have such lines: ask for a smaller folder")
-    if data["files_with"] > 1:
-        ranked = sorted(data["counts"].items(), key=lambda item: (-item[1], item[0]))
-        tops = [[f"{count:,}", code(path)] for path, count in ranked[:10]]
-        head += f"\n\n{table(('lines', 'file'), tops, right=(0,))}"
-    notes = skipped_notes(data)
-    if data["matches"] > len(rows):
-        notes.insert(0, f"The first {len(rows):,} of {data['matches']:,} are shown.")
-    body = f"{head}\n\n{table(('file', 'line', 'text'), rows, right=(1,))}" if rows else head
-    return PlaybookReport(f"{names} in {line(plan.path)}", body, tuple(notes))
-
-
-TODO = PlaybookKind(
-    "todo",
-    "TODO and FIXME notes",
-    (frozenset(_TASKS) | {"todo/fixme", "fixme/todo", "todos/fixmes"},),
-    words("or left comments comment notes note code source sources many number count most in markers marker remain "
-          "remaining open files file has contains contain lines items entries todo/fixme fixme/todo "
-          "todos/fixmes total outstanding occurrences list have with") | frozenset(_TASKS),
-    todo,
-    _todo_fields,
-    words("extension number"),
-)  # fmt: skip
 SEARCH = PlaybookKind(
     "search-text",
     "searching text or a regular expression in files",
-    (words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
-           "references line lines text word string phrase used use uses appear appears match matches matching regex regexp "
-           "defined imported both where files file times often show mentioned anything call calls reference without"),),
-    words("search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning every "
-          "each text word words string phrase term pattern file files line lines case insensitive insensitively "
-          "case-insensitive case-insensitively ignoring ignore regardless whatever where appear appears used use uses "
-          "references many often times number count match matches matching matched regex regexp regular expression exact "
-          "literal literally verbatim fixed defined imported both say says saying hold holds include includes including "
-          "having no not don't doesn't dont doesnt without lacking code source sources places entries up reg come comes "
-          "total it's a found reference referenced called call calls mentioned anything everything being"),
+    (words(
+        "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning "
+        "look references line lines text word string phrase used use uses appear appears match matches matching "
+        "regex regexp defined imported both where files file times often show mentioned anything call calls "
+        "reference without"
+    ),),
+    words(
+        "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning "
+        "every each text word words string phrase term pattern file files line lines case insensitive "
+        "insensitively case-insensitive case-insensitively ignoring ignore regardless whatever where appear "
+        "appears used use uses references many often times number count match matches matching matched regex "
+        "regexp regular expression exact literal literally verbatim fixed defined imported both say says saying "
+        "hold holds include includes including having no not don't doesn't dont doesnt without lacking code "
+        "source sources places entries up reg come comes total it's a found reference referenced called call "
+        "calls mentioned anything everything being"
+    ),
     search_text,
     _fields,
     words("quoted slashed extension number"),

@@ -18,8 +18,10 @@ from lumen_tui.providers.offline.vocabulary import words
 _SUFFIXES = (".toml", ".json", ".ini", ".cfg", ".conf", ".env", ".properties", ".service")
 _SECRET = re.compile(r"passw|secret|token|api_?key|private|credential", re.IGNORECASE)
 _SHOWN = 100
-_FUNCTION = words("a an the of in is are to for on what which whats how many much does do i we it's and with by me my your "
-                  "from at that this there any all show tell get give find list value values set key keys")  # fmt: skip
+_FUNCTION = words(
+    "a an the of in is are to for on what which whats how many much does do i we it's and with by me my your from "
+    "at that this there any all show tell get give find list value values set key keys"
+)  # fmt: skip
 
 
 class _Node(Struct, frozen=True):
@@ -144,7 +146,7 @@ def _shown(title: str, node: _Node) -> PlaybookReport:
         rows = [[code(key), _value(key, value)] for key, value in list(node.value.items())[:_SHOWN]]
         return PlaybookReport(
             title,
-            f"{name} has {many(len(node.value), 'entry').replace('entrys', 'entries')}.\n\n{table(('key', 'value'), rows)}",
+            f"{name} holds {many(len(node.value), 'setting')}.\n\n{table(('key', 'value'), rows)}",
         )
     if isinstance(node.value, list):
         rows = [[_value("", value)] for value in node.value[:_SHOWN]]
@@ -165,9 +167,12 @@ LOOK_UP = PlaybookKind(
     "look-up",
     "what a setting is in a TOML, JSON, INI or KEY=VALUE file",
     (),
-    words("value values setting settings set key keys configured config configuration option options define defined enabled "
-          "turned sections variables variable field property entry size count amount version called listed contain contains or default turned use uses "
-          "used number many flag declared equal equals under item items read say says in content specified"),
+    words(
+        "value values setting settings set key keys configured config configuration option options define defined "
+        "enabled turned sections variables variable field property entry size count amount version called listed "
+        "contain contains or default turned use uses used number many flag declared equal equals under item items "
+        "read say says in content specified"
+    ),
     look_up,
     _fields,
     words("terms quoted"),

@@ -7,7 +7,7 @@ import re
 
 from lumen_tui.providers.offline.periods import Period
 
-_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _ISO = re.compile(r"\b(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?")
 _WEB = re.compile(r"\b(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d)")
 _SYSLOG = re.compile(r"^(?:<\d+>)?(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]?\d) (\d\d):(\d\d):(\d\d)(?: (\d{4})\b)?")
@@ -44,7 +44,7 @@ def _of_syslog(match: re.Match[str], today: dt.datetime) -> str:
 
 def _text(year: int, month: int, day: int, clock: list[str]) -> str:
     hour, minute, second = (int(part or 0) for part in clock)
-    return dt.datetime(year, month, day, hour, minute, min(second, 59)).isoformat()  # noqa: DTZ001 - as it is written
+    return dt.datetime(year, month, day, hour, minute, min(second, 59)).isoformat()
 
 
 def bounds(period: Period, today: dt.datetime) -> tuple[str, str]:

@@ -18,12 +18,13 @@ _OPERATIONS = {
     "sum": "sum", "summed": "sum", "average": "average", "avg": "average", "mean": "average", "highest": "largest",
     "maximum": "largest", "max": "largest", "largest": "largest", "biggest": "largest", "lowest": "smallest",
     "minimum": "smallest", "min": "smallest", "smallest": "smallest", "distinct": "distinct", "different": "distinct",
-    "unique": "distinct", "common": "common", "frequent": "common", "popular": "common", "per": "common", "by": "common",
-    "each": "common", "columns": "columns", "headers": "columns", "header": "columns",
+    "unique": "distinct", "common": "common", "frequent": "common", "popular": "common", "per": "common",
+    "by": "common", "each": "common", "columns": "columns", "headers": "columns", "header": "columns",
 }  # fmt: skip
 _CONNECTIVES = words(
-    "rows row records record entries lines line data column field value values where equals equal have has with having of in "
-    "are is from for the many number count how which what whats most all set marked being status' there total totals amount up"
+    "rows row records record entries lines line data column field value values where equals equal have has with "
+    "having of in are is from for the many number count how which what whats most all set marked being status' "
+    "there total totals amount up"
 )
 
 
@@ -80,9 +81,7 @@ def _read(path: str, text: str) -> _Sheet:
     ):
         raise PlaybookFailed(f"the first line of {line(path)} does not name its columns")
     if odd := sum(len(row) != len(head) for row in rows):
-        raise PlaybookFailed(
-            f"{many(odd, 'row')} of {line(path)} {'has' if odd == 1 else 'have'} more or fewer fields than the first line"
-        )
+        raise PlaybookFailed(f"{many(odd, 'row')} of {line(path)} with more or fewer fields than the first line")
     return _Sheet(tuple(head), [dict(zip(head, row, strict=True)) for row in rows])
 
 
@@ -117,8 +116,9 @@ def _understood(plan: PlaybookPlan, sheet: _Sheet) -> _Reading:
         )
     if len(kinds) > 1 or (kinds and kinds != ["columns"] and len(columns) != 1) or (not kinds and columns):
         raise PlaybookFailed(
-            f"what is asked of {line(plan.path)} is not clear: it has the columns {', '.join(line(name) for name in sheet.columns)}; "
-            "ask for one sum, average, largest, smallest, distinct or most common of one of them, or how many rows have a value"
+            f"what is asked of {line(plan.path)} is not clear: it has the columns "
+            f"{', '.join(line(name) for name in sheet.columns)}; ask for the sum, average, largest, smallest, distinct "
+            "or most common of one of them, or how many rows have a value"
         )
     return _Reading(kinds[0] if kinds else "", tuple(columns), conditions)
 
@@ -178,7 +178,8 @@ def _calculated(reading: _Reading, rows: list[dict[str, str]], of: str) -> str:
             head += (
                 f" The most common is {code(counts[0][0])}, {counts[0][1]:,} times{', as others are' if tie else ''}."
             )
-        return f"{head}\n\n{table(('rows', column), [[f'{count:,}', code(value)] for value, count in counts[:50]], right=(0,))}"
+        shown = [[f"{count:,}", code(value)] for value, count in counts[:50]]
+        return f"{head}\n\n{table(('rows', line(column)), shown, right=(0,))}"
     numbers = [number for value in values if (number := _decimal(value)) is not None]
     empty = sum(not value for value in values)
     if not numbers or len(numbers) + empty < len(values):
@@ -199,9 +200,12 @@ TABLE = PlaybookKind(
     "csv",
     "rows, sums and values in a CSV file",
     (),
-    words("rows row records record entries lines line column columns field fields value values where equals equal set sum "
-          "summed average avg mean highest maximum max largest biggest lowest minimum min smallest distinct different unique "
-          "common frequent popular per each header headers most many number count total totals amount group grouped up there names name"),
+    words(
+        "rows row records record entries lines line column columns field fields value values where equals equal "
+        "set sum summed average avg mean highest maximum max largest biggest lowest minimum min smallest distinct "
+        "different unique common frequent popular per each header headers most many number count total totals "
+        "amount group grouped up there names name"
+    ),
     csv_table,
     _fields,
     words("terms quoted"),

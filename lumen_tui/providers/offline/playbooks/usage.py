@@ -92,14 +92,15 @@ def free_space(plan: PlaybookPlan) -> Play:
         raise PlaybookFailed(f"df answered something unexpected: {line(output[:200])}")
     device, total, used, free, share, mount = rows[0]
     body = (
-        f"**{size(int(free))}** are free of {size(int(total))}: {size(int(used))} are used, {share.rstrip('%')} % as df "
-        f"counts it.\n\nThe file system is {code(device)}, mounted on {code(mount)}."
+        f"**{size(int(free))}** are free of {size(int(total))}: {size(int(used))} are used, {share.rstrip('%')} % as "
+        f"df counts it.\n\nThe file system is {code(device)}, mounted on {code(mount)}."
     )
     return PlaybookReport(f"Free space where {line(plan.path or '/')} is", body)
 
 
-def _no_quotes(ask: Asked) -> Fields | None:
-    return None if ask.quoted else {}
+def _largest_fields(ask: Asked) -> Fields | None:
+    by_size = ask.has(*_SUPERLATIVE) or (ask.has("top") and ask.has("size", "big"))
+    return {} if by_size and not ask.quoted else None
 
 
 def _usage_fields(ask: Asked) -> Fields | None:
@@ -130,10 +131,13 @@ LARGEST_FILES = PlaybookKind(
     "largest-files",
     "the largest files in a folder",
     (_SUPERLATIVE | {"top", "big"}, words("file files")),
-    words("largest biggest heaviest most file files top space size sizes taking take takes up using use uses single human "
-          "readable human-readable occupy occupying consume consuming bytes ranked names paths path by big in disk"),
+    words(
+        "largest biggest heaviest most file files top space size sizes taking take takes up using use uses single "
+        "human readable human-readable occupy occupying consume consuming bytes ranked names paths path by big in "
+        "disk"
+    ),
     largest_files,
-    lambda ask: _no_quotes(ask) if ask.has(*_SUPERLATIVE) or ask.has("top") and ask.has("size", "biggest", "big") else None,
+    _largest_fields,
     words("number extension"),
     default=_top,
 )  # fmt: skip
@@ -141,10 +145,13 @@ DISK_USAGE = PlaybookKind(
     "disk-usage",
     "the disk usage of a folder, and its largest folders",
     (words("usage space big large size sizes storage heavy eating hogging filling eats hogs fills") | _SUPERLATIVE,),
-    words("usage space big large size sizes storage heavy largest biggest heaviest most file files top taking take takes "
-          "taken up using use uses used eating eats eat much total consume consuming consumes occupied occupy occupying "
-          "summarise summarize summary breakdown human readable human-readable measure check analyse analyze where goes "
-          "going went broken down hogging hogs filling fills by going gone bytes contain holds weigh") | _FOLDERS,
+    words(
+        "usage space big large size sizes storage heavy largest biggest heaviest most file files top taking take "
+        "takes taken up using use uses used eating eats eat much total consume consuming consumes occupied occupy "
+        "occupying summarise summarize summary breakdown human readable human-readable measure check analyse "
+        "analyze where goes going went broken down hogging hogs filling fills by going gone bytes contain holds "
+        "weigh"
+    ) | _FOLDERS,
     disk_usage,
     _usage_fields,
     words("number extension"),
@@ -154,8 +161,11 @@ FREE_SPACE = PlaybookKind(
     "how much disk space is free",
     (words("free left available remaining full remains avail spare room df"),
      words("disk space storage partition filesystem drive volume disc df room free full")),
-    words("free left available remaining full remains avail spare disk space storage partition filesystem file drive volume "
-          "disc df much many gb gigs bytes there is how room capacity used usage percent percentage hard amount"),
+    words(
+        "free left available remaining full remains avail spare disk space storage partition filesystem file "
+        "drive volume disc df much many gb gigs bytes there is how room capacity used usage percent percentage "
+        "hard amount"
+    ),
     free_space,
     lambda ask: {"path": ask.paths[0]} if ask.paths else {},
     anywhere=True,

@@ -68,7 +68,7 @@ def judge(question: Question, answer: str | None) -> str:
 
 
 def _holds(answer: str, fact: str) -> bool:
-    """Say whether `fact` is in `answer` as a whole word or number: 41 isn't in 417 nor in 41.5, nor in line 7 of x:41."""
+    """Say whether `fact` is in `answer` as a whole word or number: 41 is not in 417, 41.5 or x:41."""
     plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", answer).replace("\\|", "|").casefold()
     wanted = re.escape(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", fact).casefold())
     before = r"(?<![\w.:-])" if fact[:1].isdigit() else r"(?<!\w)"
