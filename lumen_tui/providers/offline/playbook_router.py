@@ -63,7 +63,7 @@ def _corrected(ask: ParsedObjective) -> ParsedObjective:
 def _strange(ask: ParsedObjective) -> str:
     """Return which playbook comes nearest, and the words that stand in its way."""
     words = set(ask.words)
-    near = [kind for kind in KINDS if kind.needs and all(words & group for group in kind.needs)]
+    near = [kind for kind in reversed(KINDS) if kind.needs and all(words & group for group in kind.needs)]
     kind = min(near, key=lambda kind: len(words - kind.knows - COMMON), default=None)
     known = kind.knows | COMMON if kind else _KNOWN - TURNING
     strange = [f"{word[:40]!r}" for word in dict.fromkeys(ask.words) if word not in known]

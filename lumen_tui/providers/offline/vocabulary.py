@@ -26,6 +26,8 @@ COMMON = words(
 )
 # What turns a question into another one, or asks for something to be done: never taken for a name or a slip.
 TURNING = words(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday than more less after before since until between during ago again second previous "
     "not no never without except excluding exclude ignore besides unless neither nor other than apart instead but "
     "delete deleting remove removing erase purge wipe drop clean cleanup kill restart reboot stop start enable "
     "disable fix repair mend patch move rename copy send mail email upload download push pull merge revert reset "

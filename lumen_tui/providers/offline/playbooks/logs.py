@@ -109,10 +109,8 @@ def _head(plan: PlaybookPlan, found: Found, spell: str) -> str:
     level = " or ".join(level.upper() for level in _chosen(plan))
     searched = f"{data['lines']:,} in {many(data['files'], 'text file')}"
     if data.get("plain"):
-        return f"**{many(found.count, 'line')}** of {searched} {_verb(found.count, 'is', 'are')} {plan.subject}{spell}."
-    return (
-        f"**{many(found.count, 'line')}** of {searched} {_verb(found.count, 'has', 'have')} the level {level}{spell}."
-    )
+        return f"{many(found.count, 'line')} of {searched} {_verb(found.count, 'is', 'are')} {plan.subject}{spell}."
+    return f"{many(found.count, 'line')} of {searched} {_verb(found.count, 'has', 'have')} the level {level}{spell}."
 
 
 def _verb(count: int, one: str, more: str) -> str:
@@ -249,7 +247,7 @@ def _by_level(plan: PlaybookPlan) -> Play:
 
 LOG_ERRORS = PlaybookKind(
     "log-errors",
-    "the errors, warnings or any level in a log, by kind, day, hour or period",
+    "the errors in a log, or any other level, by kind, day, hour or period",
     (words(
         "errors error warnings warning warn warns critical criticals crit fatal fatals debug info infos notice "
         "notices problems err errs alerts emerg trace level levels"

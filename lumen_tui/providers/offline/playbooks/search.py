@@ -145,7 +145,7 @@ def _without_repository(data: JsonObject) -> JsonObject:
 def _found(plan: PlaybookPlan, data: JsonObject, pattern: str) -> str:
     where = f"{data['files_with']:,} of {many(data['files'], 'text file')}"
     if plan.view == "files":
-        return f"**{many(data['files_with'], 'file')}** of {data['files']:,} with {many(data['matches'], 'such line')}."
+        return f"{many(data['files_with'], 'file')} of {data['files']:,} with {many(data['matches'], 'such line')}."
     if (
         plan.view == "times"
         and data["matches"] <= len(data["hits"])
@@ -153,8 +153,8 @@ def _found(plan: PlaybookPlan, data: JsonObject, pattern: str) -> str:
     ):
         expression = re.compile(pattern, re.IGNORECASE if plan.ignore_case else 0)
         times = sum(len(expression.findall(hit["text"])) for hit in data["hits"])
-        return f"**{many(times, 'time')}**, on {many(data['matches'], 'line')} in {where}."
-    return f"**{many(data['matches'], 'line')}** in {where}."
+        return f"{many(times, 'time')}, on {many(data['matches'], 'line')} in {where}."
+    return f"{many(data['matches'], 'line')} in {where}."
 
 
 def _listed(plan: PlaybookPlan, head: str, hits: list[JsonObject], total: int, notes: list[str]) -> PlaybookReport:
@@ -198,7 +198,7 @@ def _both(plan: PlaybookPlan) -> Play:
     exact = yield from found_lines(plan, pattern, ignore_case=False)
     data = yield from found_lines(plan, pattern, ignore_case=True)
     texts = " and ".join(code(text) for text in plan.patterns)
-    head = f"**{many(data['matches'], 'line')}** with {texts}, whatever the case"
+    head = f"{many(data['matches'], 'line')} with {texts}, whatever the case"
     head += f"; {exact['matches']:,} with this case." if exact["matches"] != data["matches"] else "."
     return _listed(plan, head, data["hits"], data["matches"], skipped_notes(data))
 
