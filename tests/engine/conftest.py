@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lumen_folder import StateFolder
 from lumen_until import AwaitedInLoop
+from lumen_zygote import LentZygote, lent
 
 from lumen_tui.actions.killing import end_all
 from lumen_tui.engine.engine import Engine
@@ -50,8 +51,9 @@ class World(StateFolder, AwaitedInLoop):
 
     BY = "tester"
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, zygote: LentZygote) -> None:
         super().__init__(root, FakeClock())
+        self._zygote = zygote
         self.layout.create()
         self._engine: Engine | None = None
 
@@ -59,6 +61,7 @@ class World(StateFolder, AwaitedInLoop):
         """The engine that drives now; the first call opens it."""
         if self._engine is None:
             self._engine = Engine.open(self.root, self.clock)
+            self._zygote.lend(self._engine)
         return self._engine
 
     def crash(self) -> None:
@@ -87,9 +90,14 @@ class World(StateFolder, AwaitedInLoop):
         return str(view.status)
 
 
+@pytest.fixture(scope="session")
+def offline_zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentZygote]:
+    yield from lent(tmp_path_factory.mktemp("zygote") / "engine.log", "offline")
+
+
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path / "state")
+def world(tmp_path: Path, offline_zygote: LentZygote) -> Iterator[World]:
+    made = World(tmp_path / "state", offline_zygote)
     yield made
     made.crash()
     end_all(made.layout, Kill(by="the test"), made.clock.now(), time.monotonic)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
-from lumen_program import lumen, lumen_bytes
+from lumen_program import Child, lumen, lumen_bytes, start_lumen
 from lumen_until import Awaited
 
 from lumen_tui.storage import locks
@@ -49,9 +48,6 @@ class Agent(Awaited):
     def words(self, event: str) -> list[str]:
         return ["hook", event, "--state", str(self.root)]
 
-    def command(self, event: str) -> list[str]:
-        return [sys.executable, "-m", "lumen_tui", *self.words(event)]
-
     def sample(self, event: str, session: str = "5f0c-1", **fields: Any) -> bytes:
         common = {
             "session_id": session, "transcript_path": "/t/1.jsonl", "cwd": str(self.project),
@@ -61,6 +57,10 @@ class Agent(Awaited):
 
     def raw(self, event: str, data: bytes, **environ: str) -> subprocess.CompletedProcess[bytes]:
         return lumen_bytes(self.words(event), stdin=data, env={**self.environ, **environ}, cwd=self.project)
+
+    def start(self, event: str, stdin: IO[bytes]) -> Child:
+        """Start one and do not wait for it."""
+        return start_lumen(self.words(event), env=self.environ, cwd=self.project, stdin=stdin)
 
     def __call__(self, event: str, session: str = "5f0c-1", **fields: Any) -> str:
         """Run one hook; what it prints. It must exit 0 and complain of nothing."""

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lumen_program import Child
 
 from lumen_tui.engine.hooks import job
 from lumen_tui.model.snapshot import Need
@@ -80,15 +81,14 @@ def test_of_thirty_tool_calls_the_last_makes_a_checkpoint_and_each_session_is_co
     assert agent.lumen("ready", "--wu", "WU-042").stdout.count("30 tool calls") == 1
 
 
-def twenty(agent) -> list[subprocess.Popen[bytes]]:
+def twenty(agent) -> list[Child]:
     """Twenty hooks at once, each with its event there from the start."""
     running = []
     for _ in range(20):
         with tempfile.TemporaryFile() as data:
             data.write(agent.sample("SubagentStop"))
             data.seek(0)
-            command = agent.command("SubagentStop")
-            running.append(subprocess.Popen(command, stdin=data, env=agent.environ, cwd=agent.project))
+            running.append(agent.start("SubagentStop", data))
     return running
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ import msgspec
 import pytest
 from lumen_clock import MovedClock
 from lumen_folder import StateFolder
-from lumen_until import AwaitedInLoop, until
+from lumen_until import AwaitedInLoop
+from lumen_zygote import LentZygote, lent
 
 from lumen_tui.engine.engine import BeatReport, Engine
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.supervisor.zygote import ZygoteClient
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
@@ -25,22 +24,6 @@ from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import read_json
 
 CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_seconds = 0.2\n"
-
-
-class LentZygote(ZygoteClient):
-    """One for all engines of this process: to load the vendor's library takes longer than most tests."""
-
-    def retire(self) -> None:
-        """The next engine gets it."""
-
-    def lend(self, engine: Engine) -> None:
-        """Give it to an engine that has just been opened."""
-        self.launch("anthropic", {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()}, 3600)
-        until(lambda: self.usable("anthropic"))
-        self.take_ended()
-        dispatcher = engine.supervisor.dispatcher
-        dispatcher.zygote = self
-        dispatcher.wakeups.watch_fd(self.fileno())
 
 
 class Office(StateFolder, AwaitedInLoop):
@@ -132,9 +115,7 @@ class Office(StateFolder, AwaitedInLoop):
 
 @pytest.fixture(scope="session")
 def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentZygote]:
-    found = LentZygote(tmp_path_factory.mktemp("zygote") / "engine.log")
-    yield found
-    ZygoteClient.retire(found)
+    yield from lent(tmp_path_factory.mktemp("zygote") / "engine.log", "anthropic")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from types import ModuleType
 import msgspec
 import pytest
 from lumen_until import until
+from lumen_zygote import LentZygote
 
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.port import RemotePort
@@ -70,8 +71,8 @@ class Room:
 class World(base.World):
     """A state folder with engines, workers that only hold their lock, and a room."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path, zygote: LentZygote) -> None:
+        super().__init__(root, zygote)
         self.children: list[subprocess.Popen[bytes]] = []
         self.room = Room(self)
 
@@ -117,8 +118,8 @@ class World(base.World):
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path / "state")
+def world(tmp_path: Path, offline_zygote: LentZygote) -> Iterator[World]:
+    made = World(tmp_path / "state", offline_zygote)
     yield made
     made.clean()
 
