@@ -16,12 +16,13 @@ _MOST_LINES = 12
 _RUN = 5  # words in a row that say that one text was taken from another
 
 _MARKUP = re.compile(
-    r"```|~~~|</?[a-z!][^>\n]{0,200}>|!?\[[^\]\n]{0,200}\]\(|&(?:#?\w{2,8});|^\s*(?:>|\#{1,6} |\|.*\||[-=_*]{3,}\s*$)",
+    r"```|~~~|</?[a-z!][^>\n]{0,200}>|!?\[[^\]\n]{0,200}\]\(|&(?:#?\w{2,8});"
+    r"|^[ \t]*(?:>|\#{1,6} |\|.*\||[-=_*]{3,}[ \t]*$)",
     re.I | re.M,
 )
 _OUTPUT = re.compile(
     r"""
-    ^\s*(?: [$%❯»] \s | @ | at \s \S+ \( | File \s " | Traceback | \d{4}-\d\d-\d\d | \[?\d\d:\d\d | [+-]{3} \s
+    ^[ \t]*(?: [$%❯»] \s | @ | at \s \S+ \( | File \s " | Traceback | \d{4}-\d\d-\d\d | \[?\d\d:\d\d | [+-]{3} \s
         | [{\[|<] | \# | (?:error|warning|info|debug|fatal|npm|usage|note)\b[:\s\[] | \S+:\d+(?::\d+)?:? )
     | ^(?:\ {4}|\t)
     | ^\S+(?:Error|Exception)\b | \bexit \s (?:code|status) :? \s \d
@@ -30,17 +31,15 @@ _OUTPUT = re.compile(
 )
 _MAIL = re.compile(
     r"""
-    ^\s*(?: (?:from|to|cc|subject|date|sent|reply-to) \s* : | fwd?: | re: | -{2,} \s* (?:original|forwarded)
+    ^[ \t]*(?: (?:from|to|cc|subject|date|sent|reply-to) [ \t]* : | fwd?: | re: | -{2,} [ \t]* (?:original|forwarded)
         | begin \s forwarded | on \s .{5,80} \s wrote: | sent \s from \s my
-        | (?:hi|hello|dear|hey) \s [\w .]{1,40} [,!] \s*$
-        | (?:best|kind|warm)? \s* (?:regards|wishes|sincerely|yours) \b [\w .]* ,? \s*$ )
+        | (?:hi|hello|dear|hey) \s [\w .]{1,40} [,!] [ \t]*$
+        | (?:best|kind|warm)? [ \t]* (?:regards|wishes|sincerely|yours) \b [\w .]* ,? [ \t]*$ )
     | \b(?:forwarded|wrote:|subject:)
     """,
     re.I | re.M | re.X,
 )
-_QUOTED = re.compile(
-    r"[“”„«»‹›]|\"[^\"\n]*(?:\s[^\"\n]*)+\"|(?<!\w)'[^'\n]*(?:\s[^'\n]*){2,}'(?!\w)|(?<!\w)`[^`\n]{81,}`"
-)
+_QUOTED = re.compile(r"[“”„«»‹›]|\"[^\"\n]*\s[^\"\n]*\"|(?<!\w)'[^'\n]{12,}'(?!\w)|(?<!\w)`[^`\n]{81,}`")
 # What no keyboard types into a terminal.
 _TYPESET = re.compile(r"[‘’–—…•·©®™§†\u00a0\u2000-\u200f\u202a-\u202f\u2060-\u206f\ufeff]")
 _ELSEWHERE = re.compile(
@@ -55,6 +54,19 @@ _ELSEWHERE = re.compile(
     """,
     re.I | re.X,
 )
+# How a sentence to an agent begins; one of a page begins with what it is about.
+_BEGINNINGS = """
+    i i'd i'll i'm i've we we'd we'll we're we've you you're let let's please always never don't do dont no yes yeah
+    ok okay thanks thank sorry actually also and but so then now first just use using from going in for when after
+    before make add fix change update create write read run test check remove delete rename move keep put set get go
+    build install deploy commit push pull merge rebase revert undo stop start try look find search show explain
+    describe list open close implement refactor clean format lint document review verify ensure remember prefer
+    avoid skip ignore leave give tell ask answer reply respond speak call name continue proceed wait replace switch
+    convert extract split combine generate import export upgrade bump pin restore tidy decision rule great good
+    perfect nice cool right fine sure done
+"""
+BEGINNINGS = frozenset(_BEGINNINGS.split())
+_ARTICLES = frozenset({"the", "our"})  # of a fact
 # Tools, languages and services by name: a choice between two of them is meant for good.
 _TOOLS = """
     npm pnpm yarn bun deno node pip uv poetry pipenv conda mamba pdm hatch pytest unittest nose tox nox jest vitest
@@ -97,16 +109,17 @@ def _brought_in(text: str) -> bool:
 
 
 def is_plain(message: str) -> bool:
-    """Return whether a message is one short paragraph in which nothing points to another source, and asks nothing."""
+    """Return whether a message is one short paragraph to the agent in which nothing points to another source.
+
+    It asks nothing, and each of its sentences begins like one that is said to somebody.
+    """
     text = message.strip()
-    return not (
-        len(text) > 2 * LONGEST
-        or "\n" in text
-        or "?" in text
-        or _brought_in(text)
-        or is_attributed(text)
-        or any(pattern.search(text) for pattern in (_MAIL, _TYPESET))
-    )
+    if len(text) > 2 * LONGEST or "\n" in text or "?" in text or _brought_in(text) or is_attributed(text):
+        return False
+    if _MAIL.search(text) or _TYPESET.search(text):
+        return False
+    begun = [words_of(sentence)[:1] for sentence in _END.split(text)]
+    return all(words and (words[0] in BEGINNINGS or words[0] in _ARTICLES) for words in begun)
 
 
 def is_attributed(text: str) -> bool:

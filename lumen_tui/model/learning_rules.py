@@ -127,6 +127,7 @@ _RAN = re.compile(
     rf"(?:In `[\w.-]{{1,40}}`: )?(?:[Tt]ests run|[Tt]he (?:build|linter|formatter|program) runs) with {_COMMAND}"
     rf"|{_COMMAND} failed \([\w .:'@/-]{{2,80}}\); "
     rf"(?:it worked after (?:{_COMMAND}|a change of `[\w.-]+`)|{_COMMAND} worked)"
+    r"|In `[\w.-]{1,40}`: pushes to `[\w./-]{1,60}` are declined, the branch is protected"
 )
 _IN_FIXED_WORDS = {Trust.AGENT: (_FIXED, _RAN), Trust.WORKER: (_FIXED,), Trust.TOOL: (_FIXED,)}
 

@@ -17,6 +17,7 @@ from lumen_tui.model.evolution import (
     PATTERNS,
     PERSONA,
     TOOLS,
+    Ended,
     ExtractionState,
     ObservationKind,
     PendingCall,
@@ -226,12 +227,17 @@ _PLAINLY_ASKED = re.compile(r"[^\n\"“”`<>]{8,200}\?")
 _ONE_STEP = re.compile(r"\b(?:next|proceed|first|start|continue|now|today|begin|happen\w*|wrong|like to do)\b", re.I)
 _NO_CHOICE = re.compile(r"(?:yes|no|none|neither|both|skip|other|not|nothing|later|cancel|ok(?:ay)?|sure|n/?a)\b", re.I)
 _RECOMMENDED = re.compile(r"\s*\(recommended\)$", re.I)
+_A_NAME = re.compile(r"(?!.*\b(?:always|never|must)\b)[\w.+#/&()-]+(?: [\w.+#/&()-]+){0,7}", re.I)
 _ONE_ANSWER = "it answers a question, perhaps for that moment only"
 
 
 def _answers(entry: SessionEntry, call: PendingCall) -> Iterator[LearningCandidate]:
     """Yield what the person chose of what was offered. The question's words are the agent's: they have to be plain."""
-    if call.trust is not Trust.AGENT or any('"' in question for question in call.offered):
+    if (
+        call.trust is not Trust.AGENT
+        or entry.ended is not Ended.OK
+        or any('"' in question for question in call.offered)
+    ):
         return
     for question, labels in call.offered.items():
         chosen = [label for label in labels if label and f'"{question}"="{label}"' in entry.text]
@@ -250,6 +256,6 @@ def _answers(entry: SessionEntry, call: PendingCall) -> Iterator[LearningCandida
             0.9,
             f"question:{' '.join(question.lower().split())[:120]}",
             chosen[0].lower(),
-            "" if _ASKS_WHICH.match(question) else _ONE_ANSWER,
+            "" if _ASKS_WHICH.match(question) and _A_NAME.fullmatch(chosen[0]) else _ONE_ANSWER,
             offered=True,
         )

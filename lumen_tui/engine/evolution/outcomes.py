@@ -28,6 +28,7 @@ _MISSING = (
     re.compile(r"(?:Error: )?Cannot find (?:module|package) '(?P<name>[@\w][\w./@-]{0,60})'"),
     re.compile(r"(?:^|[:\s])(?P<name>[\w.-]{1,40}): (?:command )?not found$", re.M),
 )
+_PROTECTED = re.compile(r"^ ! \[remote rejected\] [\w./-]{1,60} -> (?P<branch>[\w./-]{1,60}) \(protected branch", re.M)
 _LOOKS_BAD = re.compile(
     r"Traceback \(most|command not found|[Ee]xit code:? [1-9]|\b[1-9]\d* (?:failed|errors?)\b"
     r"|^(?:FAILED|FAIL|ERROR|Error)\b|error TS\d|npm ERR!|npm error|\bfatal: |✗|✖|No such file|[Pp]ermission denied",
@@ -54,8 +55,10 @@ def learn_from_result(entry: SessionEntry, call: PendingCall, held: ExtractionSt
     held.step += 1
     held.failures = [failure for failure in held.failures if held.step - failure.step < _PATIENCE]
     line = commands.plain(call.command)
-    if entry.ended is Ended.FAILED and len(line) == 1:
-        _note_failure(entry, call, line[0], held)
+    if entry.ended is Ended.FAILED:
+        if len(line) == 1:
+            _note_failure(entry, call, line[0], held)
+        yield from _declined(entry, call, line)
     elif entry.ended is Ended.OK and not _LOOKS_BAD.search(entry.text[:_LOOKED_AT]):
         for command in line:
             for failure in held.failures:
@@ -63,6 +66,28 @@ def learn_from_result(entry: SessionEntry, call: PendingCall, held: ExtractionSt
                     failure.helped = command.line
             yield from _fixes(call, command, held)
             yield from _habits(entry, call, command)
+
+
+def _declined(
+    entry: SessionEntry, call: PendingCall, line: tuple[commands.PlainCommand, ...]
+) -> Iterator[LearningCandidate]:
+    """Yield that a remote takes no pushes to a branch, which it says in its own words."""
+    push = next((command for command in line if command.words[:2] == ("git", "push")), None)
+    hit = _PROTECTED.search(entry.text[-_LOOKED_AT:])
+    if push is None or hit is None or not (project := project_of(push.folder or entry.cwd)):
+        return
+    yield LearningCandidate(
+        ObservationKind.FACT,
+        f"In `{project}`: pushes to `{hit['branch']}` are declined, the branch is protected",
+        DOMAIN,
+        hit.group().strip(),
+        hit.group(),
+        entry.source,
+        call.trust,
+        0.8,
+        f"protected:{project}:{hit['branch']}",
+        "declined",
+    )
 
 
 def _note_failure(

@@ -20,8 +20,9 @@ from lumen_tui.store.sessions.transcripts import SessionParser, lines_from
 _COPIED = "the same words were in the session before, and not from a person"
 _SAID = frozenset({"user", "assistant", "attachment", "progress"})
 _BEHIND = 30  # lines: the files that a message names come after it
+_DECODED = 1024 * 1024  # bytes of a line; a longer one that holds all the words of a run holds the run
 _DEEPEST = 12
-_ASCII = re.compile(r"[a-z]{4,}")
+_ASCII = re.compile(rb"[a-z]{4,}")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -31,7 +32,7 @@ class _Wanted(Struct):
     name: int  # of the candidate, its id()
     line: int  # of its source
     runs: list[str]
-    marks: list[bytes]  # the longest plain word of each run; empty where a run has none
+    marks: list[list[bytes]]  # of each run its longer plain words, without which no line holds it
 
 
 def without_copies(candidates: Iterable[LearningCandidate], fd: int, parser: SessionParser) -> list[LearningCandidate]:
@@ -51,12 +52,7 @@ def without_copies(candidates: Iterable[LearningCandidate], fd: int, parser: Ses
 
 def _wanted(candidate: LearningCandidate) -> _Wanted:
     runs = evolution_words.runs_of(candidate.quote)
-    return _Wanted(
-        id(candidate),
-        candidate.source.line,
-        runs,
-        [max(_ASCII.findall(run), key=len, default="").encode() for run in runs],
-    )
+    return _Wanted(id(candidate), candidate.source.line, runs, [_ASCII.findall(run.encode()) for run in runs])
 
 
 def _copied(wanted: list[_Wanted], fd: int, parser: SessionParser) -> Iterator[int]:
@@ -66,14 +62,14 @@ def _copied(wanted: list[_Wanted], fd: int, parser: SessionParser) -> Iterator[i
         if number > last:
             return
         lower = (line or b"").lower()
-        near = [each for each in wanted if any(mark in lower for mark in each.marks)]
+        near = [each for each in wanted if any(all(mark in lower for mark in marks) for marks in each.marks)]
         if not line or not near or any(entry.person for entry in parser.entries(number, line)):
             continue
-        kind, words = _words_of(line)
+        kind, words = _words_of(line) if len(line) <= _DECODED else ("user", "")
         for each in near:
             ahead = each.line - number
             fits = ahead > 0 or (kind == "attachment" and ahead >= -_BEHIND)
-            if fits and any(run in words for run in each.runs):
+            if fits and (not words or any(run in words for run in each.runs)):
                 yield each.name
 
 
@@ -82,13 +78,13 @@ def _words_of(line: bytes) -> tuple[str, str]:
     try:
         record = _decode(line)
     except UNDECODABLE:
-        return "", ""
+        return "", " "
     kind = record.get("type") if isinstance(record, dict) else None
     if kind not in _SAID:
-        return "", ""
+        return "", " "
     attached = record.get("attachment")
     if isinstance(attached, dict) and attached.get("type") == "queued_command":
-        return "", ""  # the same message of the person, on its way
+        return "", " "  # the same message of the person, on its way
     return kind, f" {' '.join(evolution_words.words_of(' '.join(_texts(record, _DEEPEST))))} "
 
 

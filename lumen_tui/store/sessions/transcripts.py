@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lumen_tui.model.decoding import UNDECODABLE
@@ -24,43 +23,25 @@ from lumen_tui.model.evolution import Ended, SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout, from_home
+from lumen_tui.store.sessions.authorship import ADDED, NO_PERSON, PERSONS_PROGRAMS, SessionLine, text_of, typed_block
 
 if TYPE_CHECKING:
     from lumen_tui.model.config import EvolutionConfig
 
 _SILENT = frozenset({
-    "system", "summary", "file-history-snapshot", "attachment", "queue-operation", "progress", "custom-title",
+    "system", "summary", "file-history-snapshot", "file-history-delta", "bridge-session",
+    "attachment", "queue-operation", "progress", "custom-title",
     "agent-name", "agent-color", "last-prompt", "permission-mode", "ai-title", "tag", "pr-link", "mode",
     "worktree-state", "content-replacement", "started", "result", "stream_event", "atis-latch", "api-request",
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
 _KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # in later versions the author of a text is unknown
 _TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop)-[0-9a-z]+)(?:/|$)")
-_ADDED = re.compile(
-    r"""
-    <(system-reminder | context | material | ide_\w+ | command-\w+ | local-command-\w+ | bash-\w+ | task-notification
-      | user-prompt-submit-hook | persisted-output)\b[^>]*>
-    .*?
-    (?:</\1[^>]*> | \Z)
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-_BESIDE = re.compile(
-    r"\s*<(?P<tag>ide_\w+|system-reminder)\b[^>]*>.*</(?P=tag)>\s*", re.S
-)  # a block of the program's own
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
 _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
-_QUESTION = "AskUserQuestion"  # exactly: a server's tool of that name has the server's name before it
-_PERSONS_PROGRAMS = frozenset(
-    {"", "cli", "claude-vscode", "claude-desktop", "claude-jetbrains"}
-)  # with a person before it
-_TYPED = frozenset({"", "typed", "queued", "sdk"})  # sdk: an editor; what `promptSource` says of a person's words
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _REASON = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)\Z", re.S | re.I)
-_NO_PERSON = re.compile(
-    r"\s*(?:Caveat: The messages below|This session is being continued|\[Request interrupted|\[Image: "
-    r"|Stop hook feedback|Base directory for this skill|Implement the following plan:|API Error|Another Claude session)"
-)
+_QUESTION = "AskUserQuestion"  # exactly: a server's tool of that name has the server's name before it
 _BACKGROUND = re.compile(r"Command (?:is )?(?:running|was (?:manually )?(?:backgrounded|moved)) ?(?:in|to)? ?")
 _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and the end
 MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
@@ -68,28 +49,7 @@ _CHUNK = 1024 * 1024
 _TAIL = 256
 
 
-class _SessionLine(Struct):
-    type: str = ""
-    message: object = None
-    uuid: object = ""
-    timestamp: object = ""
-    cwd: object = ""
-    session: object = msgspec.field(default="", name="sessionId")
-    version: object = ""
-    side: object = msgspec.field(default=False, name="isSidechain")
-    meta: object = msgspec.field(default=False, name="isMeta")
-    compact: object = msgspec.field(default=False, name="isCompactSummary")
-    only_shown: object = msgspec.field(default=False, name="isVisibleInTranscriptOnly")
-    entry: object = msgspec.field(default="", name="entrypoint")
-    result: object = msgspec.field(default=None, name="toolUseResult")
-    origin: object = None
-    source: object = msgspec.field(default="", name="promptSource")
-    agent: object = msgspec.field(default="", name="agentId")
-    made_by: object = msgspec.field(default="", name="sourceToolUseID")
-    plan: object = msgspec.field(default="", name="planContent")
-
-
-_decode = msgspec.json.Decoder(_SessionLine).decode
+_decode = msgspec.json.Decoder(SessionLine).decode
 
 
 def task_in(cwd: str) -> str:
@@ -130,18 +90,18 @@ class SessionParser:
             return []
         return self._message(number, record)
 
-    def _message(self, number: int, record: _SessionLine) -> list[SessionEntry]:
+    def _message(self, number: int, record: SessionLine) -> list[SessionEntry]:
         message = record.message
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         if not isinstance(blocks, list):
             self._report.skip("without a message", number)
             return []
-        typed = _typed(record, [block for block in blocks if isinstance(block, dict)])
+        typed = typed_block(record, [block for block in blocks if isinstance(block, dict)])
         entries = [self._block(number, record, block, block is typed) for block in blocks if isinstance(block, dict)]
         return [entry for entry in entries if entry is not None]
 
-    def _block(self, number: int, record: _SessionLine, block: dict[str, object], typed: bool) -> SessionEntry | None:
+    def _block(self, number: int, record: SessionLine, block: dict[str, object], typed: bool) -> SessionEntry | None:
         kind = block.get("type")
         text = block.get("text")
         if kind == "text" and isinstance(text, str):
@@ -152,45 +112,45 @@ class SessionParser:
             return self._result(number, record, block)
         return None
 
-    def _entry(self, number: int, record: _SessionLine, trust: Trust, kind: str, text: str) -> SessionEntry:
+    def _entry(self, number: int, record: SessionLine, trust: Trust, kind: str, text: str) -> SessionEntry:
         return SessionEntry(
             self.session,
             number,
-            _text(record.uuid),
-            _text(record.timestamp),
-            _text(record.cwd),
+            text_of(record.uuid),
+            text_of(record.timestamp),
+            text_of(record.cwd),
             trust,
             kind,
             _shorter(text),
         )
 
-    def _agent(self, record: _SessionLine) -> Trust:
+    def _agent(self, record: SessionLine) -> Trust:
         """Return how far the words of a model are trusted: less where no person drives it."""
-        if record.side is True:
+        if record.side or record.agent:
             return Trust.WORKER
-        folder = _TASK_FOLDER.search(_text(record.cwd))
+        folder = _TASK_FOLDER.search(text_of(record.cwd))
         if self._own or folder or self._unsure(record):
             return Trust.AGENT if folder and "/loop-" in folder.group() else Trust.WORKER
         return Trust.AGENT
 
-    def _alone(self, record: _SessionLine) -> bool:
+    def _alone(self, record: SessionLine) -> bool:
         """Return whether no person took part: a side chain, a worker, or a program (`claude -p`)."""
-        driven = _text(record.entry) not in _PERSONS_PROGRAMS or _TASK_FOLDER.search(_text(record.cwd)) is not None
-        return self._own or driven or record.side is True or bool(record.agent) or self._unsure(record)
+        driven = text_of(record.entry) not in PERSONS_PROGRAMS or _TASK_FOLDER.search(text_of(record.cwd)) is not None
+        return self._own or driven or bool(record.side or record.agent) or self._unsure(record)
 
-    def _unsure(self, record: _SessionLine) -> bool:
+    def _unsure(self, record: SessionLine) -> bool:
         """Return whether an unknown version of the program wrote the line; the report notes it."""
-        if _KNOWN_VERSION.match(_text(record.version)):
+        if _KNOWN_VERSION.match(text_of(record.version)):
             return False
-        self._report.unsure = self._report.unsure or one_line(_text(record.version), 40)
+        self._report.unsure = self._report.unsure or one_line(text_of(record.version), 40)
         return True
 
-    def _statement(self, number: int, record: _SessionLine, text: str, typed: bool) -> SessionEntry | None:
+    def _statement(self, number: int, record: SessionLine, text: str, typed: bool) -> SessionEntry | None:
         if record.type == "assistant":
             return self._entry(number, record, self._agent(record), "said", text)
-        if record.meta is True or record.compact is True or record.only_shown is True or _NO_PERSON.match(text):
+        if record.meta or record.compact or record.only_shown or NO_PERSON.match(text):
             return None
-        words = _ADDED.sub("", text)
+        words = ADDED.sub("", text)
         if not words.strip():
             return None
         if self._alone(record):
@@ -199,10 +159,10 @@ class SessionParser:
             return self._entry(number, record, Trust.WEB, "said", words)
         return replace(self._entry(number, record, Trust.PERSON, "said", words), person=True)
 
-    def _call(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
+    def _call(self, number: int, record: SessionLine, block: dict[str, object]) -> SessionEntry | None:
         arguments = block.get("input")
-        tool = _text(block.get("name"))
-        call_id = _text(block.get("id"))
+        tool = text_of(block.get("name"))
+        call_id = text_of(block.get("id"))
         if not isinstance(arguments, dict) or record.type != "assistant":
             return None
         name = tool.lower().rpartition("__")[2]
@@ -210,15 +170,15 @@ class SessionParser:
         if name in _WEB:
             self._web.add(call_id)
         text = " ".join(command) if isinstance(command, list) and all(isinstance(c, str) for c in command) else command
-        entry = self._entry(number, record, self._agent(record), "call", _text(text))
+        entry = self._entry(number, record, self._agent(record), "call", text_of(text))
         offered = _offered(arguments.get("questions")) if tool == _QUESTION and not self._alone(record) else {}
         return replace(entry, tool=name, call_id=call_id, offered=offered)
 
-    def _result(self, number: int, record: _SessionLine, block: dict[str, object]) -> SessionEntry | None:
+    def _result(self, number: int, record: SessionLine, block: dict[str, object]) -> SessionEntry | None:
         if record.type != "user":
             return None
         text = _content(block.get("content"))
-        call_id = _text(block.get("tool_use_id"))
+        call_id = text_of(block.get("tool_use_id"))
         refused = block.get("is_error") is True and record.result == "User rejected tool use"
         if refused and not self._alone(record) and text.startswith(_REFUSED) and (match := _REASON.search(text)):
             return replace(self._entry(number, record, Trust.PERSON, "said", match[1]), person=True)
@@ -228,33 +188,19 @@ class SessionParser:
         return replace(self._entry(number, record, trust, "result", text), call_id=call_id, ended=ended)
 
 
-def _typed(record: _SessionLine, blocks: list[dict[str, object]]) -> dict[str, object] | None:
-    """Return the block that a person may have typed: the only text of the line but for the program's own blocks."""
-    made = (record.result, record.made_by, record.plan)
-    kind = record.origin.get("kind") if isinstance(record.origin, dict) else "human"
-    if any(made) or kind != "human" or _text(record.source) not in _TYPED:
-        return None
-    if any(block.get("type") not in ("text", "image", "document") for block in blocks):
-        return None
-    texts = [
-        block for block in blocks if not _BESIDE.fullmatch(_text(block.get("text"))) and block.get("type") == "text"
-    ]
-    return texts[0] if len(texts) == 1 else None
-
-
 def _offered(questions: object) -> dict[str, tuple[str, ...]]:
     """Return what the agent asked the person, with the answers it offered."""
     found: dict[str, tuple[str, ...]] = {}
     for question in questions if isinstance(questions, list) else ():
         options = question.get("options") if isinstance(question, dict) else None
-        if isinstance(options, list) and (asked := _text(question.get("question"))[:400]):
+        if isinstance(options, list) and (asked := text_of(question.get("question"))[:400]):
             found[asked] = tuple(
-                _text(option.get("label"))[:200] for option in options[:10] if isinstance(option, dict)
+                text_of(option.get("label"))[:200] for option in options[:10] if isinstance(option, dict)
             )
     return dict(list(found.items())[:10])
 
 
-def _ended(record: _SessionLine, block: dict[str, object], text: str) -> Ended:
+def _ended(record: SessionLine, block: dict[str, object], text: str) -> Ended:
     if block.get("is_error") is True:
         return Ended.FAILED
     result = record.result if isinstance(record.result, dict) else {}
@@ -263,16 +209,12 @@ def _ended(record: _SessionLine, block: dict[str, object], text: str) -> Ended:
     return Ended.OK
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _content(value: object) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
         return ""
-    return "\n".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return "\n".join(text_of(part.get("text")) for part in value if isinstance(part, dict))
 
 
 def _shorter(text: str) -> str:
