@@ -33,7 +33,7 @@ def test_no_text_holds_learning_up(mind: Mind, session: SessionFile, text: str) 
         b"\xff\xfe\x00", b"[" * 100_000, b'{"type":' * 5000, b"null", b"{}", b'"text"', b"1e999",
         b'{"type":"user"}', b'{"type":"user","message":[]}',
         b'{"type":"user","message":{"content":[{"type":"text"},{"type":"tool_result"},7,null]}}',
-        b'{"type":"user","message":{"role":7,"content":"Always use zorp."},"origin":[],"promptSource":{},"agentId":[1]}',
+        b'{"type":"user","message":{"role":7,"content":"Always use it."},"origin":[],"promptSource":{},"agentId":[1]}',
         b'{"type":"assistant","message":{"content":[{"type":"tool_use","id":"q","name":"AskUserQuestion","input":'
         b'{"questions":[{"question":7,"options":{}},{"question":"Which tool?","options":[7,{"label":[]}]},null]}}]}}',
         b'{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"q","content":[7,{"text":8}]}]},'
