@@ -24,7 +24,6 @@ R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
 
 _FAR = 500  # rows looked at, both ways, for one that stays
-_SAME_PRESS = 0.05  # seconds between a press and the focus that it gave
 
 
 class RowView(Protocol[Row]):
@@ -80,7 +79,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.two_lines = two_lines
         self.model: ListModel[R] = ListModel(view.key)
         self.marks: Marks[R] = Marks(self.model)
-        self._focused_at = 0.0
+        self._just_focused = False  # until what was sent together with the focus is handled
         self._painted: dict[int, Strip] = {}
         self.moves = 0  # how often a person moved the cursor
         self.awaited = AwaitedRow(self)
@@ -166,7 +165,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         line = self.model.top + event.y
-        if event.time - self._focused_at < _SAME_PRESS and self.model.expanded and line > self.model.cursor:
+        if self._just_focused and self.model.expanded and line > self.model.cursor:
             line += 1  # pressed before the focus, which the press gave, opened the second line
         place = self.model.at_line(line)
         if place is not None:
@@ -185,9 +184,11 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.model.reveal()
         self.refresh()
 
-    def on_focus(self, event: events.Focus) -> None:
-        self._focused_at = event.time
+    def on_focus(self) -> None:
         self._expand(self.two_lines)
+        # A press that gives the focus is in the queue already, right behind it; what is sent from now on comes later.
+        self._just_focused = True
+        self.call_later(setattr, self, "_just_focused", False)
 
     def on_blur(self) -> None:
         self._expand(False)
