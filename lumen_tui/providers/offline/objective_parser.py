@@ -41,6 +41,8 @@ _HERE = re.compile(
 )
 _EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(what|where|who|how|which|when|that|there|it)['’]s\b", re.IGNORECASE)
+_UNCOMMITTED = re.compile(r"\b(?:but )?(?:not|n['’]t|never) (?:yet )?(?:been )?committed(?: yet)?", re.IGNORECASE)
+_HOW_MUCH = re.compile(r"\bhow (?:big|large|much space|much disk)", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s,;:?!()\"`]+")
 _BEFORE_FOLDER = {"in", "under", "below", "inside", "within", "of", "from", "at", "across", "on"}
 _FOLDER_WORDS = {"folder", "directory", "dir", "folders"}
@@ -97,6 +99,7 @@ def bare_names(objective: str) -> tuple[str, ...]:
 def parse(objective: str, place: Place = NOWHERE, now: float = 0.0) -> ParsedObjective:
     """Take paths, quoted texts, numbers, file kinds, sizes and periods of time out of `objective`."""
     text = _CONTRACTED.sub(r"\1 is", " ".join(objective.split()))
+    text = _UNCOMMITTED.sub("uncommitted", text)
     text, quoted, paths = _take_quoted(text)
     text, slashed = _take(text, _SLASHED)
     text, matches = _take(text, _PATH)
@@ -191,9 +194,14 @@ def _take_relative(text: str, place: Place) -> tuple[str, list[str]]:
         led = before[-1:] and (
             before[-1] in _BEFORE_FOLDER or (before[-1] in ("the", "our") and before[0] in _BEFORE_FOLDER)
         )
+        sized = before[-1:] and before[-1] in ("is", "are", "do", "does") and _HOW_MUCH.search(text)
         joined = before[-1:] in (["and"], ["with"], ["vs"], ["or"]) and bool(found)
         return bool(
-            led or joined or (after and after[0].lower().strip("?.,") in _FOLDER_WORDS) or match.group().endswith("/")
+            led
+            or sized
+            or joined
+            or (after and after[0].lower().strip("?.,") in _FOLDER_WORDS)
+            or match.group().endswith("/")
         )
 
     text = _RELATIVE.sub(keep(with_slash), text)

@@ -80,7 +80,7 @@ def _plan(
     words = set(ask.words)
     if not all(words & group for group in kind.needs):
         return None
-    strange = words - kind.knows - COMMON
+    strange = words - kind.knows - COMMON - _named_in_paths(ask)
     if strange and (not loose or "terms" not in kind.takes or strange & TURNING):
         return None
     if bool(strange) != loose:
@@ -91,6 +91,12 @@ def _plan(
     if refusal := _unplaced(kind, ask, place):
         return refusal
     return _with_parameters(kind, ask, place, limit, fields, _terms(ask, strange))
+
+
+def _named_in_paths(ask: ParsedObjective) -> set[str]:
+    """Return words that say again what a path says: `nginx errors in /var/log/nginx/error.log`."""
+    parts = {part for path in ask.paths for part in re.split(r"[/._-]+", path.lower()) if len(part) > 2}
+    return {word for word in ask.words if word in parts and word not in TURNING}
 
 
 def _terms(ask: ParsedObjective, strange: set[str]) -> tuple[str, ...]:
@@ -119,8 +125,9 @@ def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: Place) -> NoMatch
         "period": len(ask.periods),
         "size": bool(ask.least or ask.most),
     }
-    takes = kind.takes | ({"number"} if "figure" in kind.takes else set())
-    if any(count > (name in takes) for name, count in given.items()):
+    if "figure" in kind.takes:  # it tells for itself what its numbers are
+        del given["number"]
+    if any(count > (name in kind.takes) for name, count in given.items()):
         return NoMatch("cannot tell what all the numbers, kinds of file, texts or dates in this objective are for")
     return None
 

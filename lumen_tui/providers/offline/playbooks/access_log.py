@@ -25,6 +25,7 @@ from lumen_tui.providers.offline.report import (
 )
 from lumen_tui.providers.offline.vocabulary import words
 
+NO_LOGS = (".csv", ".tsv", ".toml", ".json", ".ini", ".md", ".py")
 COMBINED = r'^\S+ \S+ [^\[]*\[\d\d/\w{3}/\d{4}:[^\]]+\] "'
 _STATUS = r'" (?:%s) (?:\d+|-)(?: |$)'
 _STATUS_WORD = re.compile(r"([1-5](?:\d\d|xx))(?:s|'s|es)?|(?:http)?([1-5]\d\d)")
@@ -60,14 +61,19 @@ def _statuses(ask: Asked) -> list[str]:
         "error",
     ):
         found += [str(number) for number in ask.numbers if 100 <= number <= 599 and not ask.has("top", "first")]
+    named = any("access" in path.rsplit("/", 1)[-1] for path in ask.paths)
+    if named and not found and not ask.has("top", "first", "last", "line", "lines", "entries"):
+        found += [str(number) for number in ask.numbers if 100 <= number <= 599]
     found += [_CLASSES[word] for word in ask.words if word in _CLASSES and ask.has("errors", "error") and not found]
     return list(dict.fromkeys(found))
 
 
 def _fields(ask: Asked) -> Fields | None:
+    if any(path.endswith(NO_LOGS) for path in ask.paths):
+        return None
     statuses = _statuses(ask)
     figures = [number for number in ask.numbers if str(number) not in statuses]
-    if ask.has("error", "errors") and not statuses:
+    if (ask.has("error", "errors") and not statuses) or len(figures) > 1:
         return None
     if ask.periods and not statuses:
         return None
@@ -108,7 +114,8 @@ def web_log(plan: PlaybookPlan) -> Play:
         return PlaybookReport(title, f"{many(whole['matches'], 'request')}.\n\n{body}", tuple(notes))
     kind = "address" if plan.view == "addresses" else "path"
     of = f" with status {' or '.join(plan.patterns)}" if plan.patterns else ""
-    distinct = f"**{len(rows):,} different {kind}{'es' if kind == 'address' else 's'}**{of}."
+    first = f" The most, {rows[0][0]}, are of {rows[0][1]}." if rows and plan.subject != "distinct" else ""
+    distinct = f"**{len(rows):,} different {kind}{'es' if kind == 'address' else 's'}**{of}.{first}"
     body = table(("requests", kind), rows[: plan.number], right=(0,))
     return PlaybookReport(title, f"{distinct}\n\n{body}", tuple(notes))
 
@@ -173,8 +180,9 @@ WEB_LOG = PlaybookKind(
     "web-log",
     "requests in a web server's log by status, address or path",
     (words(
-        "error errors request requests response responses status statuses code codes hit hits ip ips address "
-        "addresses client clients url urls path paths page pages visitor visitors http uri endpoint endpoints"
+        "error errors redirect redirects many number count any request requests response responses status "
+        "statuses code codes hit hits ip ips address addresses client clients url urls path paths page pages "
+        "visitor visitors http uri endpoint endpoints"
     ) | _STATUS_WORDS,),
     words(
         "request requests response responses status statuses code codes hit hits ip ips address addresses client "
@@ -182,7 +190,7 @@ WEB_LOG = PlaybookKind(
         "count top most different distinct unique frequent frequently common requested visited log access nginx "
         "apache web total often made makes us returned returning error errors server times busiest active sent "
         "served answered total lines entries breakdown distribution by each every per of were logged hitting "
-        "accessed popular calls called give gives gave return returns got"
+        "accessed popular calls called give gives gave redirect redirects and or return returns got"
     )
     | _STATUS_WORDS,
     web_log,

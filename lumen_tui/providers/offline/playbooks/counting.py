@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections import Counter
 
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
@@ -129,7 +130,11 @@ def _count_fields(ask: Asked) -> Fields | None:
         return {"subject": "lines", "view": "longest"} if fits else None
     if ask.has("extension", "extensions", "type", "types", "kind", "kinds"):
         return {"subject": "files", "view": "kinds"} if ask.has("by", "per", "each", "every") else None
-    subject = "lines" if ask.has("line", "lines", "loc") else "files" if ask.has("file", "files") else "folders"
+    log = any(re.search(r"log|\.jsonl$", path.rsplit("/", 1)[-1]) for path in ask.paths)
+    of_lines = ask.has("line", "lines", "loc") or (log and ask.has("entries", "records"))
+    if not of_lines and (ask.has("entries", "records") or ask.has("per", "each", "every")):
+        return None
+    subject = "lines" if of_lines else "files" if ask.has("file", "files") else "folders"
     if ask.has("most") and subject == "lines" and ask.has("file"):
         return {"subject": subject, "view": "longest"}
     counting = ask.has("count", "many", "number", "total", "loc", "much", "wc")
@@ -145,13 +150,13 @@ COUNT = PlaybookKind(
     "count",
     "counting files, folders or lines",
     (words("count many number longest total by per each every loc much wc lines"), words(
-        "file files line lines folders directories loc extension extensions types kinds module"
+        "entries records file files line lines folders directories loc extension extensions types kinds module"
     )),
     words(
-        "count counted many number file files line lines folders directories code total source sources exist "
-        "contained contains contain text amount longest long extension extensions type types kind kinds by per "
-        "each loc much wc grouped split -l in got lines-of-code module script length most broken down breakdown "
-        "whats how's written"
+        "entries records count counted many number file files line lines folders directories code total source "
+        "sources exist contained contains contain text amount longest long extension extensions type types kind "
+        "kinds by per each loc much wc grouped split -l in got lines-of-code module script length most broken "
+        "down breakdown whats how's written"
     ),
     count,
     _count_fields,

@@ -65,6 +65,8 @@ def _files_fields(ask: Asked) -> Fields | None:
     if order == "?" or ask.has("empty", "duplicate", "duplicates") or not _nouns_fit(ask):
         return None
     filtered = bool(ask.periods or ask.least or ask.most)
+    if ask.has("or") and bool(ask.periods) + bool(ask.least or ask.most) + bool(ask.extensions) > 1:
+        return None
     counting = ask.has("many", "count", "number") and not ask.has("list", "which")
     if not order and not filtered and not (ask.has("list", "all", "show") and ask.has("files")):
         return None
@@ -255,8 +257,8 @@ FILES = PlaybookKind(
         "file files anything everything something things thing stuff ones entries new newest latest youngest "
         "recent recently lately last oldest old older newer smallest tiniest largest biggest heaviest changed "
         "change changes modified touched updated edited written been has have many count number total size sizes "
-        "by top in list ever time date age haven't hasn't bytes sorted most than since kind were time first "
-        "subfolder modification backups dumps logs bigger larger smaller names happened days"
+        "by top in list ever time date age haven't hasn't bytes sorted most than since kind were time subfolder "
+        "modification backups dumps logs bigger larger smaller names happened days"
     ) | _THINGS,
     files,
     _files_fields,

@@ -58,6 +58,8 @@ def _view(ask: Asked) -> str | None:
     by_file = (
         bool(ask.paths) and re.search(r"\.\w{1,6}$", ask.paths[0]) is not None and not ask.has("repo", "repository")
     )
+    if ask.has("per", "each", "every"):
+        return "authors" if ask.has("author", "authors", "person", "contributor", "committer") else None
     if ask.has("branch", "branches"):
         return (
             "branch"
@@ -82,7 +84,7 @@ def _view(ask: Asked) -> str | None:
         (ask.has("last", "latest", "commit") and ask.has("commit")) or ask.has("most", "often")
     ):
         return "changed" if ask.has("most", "often") else "last"
-    if ask.has("who") and ask.has("touched", "changed", "edited", "modified", "last", "wrote"):
+    if ask.has("who") and ask.has("last", "latest", "recently"):
         return "digest one" if by_file or ask.has("commit", "committed") else None
     if ask.has("many", "count", "number", "total"):
         return "count" if ask.has("commits", "commit", "times", "changes") else None
@@ -162,6 +164,7 @@ def _single(commit: Commit, changes: Counter[str], total: int, what: str) -> str
     body = (
         f"The last commit{what} is {code(commit.hash)} by {line(commit.author)}, {commit.day}: {line(commit.subject)}"
     )
+    body += f". It changed {many(len(changes), 'file')}." if changes else ""
     rows = [[f"{count:,}", code(path)] for path, count in changes.most_common(50)]
     none = f"{body}\n\nIt changed no file by itself (a merge shows none)."
     return f"{body}\n\n{table(('lines', 'file'), rows, right=(0,))}" if rows else none
@@ -196,7 +199,8 @@ GIT_LOG = PlaybookKind(
         "unstaged dirty status when first oldest earliest initial newest files file touched edited modified often "
         "top active mention mentions mentioning contain contains containing about say saying ago time date on "
         "working tree local local person people were wrote it times pushed wrote code checked landed went list "
-        "release top active lately anything something released currently pending clean am outstanding yet"
+        "release top active lately anything something released currently pending clean am outstanding yet per "
+        "each every hash sha id old touch anyone everyone anybody everybody ever committer"
     ),
     git_log,
     _fields,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 import time
+from collections import Counter
 from collections.abc import Generator
 
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import DEFAULT_TOP, Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.playbooks import levels
-from lumen_tui.providers.offline.playbooks.access_log import COMBINED
+from lumen_tui.providers.offline.playbooks.access_log import COMBINED, NO_LOGS
 from lumen_tui.providers.offline.playbooks.log_views import Found, viewed
 from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
 from lumen_tui.providers.offline.report import (
@@ -37,7 +38,7 @@ _VIEWS = (
     ("levels", words("levels"), ()),
     ("hours", words("hour hours hourly"), ()),
     ("days", words("day days daily"), ()),
-    ("first", words("first earliest"), ()),
+    ("first", words("first earliest oldest"), ()),
     ("last", words("last latest recent newest"), ()),
 )
 
@@ -53,11 +54,21 @@ def _subject(ask: Asked) -> tuple[str, ...]:
     return tuple(level for level in levels.LEVELS if level in named)
 
 
+_GROUPS = r"(?:kind|type|level|log|hour|day|message|severity|error|frequency|count|number|the)s?"
+
+
 def _fields(ask: Asked) -> Fields | None:
+    if any(path.endswith(NO_LOGS) for path in ask.paths):
+        return None
     text = " ".join(ask.words)
+    if re.search(rf"\b(?:by|per|each|every) (?!{_GROUPS}\b)[a-z]", text):
+        return None
     if ask.has("level", "levels") and re.search(r"\b(?:each|per|by|every|which|what|all|of) (?:log )?levels?\b", text):
-        view, subject = "levels", _subject(ask)
-        return None if subject else {"view": view, "subject": "levels"}
+        subject = _subject(ask)
+        if not subject:
+            return {"view": "levels", "subject": "levels"}
+        if re.search(r"\b(?:each|per|by|every|which|what) (?:log )?levels?\b", text):
+            return None
     subject = _subject(ask)
     if ask.has("levels") and not subject:
         return {"view": "levels", "subject": "levels"}
@@ -96,8 +107,7 @@ def log_errors(plan: PlaybookPlan) -> Play:
     spell += f" with {' and '.join(code(term) for term in plan.terms)} in them" if plan.terms else ""
     title = f"{plan.subject.capitalize()} in {line(plan.path)}{spell}"
     head = _head(plan, found, spell)
-    severe = yield from _more_severe(plan)
-    head += severe
+    head += _split(plan, found) + (yield from _more_severe(plan))
     if not found.count:
         return PlaybookReport("No " + title[0].lower() + title[1:], head, found.notes)
     body = viewed(plan, found, today)
@@ -115,6 +125,14 @@ def _head(plan: PlaybookPlan, found: Found, spell: str) -> str:
 
 def _verb(count: int, one: str, more: str) -> str:
     return one if count == 1 else more
+
+
+def _split(plan: PlaybookPlan, found: Found) -> str:
+    """Return how many lines each of several levels has."""
+    if len(_chosen(plan)) < 2 or found.count > len(found.hits):
+        return ""
+    counts = Counter(levels.level_of(hit["text"]) for hit in found.hits)
+    return " " + ", ".join(f"{level.upper()}: {counts[level]:,}" for level in _chosen(plan)) + "."
 
 
 def _more_severe(plan: PlaybookPlan) -> Generator[Step, Reply | None, str]:
@@ -258,9 +276,10 @@ LOG_ERRORS = PlaybookKind(
         "many number count counts times often summarise summarize summary digest most common frequent frequently "
         "analyse analyze happened happen occurred occur occurs top which were scan check extract level levels "
         "lines line entries entry messages message events event records first last latest recent newest earliest "
-        "time when hour hours hourly day days daily busiest per each by every total amount kind kinds type types "
-        "marked tagged severity up appear appears shows new were thrown raised seen written there come logging "
-        "breakdown broken break down distribution happening anything everything"
+        "oldest overview group grouped contain contains containing have time when hour hours hourly day days "
+        "daily busiest per each by every total amount kind kinds type types marked tagged severity up appear "
+        "appears shows new were thrown raised seen written there come logging breakdown broken break down "
+        "distribution happening anything everything"
     ),
     log_errors,
     _fields,

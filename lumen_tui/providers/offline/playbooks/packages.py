@@ -16,6 +16,7 @@ _DONE = {
     "updated": "upgrade", "upgrades": "upgrade", "updates": "upgrade", "removed": "remove|purge",
     "uninstalled": "remove|purge", "purged": "purge",
 }  # fmt: skip
+_PARTICIPLES = {"install": "installed", "upgrade": "upgraded", "remove|purge": "removed", "purge": "purged"}
 _LINE = re.compile(r"^\S+ \S+ (\w+) (\S+) (\S+) (\S+)")
 
 
@@ -25,10 +26,8 @@ def _fields(ask: Asked) -> Fields | None:
         return None
     if len(done) != 1 or (ask.paths and not all("dpkg" in path for path in ask.paths)):
         return None
-    word = next(
-        word for word in ask.words if (word in _DONE and word != "new") or (word == "new" and len(ask.words) < 3)
-    )
-    return {"view": done.pop(), "subject": word}
+    view = done.pop()
+    return {"view": view, "subject": _PARTICIPLES[view]}
 
 
 def package_log(plan: PlaybookPlan) -> Play:
@@ -64,7 +63,7 @@ PACKAGES = PlaybookKind(
     "packages that dpkg installed, upgraded or removed",
     (frozenset(_DONE),),
     words(
-        "package packages pkgs dpkg log newly many number count total according says say last recently which "
+        "package packages pkgs per dpkg log newly many number count total according says say last recently which "
         "debian apt when list freshly first time"
     ) | frozenset(_DONE),
     package_log,

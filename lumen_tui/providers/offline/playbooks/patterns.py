@@ -17,7 +17,7 @@ _SAYS = (
     r"|ha(?:s|ve|ving)|referenc(?:e|es|ing)|with|without|lacking"
 )
 _SEARCH = (
-    r"search(?: for)?|grep(?: for)?|look(?:ing)? for|occurrences? of|references? to|uses? of|find"
+    r"search(?: for)?|grep(?: for)?|look(?:ing)? for|occurrences? of|references? to|uses? of|usages? of|find"
     r"|find(?: all| every)?(?: the)?(?: lines?| places?| occurrences? of| uses? of| references? to)"
 )
 _STOP = (

@@ -27,8 +27,9 @@ _SHOWN = 400  # characters of a line that the search hands on
 REGEX_ONLY = re.compile(
     r"\.[*+?]|\\[dwsbDWSB.]|\[[^\]\s]+-[^\]\s]*\]|\[\^[^\]]+\]|\{\d+,?\d*\}|\([^()]*\|[^()]*\)|^\^|\$$|\w\|\w"
 )
+_METACHARACTER = re.compile(r"[.^$*+?{}\[\]|()\\]")
 _CASE = words("insensitive insensitively case-insensitive case-insensitively ignoring ignore regardless whatever")
-_NOT = re.compile(r"\b(?:do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:no|do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
 _SAYING = words(
     "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
     "references line lines text word string phrase used use uses appear appears match matches matching regex "
@@ -90,25 +91,24 @@ def search_text(plan: PlaybookPlan) -> Play:
     if plan.invert:
         return (yield from _inverted(plan, pattern))
     data = yield from found_lines(plan, pattern, ignore_case=plan.ignore_case)
-    loose = (
-        data
-        if plan.ignore_case or not re.search(r"[a-zA-Z]", plan.pattern)
-        else (yield from found_lines(plan, pattern, ignore_case=True))
-    )
-    head = _found(plan, data, pattern)
-    if loose["matches"] > data["matches"]:
-        head += f" Whatever the case: {many(loose['matches'], 'line')} in {many(loose['files_with'], 'file')}."
+    head, hits, total = _found(plan, data, pattern), data["hits"], data["matches"]
+    if not plan.ignore_case and not plan.regex and re.search(r"[a-zA-Z]", plan.pattern):
+        loose = yield from found_lines(plan, pattern, ignore_case=True)
+        if loose["matches"] > total:
+            head += f" Whatever the case: {many(loose['matches'], 'line')} in {many(loose['files_with'], 'file')}."
+            hits, total = (loose["hits"], loose["matches"]) if not total or plan.view == "files" else (hits, total)
     notes = [*([how] if how else []), *skipped_notes(data)]
-    hits = loose["hits"] if loose["matches"] > data["matches"] else data["hits"]
-    return _listed(plan, head, hits, max(loose["matches"], data["matches"]), notes)
+    return _listed(plan, head, hits, total, notes)
 
 
 def _as_meant(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, str]]:
     """Return the expression to search for, and how the pattern was taken. PlaybookFailed where it may be either."""
-    if plan.regex == "no" or (not plan.regex and not REGEX_ONLY.search(plan.pattern)):
+    if plan.regex == "no" or (not plan.regex and not _METACHARACTER.search(plan.pattern)):
         return re.escape(plan.pattern), ""
     if plan.regex == "yes":
         return plan.pattern, "Taken as a regular expression."
+    if not REGEX_ONLY.search(plan.pattern):
+        return (yield from _as_text(plan))
     as_text = yield from found_lines(plan, re.escape(plan.pattern), ignore_case=plan.ignore_case)
     if not as_text["matches"]:
         return plan.pattern, "Taken as a regular expression; as plain text no line has it."
@@ -119,6 +119,24 @@ def _as_meant(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, st
         f"{line(plan.pattern)} is in {as_text['matches']:,} lines as it is and matches {as_regex['matches']:,} as a "
         "regular expression: say which is meant, `the exact text` or `the regex`"
     )
+
+
+def _as_text(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, str]]:
+    """Take a pattern as text that may be one, unless only the other reading finds lines."""
+    text = re.escape(plan.pattern)
+    if (yield from found_lines(plan, text, ignore_case=True))["matches"]:
+        return text, ""
+    try:
+        re.compile(plan.pattern)
+    except re.error:
+        return text, ""
+    count = (yield from found_lines(plan, plan.pattern, ignore_case=plan.ignore_case))["matches"]
+    if count:
+        raise PlaybookFailed(
+            f"no line has {line(plan.pattern)} as it is, and as a regular expression it matches {count:,}: say "
+            "which is meant, `the exact text` or `the regex`"
+        )
+    return text, ""
 
 
 def found_lines(plan: PlaybookPlan, pattern: str, *, ignore_case: bool) -> Generator[Step, Reply | None, JsonObject]:
@@ -226,10 +244,10 @@ SEARCH = PlaybookKind(
     "search-text",
     "searching text or a regular expression in files",
     (words(
-        "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning "
-        "look references line lines text word string phrase used use uses appear appears match matches matching "
-        "regex regexp defined imported both where files file times often show mentioned anything call calls "
-        "reference without"
+        "search grep find containing contain contains occurrences occurrence occur occurs mention mentions "
+        "mentioning look references line lines text word string phrase used use uses appear appears match matches "
+        "matching regex regexp defined imported both where files file times often show mentioned anything call "
+        "calls reference without"
     ),),
     words(
         "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning "
@@ -238,8 +256,8 @@ SEARCH = PlaybookKind(
         "appears used use uses references many often times number count match matches matching matched regex "
         "regexp regular expression exact literal literally verbatim fixed defined imported both say says saying "
         "hold holds include includes including having no not don't doesn't dont doesnt without lacking code "
-        "source sources places entries up reg come comes total it's a found reference referenced called call "
-        "calls mentioned anything everything being"
+        "source sources places usages entries up reg come comes total it's a found reference referenced called "
+        "call calls mentioned anything everything being"
     ),
     search_text,
     _fields,

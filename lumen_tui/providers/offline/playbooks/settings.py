@@ -18,6 +18,7 @@ from lumen_tui.providers.offline.vocabulary import words
 _SUFFIXES = (".toml", ".json", ".ini", ".cfg", ".conf", ".env", ".properties", ".service")
 _SECRET = re.compile(r"passw|secret|token|api_?key|private|credential", re.IGNORECASE)
 _SHOWN = 100
+_WHAT_IT_IS = words("version size count amount number name")
 _FUNCTION = words(
     "a an the of in is are to for on what which whats how many much does do i we it's and with by me my your from "
     "at that this there any all show tell get give find list value values set key keys"
@@ -36,37 +37,44 @@ def _fields(ask: Asked) -> Fields | None:
         return None
     listing = ask.has("keys", "settings", "sections", "options", "variables")
     soft = [token for token in tokens(ask.text) if token not in _FUNCTION]
-    return {"view": "keys" if listing else "", "patterns": (*ask.quoted, *soft), "number": len(ask.quoted) + 1}
+    return {
+        "view": "keys" if listing else "several" if ask.has("and") else "",
+        "patterns": (*ask.quoted, *soft),
+        "number": len(ask.quoted) + 1,
+    }
 
 
 def look_up(plan: PlaybookPlan) -> Play:
     """Report the one value that the words of the objective name. PlaybookFailed where they name none, or several."""
     data = _decoded(plan.path, (yield from text_of(plan.path)))
-    quoted = plan.patterns[: plan.number - 1]
-    terms = [*plan.terms, *quoted]
-    title = f"{line(' '.join(terms))} in {line(plan.path)}"
     nodes = list(_nodes(data))
-    hard = [term.lower().removesuffix("'s") for term in terms]
-    soft = [
-        word
-        for word in plan.patterns[plan.number - 1 :]
-        if word not in hard and any(word in _parts(node.keys[-1]) for node in nodes)
-    ]
-    fitting = _fitting(nodes, [*hard, *soft]) if soft else []
-    if not terms and not fitting:
-        if plan.view != "keys":
-            raise PlaybookFailed(f"which setting of {line(plan.path)}? It has {_names(nodes)}")
-        return _shown(f"Settings in {line(plan.path)}", _Node((), data))
-    fitting = fitting or _fitting(nodes, hard)
-    if not fitting and "version" in hard and len(hard) > 1:
-        fitting = _fitting(nodes, [term for term in hard if term != "version"])
+    quoted, said = plan.patterns[: plan.number - 1], plan.patterns[plan.number - 1 :]
+    hard = [term.lower().removesuffix("'s") for term in (*plan.terms, *quoted)]
+    soft = [word for word in said if word not in hard and any(word in _parts(node.keys[-1]) for node in nodes)]
+    where = f"in {line(plan.path)}"
+    if plan.view == "several":
+        found = [_one(nodes, [term], where) for term in dict.fromkeys((*hard, *soft))]
+        return PlaybookReport(f"Settings {where}", "\n".join(f"- {_shown(node)}" for node in found))
+    if not hard and not soft:
+        if plan.view != "keys" and not isinstance(data, list):
+            raise PlaybookFailed(f"which setting {where}? It has {_names(nodes)}")
+        return PlaybookReport(f"Settings {where}", _shown(_Node((), data)))
+    node = _one(nodes, [*hard, *soft], where)
+    return PlaybookReport(f"{line('.'.join(node.keys))} {where}", _shown(node))
+
+
+def _one(nodes: list[_Node], terms: list[str], where: str) -> _Node:
+    """Return the only node that the terms name; words for what it is, such as version, need not be in its name."""
+    fitting = _fitting(nodes, terms)
+    core = [term for term in terms if term not in _WHAT_IT_IS]
+    if not fitting and core and len(core) < len(terms):
+        fitting = _fitting(nodes, core)
+    said = line(" ".join(terms))
     if not fitting:
-        raise PlaybookFailed(f"nothing in {line(plan.path)} is called {line(' '.join(terms))}: it has {_names(nodes)}")
+        raise PlaybookFailed(f"nothing {where} is called {said}: it has {_names(nodes)}")
     if len(fitting) > 1:
-        raise PlaybookFailed(
-            f"{line(' '.join(terms))} may be any of {_names(fitting)} in {line(plan.path)}: which one?"
-        )
-    return _shown(title, fitting[0])
+        raise PlaybookFailed(f"{said} may be any of {_names(fitting)} {where}: which one?")
+    return fitting[0]
 
 
 def _names(nodes: list[_Node]) -> str:
@@ -138,20 +146,17 @@ def _in(term: str, parts: set[str]) -> bool:
     return term in parts or term.rstrip("s") in parts or f"{term}s" in parts
 
 
-def _shown(title: str, node: _Node) -> PlaybookReport:
+def _shown(node: _Node) -> str:
     if any(_SECRET.search(key) for key in node.keys):
         raise PlaybookFailed(f"{line('.'.join(node.keys))} looks like a secret, and is not shown")
     name = code(".".join(node.keys)) if node.keys else "The file"
     if isinstance(node.value, dict):
         rows = [[code(key), _value(key, value)] for key, value in list(node.value.items())[:_SHOWN]]
-        return PlaybookReport(
-            title,
-            f"{name} holds {many(len(node.value), 'setting')}.\n\n{table(('key', 'value'), rows)}",
-        )
+        return f"{name} holds {many(len(node.value), 'setting')}.\n\n{table(('key', 'value'), rows)}"
     if isinstance(node.value, list):
         rows = [[_value("", value)] for value in node.value[:_SHOWN]]
-        return PlaybookReport(title, f"{name} has {many(len(node.value), 'item')}.\n\n{table(('value',), rows)}")
-    return PlaybookReport(title, f"{name} is {_value('', node.value)}.")
+        return f"{name} holds {many(len(node.value), 'item')}.\n\n{table(('value',), rows)}"
+    return f"{name} is {_value('', node.value)}."
 
 
 def _value(key: str, value: object) -> str:

@@ -23,8 +23,8 @@ _OPERATIONS = {
 }  # fmt: skip
 _CONNECTIVES = words(
     "rows row records record entries lines line data column field value values where equals equal have has with "
-    "having of in are is from for the many number count how which what whats most all set marked being status' "
-    "there total totals amount up"
+    "having use uses using of in are is from for the many number count how which what whats most all set marked "
+    "being status' there total totals amount up"
 )
 
 
