@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,40 @@ VERBS: tuple[tuple[str, list[str], float], ...] = (
     ("checkpoint without a repository", ["checkpoint", "a bench was here"], 60),
     ("ready", ["ready", "--wu", UNIT], 60),
 )
+# what is asked of a long history again and again: name, words, goal in ms of processor time
+READS: tuple[tuple[str, list[str], float], ...] = (
+    ("status", ["status"], 100),
+    ("inbox --count", ["inbox", "--count", "--reader", "nobody"], 100),
+    ("why", ["why", "mem-0000000000007"], 100),
+    ("triage", ["triage"], 100),
+    ("decay --dry-run", ["decay", "--dry-run"], 100),
+    ("recall", ["recall", UNIT], 100),
+    ("doctor", ["doctor"], 1500),
+)
+FIRST_SEARCH_MB = 100
+
+
+def used_by(command: list[str]) -> tuple[float, float]:
+    """Return the processor time in ms, and the most memory in MiB, that a command took with all that it started."""
+    with open(os.devnull, "wb") as sink:
+        process = subprocess.Popen(command, stdout=sink, stderr=sink)
+        _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0  # it was waited for
+    return (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / 1024
+
+
+def _reads(program: str, small: Path, large: Path, runs: int) -> Iterator[Row]:
+    """Yield the first search, which makes an index, and the processor time of each command that reads, warm."""
+    taken, memory = used_by([program, "--state", str(large), "search", "step 17"])
+    yield Row("H1", "first search of them, processor time", taken / 1000, "s")
+    yield Row("H1", "first search of them, memory", memory, "MiB", FIRST_SEARCH_MB)
+    for name, words, goal in READS:
+        many, few = (
+            sorted(used_by([program, "--state", str(root), *words])[0] for _ in range(runs + 1))
+            for root in (large, small)
+        )
+        label = f"{name}, processor time, 1,000,000 and 100,000"
+        yield Row("H1", label, share(many, 50), "ms", goal, False, "the same over 10 of each", share(few, 50))
 
 
 def _folder(root: Path, *, nodes: int, signals: int, newest: float) -> Path:
@@ -63,3 +98,4 @@ def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
             other = ("the same over 10 of each", share(few, 50))
             label = f"{name}, 1,000,000 signals, 100,000 nodes"
             yield Row("G6", label, share(many, 50), "ms", goal, False, *other)
+        yield from _reads(str(program), small, large, max(3, runs // 5))

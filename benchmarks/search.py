@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from benchmarks import planted
 from benchmarks.table import Row, share
 from lumen_tui.model import times
 from lumen_tui.model.searching import parse
@@ -37,8 +38,24 @@ def make_notes(layout: Layout, words: list[str], weights: list[float], chance: r
             out.write(json.dumps(record) + "\n")
 
 
+def found_answers(folder: Path, newest: float, seeds: Iterable[int]) -> float:
+    """Return the share in per cent of planted answers that are among the first ten hits."""
+    found = []
+    for seed in seeds:
+        layout = Layout(folder / f"planted-{seed}")
+        layout.create()
+        questions = planted.write(layout.memory, newest, seed)
+        with Searcher(layout) as searcher:
+            for question in questions:
+                hits = searcher.search(parse(question.text, newest), newest).hits
+                found.append(question.answer in [hit.ref for hit in hits])
+    return 100 * sum(found) / len(found)
+
+
 def measure(folder: Path, newest: float) -> Iterator[Row]:
     """Yield seconds for the index, and ms for a query of three words that are neither rare nor everywhere."""
+    answers = found_answers(folder, newest, range(3, 7))
+    yield Row("M6", "answers of planted conversations among ten hits", answers, "%", 70, True)
     layout = Layout(folder / "search")
     chance = random.Random(1)
     layout.create()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, fields
+from lumen_tui.actions import checks, edits, fields, places
 from lumen_tui.actions.cleanup import lifecycle_of
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import is_agent
@@ -27,6 +27,7 @@ from lumen_tui.store.memory import archive, nodes
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks import task_files
+from lumen_tui.store.work import open_sessions
 
 DOCUMENTS = (
     "README.md",
@@ -226,6 +227,7 @@ def insert(store: Store, request: InsertPassage, *, by: str, now: float) -> Done
         trust=request.trust or ("agent" if writer or is_agent(store.layout, by) else "person"),
         task_id=writer,
         wu_id=checks.known_unit(store.layout, request.wu_id),
+        session_id=_session(store, by, request.session_id),
     )
     summary = f"kept {_quoted(note)} in the archive"
     change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
@@ -233,6 +235,14 @@ def insert(store: Store, request: InsertPassage, *, by: str, now: float) -> Done
     if not archive.append(store.layout, [note], journal.begun_lines(action)):
         return Done(summary=f"{note.id} is in the archive already: nothing was written", target=note.id)
     return Done(summary=summary, target=note.id, action_id=action.id)
+
+
+def _session(store: Store, by: str, named: str) -> str:
+    """Return the session that a note comes from: the one named, or the open one of its author."""
+    if named:
+        return places.session_at(store.root, named).session_id
+    newest = open_sessions.newest(store.root, by)
+    return newest.session_id if newest else ""
 
 
 def _writer(store: Store, by: str, task_id: str) -> str:

@@ -76,12 +76,13 @@ class SearchQuery(Struct, frozen=True):
 
 
 class Parts(Struct, frozen=True):
-    """What a score is made of: each from 0 to 1, and the bm25 that relevance comes from (more is better)."""
+    """What a score is made of, each from 0 to 1; and what relevance comes from: its bm25, and what is beside it."""
 
     bm25: float = 0.0
     relevance: float = 0.0
     importance: float = 0.0
     recency: float = 0.0
+    beside: float = 0.0
 
 
 class Hit(Struct, frozen=True):
@@ -253,12 +254,16 @@ _FIELDS = {
 }
 
 
-def score(bm25: float, best: float, importance: float, age: float) -> tuple[float, Parts]:
-    """Return the rank of a hit. `best` is the bm25 of the best one, `age` in seconds; nothing of it is below 0."""
-    relevance = bm25 / best if best > 0 else 0.0
+def score(bm25: float, best: float, importance: float, age: float, beside: float = 0.0) -> tuple[float, Parts]:
+    """Return the rank of a hit; nothing of it is below 0.
+
+    `beside` is what the hits around it add to its bm25, `best` the two together of the best one, `age` in seconds.
+    """
+    relevance = min(1.0, (bm25 + beside) / best) if best > 0 else 0.0
     recency = float(2.0 ** (-max(0.0, age) / times.DAY / HALF_LIFE))
     total = sum(weight * part for weight, part in zip(WEIGHTS, (relevance, importance, recency), strict=True))
-    return round(total, 4), Parts(round(bm25, 3), round(relevance, 3), round(importance, 3), round(recency, 3))
+    parts = (round(part, 3) for part in (bm25, relevance, importance, recency, beside))
+    return round(total, 4), Parts(*parts)
 
 
 def why(hit: Hit) -> str:
@@ -268,7 +273,8 @@ def why(hit: Hit) -> str:
         return f"beside {hit.neighbour_of} ({hit.link}) · score {hit.score:.2f}"
     words = f"{' '.join(hit.matched)} · " if hit.matched else ""
     bm25 = f"{parts.bm25:.1f}" if parts.bm25 >= 0.05 or not parts.relevance else "near 0"
-    parts_in_words = f"bm25 {bm25} · importance {parts.importance:.2f} · recency {parts.recency:.2f}"
+    beside = f" · beside {parts.beside:.1f}" if parts.beside >= 0.05 else ""
+    parts_in_words = f"bm25 {bm25}{beside} · importance {parts.importance:.2f} · recency {parts.recency:.2f}"
     return f"{words}{parts_in_words} · score {hit.score:.2f}"
 
 

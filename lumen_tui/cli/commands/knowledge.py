@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.search import declare_filters, described, head, run_search
+from lumen_tui.cli.fast import light
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import times
@@ -107,7 +109,9 @@ def _declare_archive(commands: CommandGroup) -> None:
 
 def run_archive_insert(session: Session, args: Namespace) -> int:
     text = read_text("-") if args.text == "-" else args.text
-    done = session.perform(request_of(InsertPassage, args, text=text, trust="agent" if by_agent() else ""))
+    session_id, _ = light.belongs(str(session.root), args.session_id, None, os.environ)
+    trust = "agent" if by_agent() else ""
+    done = session.perform(request_of(InsertPassage, args, text=text, trust=trust, session_id=session_id))
     if args.json:
         document({"id": done.target, "action_id": done.action_id})
         return 0

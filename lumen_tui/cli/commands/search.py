@@ -134,7 +134,8 @@ def head(hit: Hit, now: float) -> str:
     whose = " ".join(part for part in (f"by {hit.by}" if hit.by else "", f"({hit.trust})" if hit.trust else "") if part)
     tags = " ".join(f"#{tag}" for tag in hit.tags)
     where = f"from {hit.source}" if hit.source else ""
-    parts = (hit.ref, " ".join(part for part in labels if part), age, hit.wu_id, hit.lane, whose, tags, where)
+    session = f"in {hit.session}" if hit.session and hit.type == "archival" else ""
+    parts = (hit.ref, " ".join(part for part in labels if part), age, hit.wu_id, hit.lane, session, whose, tags, where)
     return "  ".join(one_line(part, 120) for part in parts if part)
 
 

@@ -110,6 +110,9 @@ class InsertPassage(Request, tag="archive.insert", frozen=True, kw_only=True):
     trust: str = ""
     wu_id: Annotated[str, Arg("the work unit that it belongs to", "--wu")] = ""
     lane: Annotated[str, Arg("the lane that it belongs to", "-l")] = ""
+    session_id: Annotated[
+        str, Arg("the session it comes from [$LUMEN_SESSION, else yours]", "--session", metavar="ID")
+    ] = ""
     key: Annotated[str, Arg("what is inserted twice under one key is one note")] = ""
     task_id: Annotated[str, Arg("the task that found it out", "--task", metavar="ID")] = ""
 

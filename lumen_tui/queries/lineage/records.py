@@ -25,6 +25,7 @@ from lumen_tui.store.evolution import evolved
 from lumen_tui.store.memory import archive, nodes, relays
 from lumen_tui.store.memory.nodes import Ambiguous
 from lumen_tui.store.sessions.transcripts import task_in
+from lumen_tui.store.work import open_sessions
 
 TEXTS = ("arc-", "rly-")
 ROLE = "role:"  # before the name of a role, which may be that of a task as well
@@ -136,6 +137,8 @@ def text_links(layout: Layout) -> Iterator[Link]:
             yield Link(note.id, note.wu_id, "kept for", "kept in the archive")
         if note.task_id:
             yield Link(note.id, note.task_id, "written by", "kept in the archive")
+        if note.session_id:
+            yield Link(note.id, f"{SESSION}{note.session_id}", "kept in session", "kept in the archive")
     for _, submission in relays.everything(layout):
         if keyed := _BY_TASK.fullmatch(submission.key):
             yield Link(submission.id, keyed.group(1), "put in by task", "put in")
@@ -161,10 +164,21 @@ def resolve_observation(layout: Layout, text: str) -> str:
 def observation_hop(layout: Layout, name: str) -> Hop | None:
     """Return the thing itself; None where there is none."""
     if name.startswith(SESSION):
-        session = one_line(name.removeprefix(SESSION), 80)
-        return Hop(session, "session", "of no task that is known here: a person's, or a program's")
+        session = name.removeprefix(SESSION)
+        return Hop(one_line(session, 80), "session", _session_title(layout, session))
     observation = evolved.observations(layout).get(name)
     return _learnt(safe_record(observation)) if observation else None
+
+
+def _session_title(layout: Layout, session: str) -> str:
+    """Return on which work unit a session of ours is or was; of another, that it is none."""
+    try:
+        ours = open_sessions.read(layout.root, session)
+    except ids.BadId:
+        ours = None
+    if ours and ours.active_wu:
+        return one_line(f"on {ours.active_wu}", TITLE)
+    return "of no task that is known here: a person's, or a program's"
 
 
 def _learnt(observation: Observation) -> Hop:

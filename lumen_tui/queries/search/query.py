@@ -6,11 +6,13 @@ Terms are quoted before they reach FTS5, so that no word of a query is an operat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, SearchQuery, close_up, excerpt, score
+from lumen_tui.model.searching import Found, Hit, SearchQuery, close_up, excerpt, score
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.documents import COLUMNS, IndexedDocument
+from lumen_tui.queries.search import neighbours
+from lumen_tui.queries.search.documents import IndexedDocument
+from lumen_tui.queries.search.neighbours import Lift, RankedDocument, Value, marks, read_rows
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,23 +21,8 @@ _CANDIDATES = 300  # by bm25, from which importance and recency choose
 _COUNTED = 1000  # matches; beyond that there are "more"
 _COMMON = 0.2  # of all documents: terms in more of them say little
 _LARGE = 5000  # documents from which words that are too common are left out
-_FROM = 5  # best hits whose neighbours are looked at
-_EDGES = 8  # links of one hit that are followed
 _BM25 = "bm25(words, 1.0, 2.0)"  # of text and tags; less is better
 _ON, _OFF = "\x01", "\x02"  # around matches; `safe` leaves neither in a text
-_ROW = ", ".join(f"docs.{name}" for name in ("id", *COLUMNS[:-1]))  # all but the text
-Value = str | float | int  # of a condition
-
-
-class RankedDocument(NamedTuple):
-    """A candidate, and of neighbours which hit it is linked to, and how."""
-
-    number: int  # its id in the index
-    doc: IndexedDocument  # without its text
-    score: float
-    parts: Parts
-    neighbour_of: str = ""
-    link: str = ""
 
 
 def quote(term: str) -> str:
@@ -56,11 +43,17 @@ def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Seque
     terms, dropped = _selective_terms(db, wish)
     match = expression(terms, wish) if terms else ""
     candidates = _matching(db, match, where, values) if match else _newest(db, where, values)
-    best = max((rank for _, rank in candidates), default=0.0)
-    rows = _rows(db, [number for number, _ in candidates])
-    ranked = [_ranked(number, rows[number], rank, best, now) for number, rank in candidates if number in rows]
+    rows = read_rows(db, [number for number, _ in candidates])
+    lifted = neighbours.lift(db, candidates, rows) if match else {}
+    rows |= read_rows(db, [number for number in lifted if number not in rows], where, values)
+    own = dict(candidates)
+    totals = {number: own.get(number, 0.0) + (lifted[number].total if number in lifted else 0.0) for number in rows}
+    best = max(totals.values(), default=0.0)
+    ranked = [_ranked((number, rows[number]), own.get(number, 0.0), lifted.get(number), best, now) for number in rows]
     ranked.sort(key=lambda entry: (-entry.score, -entry.doc.at))
-    chosen = _with_neighbours(db, ranked, wish, where, values)[: wish.limit]
+    linked = neighbours.linked(db, ranked, where, values) if wish.terms else []
+    nearest = sorted(linked, key=lambda entry: -entry.score)[: max(1, wish.limit // 3)]
+    chosen = sorted([*ranked, *nearest], key=lambda entry: -entry.score)[: wish.limit]
     hits = tuple(_hits(db, chosen, terms, match, wish.begun))
     matches = _count(db, match) if match and not where else len(candidates)
     return Found(hits=hits, matches=matches, dropped=dropped)
@@ -72,7 +65,7 @@ def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[
     values: list[Value] = []
     for column, allowed in (("type", wish.types), ("kind", wish.kinds), ("wu", wish.wus)):
         if allowed:
-            parts.append(f"docs.{column} IN ({_marks(allowed)})")
+            parts.append(f"docs.{column} IN ({marks(allowed)})")
             values += allowed
     if wish.wus:
         parts.append("docs.wu != ''")  # as the index of work units has it
@@ -80,7 +73,7 @@ def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[
         parts.append("instr(docs.tags, ?) > 0")
         values.append(f"|{tag}|")
     if wish.lane:
-        parts.append(f"(docs.lane = ? OR docs.wu IN ({_marks(lane_units)}))")
+        parts.append(f"(docs.lane = ? OR docs.wu IN ({marks(lane_units)}))")
         values += [wish.lane, *lane_units]
     if wish.since or wish.until:  # without a date, `at` is 0: in no stretch of time
         parts.append("docs.at > 0")
@@ -89,10 +82,6 @@ def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[
             parts.append(f"docs.at {sign} ?")
             values.append(moment)
     return " AND ".join(parts), values
-
-
-def _marks(values: Sequence[Value]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _selective_terms(db: sqlite3.Connection, wish: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -131,62 +120,14 @@ def _count(db: sqlite3.Connection, match: str) -> int:
     return int(db.execute(sql, (match, _COUNTED + 1)).fetchone()[0])
 
 
-def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, IndexedDocument]:
-    sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)})"  # noqa: S608
-    return {number: IndexedDocument(*columns) for number, *columns in db.execute(sql, numbers)}
-
-
-def _ranked(number: int, doc: IndexedDocument, bm25: float, best: float, now: float) -> RankedDocument:
-    return RankedDocument(number, doc, *score(bm25, best, doc.importance, now - doc.at))
-
-
-def _with_neighbours(
-    db: sqlite3.Connection, ranked: list[RankedDocument], wish: SearchQuery, where: str, values: list[Value]
-) -> list[RankedDocument]:
-    """Return the hits with the neighbours of the best of them below those, at most a third of what is shown."""
-    known = {entry.number for entry in ranked}
-    beside: dict[int, RankedDocument] = {}
-    for hit in ranked[:_FROM] if wish.terms else ():
-        links = [(number, link) for number, link in _beside(db, hit) if number not in known and number not in beside]
-        allowed = _allowed(db, [number for number, _ in links], where, values)
-        for number, link in links:
-            if number in allowed:
-                doc = allowed[number]
-                near = round(hit.score * NEIGHBOUR, 4), Parts(importance=doc.importance), hit.doc.ref, link
-                beside.setdefault(number, RankedDocument(number, doc, *near))
-    nearest = sorted(beside.values(), key=lambda entry: -entry.score)[: max(1, wish.limit // 3)]
-    return sorted([*ranked, *nearest], key=lambda entry: -entry.score)
-
-
-def _allowed(
-    db: sqlite3.Connection, numbers: Sequence[int], where: str, values: list[Value]
-) -> dict[int, IndexedDocument]:
-    """Return the rows of neighbours that the filters let through."""
-    if not numbers:
-        return {}
-    narrow = f" AND {where}" if where else ""
-    sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)}){narrow}"  # noqa: S608
-    return {number: IndexedDocument(*columns) for number, *columns in db.execute(sql, (*numbers, *values))}
-
-
-def _beside(db: sqlite3.Connection, hit: RankedDocument) -> Iterator[tuple[int, str]]:
-    """Yield (id, how) of what a document is linked to, and of what came right before and after it in its session."""
-    for start, finish, words in (("start", "finish", "{}"), ("finish", "start", "{} of this")):
-        sql = (
-            f"SELECT docs.id, edges.kind FROM edges JOIN docs ON docs.ref = edges.{finish} "  # noqa: S608 - constants
-            f"WHERE edges.{start} = ? LIMIT {_EDGES}"
-        )
-        for number, kind in db.execute(sql, (hit.doc.ref,)):
-            yield number, words.format(one_line(kind, 40).replace("_", " ") or "linked")
-    if not hit.doc.session:
-        return
-    for sign, order, words in (("<", "DESC", "before it in the session"), (">", "ASC", "after it in the session")):
-        sql = (
-            f"SELECT id FROM docs WHERE session = ? AND session != '' AND (at, id) {sign} (?, ?) "  # noqa: S608
-            f"ORDER BY at {order}, id {order} LIMIT 1"
-        )
-        for (number,) in db.execute(sql, (hit.doc.session, hit.doc.at, hit.number)):
-            yield number, words
+def _ranked(
+    place: tuple[int, IndexedDocument], bm25: float, lift: Lift | None, best: float, now: float
+) -> RankedDocument:
+    number, doc = place
+    total, parts = score(bm25, best, doc.importance, now - doc.at, beside=lift.total if lift else 0.0)
+    if lift is None or bm25 > 0:
+        return RankedDocument(number, doc, total, parts)
+    return RankedDocument(number, doc, total, parts, lift.ref, lift.link)
 
 
 def _hits(
@@ -198,7 +139,7 @@ def _hits(
 ) -> Iterator[Hit]:
     numbers = [entry.number for entry in chosen]
     matched = _matched(db, numbers, terms, begun)
-    texts = dict(db.execute(f"SELECT id, text FROM docs WHERE id IN ({_marks(numbers)})", numbers))  # noqa: S608
+    texts = dict(db.execute(f"SELECT id, text FROM docs WHERE id IN ({marks(numbers)})", numbers))  # noqa: S608
     marked = dict(_marked(db, numbers, match)) if match else {}
     for entry in chosen:
         text = marked.get(entry.number, texts.get(entry.number, ""))
@@ -210,7 +151,7 @@ def _matched(
 ) -> dict[int, tuple[str, ...]]:
     """Return which of the terms are in which documents."""
     matched: dict[int, tuple[str, ...]] = {}
-    sql = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({_marks(numbers)})"  # noqa: S608
+    sql = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({marks(numbers)})"  # noqa: S608
     for term in terms if numbers else ():
         for (number,) in db.execute(sql, (quote(term) + (" *" if term == begun else ""), *numbers)):
             matched[number] = (*matched.get(number, ()), term)
@@ -221,7 +162,7 @@ def _marked(db: sqlite3.Connection, numbers: Sequence[int], match: str) -> Itera
     """Return the texts with marks around what matched; of the tags nothing is shown."""
     sql = (
         f"SELECT rowid, highlight(words, 0, ?, ?) FROM words WHERE words MATCH ? "  # noqa: S608
-        f"AND rowid IN ({_marks(numbers)})"
+        f"AND rowid IN ({marks(numbers)})"
     )
     return db.execute(sql, (_ON, _OFF, match, *numbers)).fetchall() if numbers else ()
 

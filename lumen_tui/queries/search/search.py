@@ -18,7 +18,8 @@ from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search import query
 from lumen_tui.queries.search.documents import IndexedDocument
 from lumen_tui.queries.search.index import NoFullText, SearchIndex
-from lumen_tui.queries.search.query import RankedDocument, hit_of
+from lumen_tui.queries.search.neighbours import RankedDocument
+from lumen_tui.queries.search.query import hit_of
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names

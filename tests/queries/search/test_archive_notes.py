@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.commands.search import head
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.archive import LONGEST, parts, passage
 from lumen_tui.queries.lineage.trace import trace
 from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.storage import files
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.store.memory import archive
 
@@ -23,6 +25,30 @@ def test_a_note_keeps_what_was_said_of_it(library: Any) -> None:
     (note,) = archive.passages(library.layout)
     assert (note.id, note.kind, note.tags, note.importance) == (ref, "procedural", ("nginx",), 0.8)
     assert (note.source, note.trust, note.created_by) == ("book", "person", "ann")
+
+
+def test_a_note_keeps_the_session_that_it_came_from_and_search_and_why_name_it(library: Any) -> None:
+    library.do("wu.new", title="Certificates", id="WU-007", lane="Core")
+    session = library.do("session.start", wu_id="WU-007").target
+    ref = library.insert("Reload nginx after the renewal")
+    other = library.do("archive.insert", by="bob", text="Bob has no session, and says nginx").target
+    named = library.do("archive.insert", by="bob", text="Written in the session of another", session_id=session[:8])
+    assert {note.id: note.session_id for note in archive.passages(library.layout)} == {
+        ref: session, other: "", named.target: session,
+    }  # fmt: skip
+    hits = {hit.ref: hit for hit in library.ask("nginx").hits}
+    assert f"  in {session}  " in head(hits[ref], library.now) and " in ses-" not in head(hits[other], library.now)
+    (hop,) = [hop for hop in trace(library.layout, ref, library.now).up if hop.kind == "session"]
+    assert (hop.id, hop.title, hop.link) == (session, "on WU-007", "kept in session")
+    with pytest.raises(ActionError, match="there is no session"):
+        library.insert("nowhere", session_id="ses-nobody")
+
+
+def test_a_note_of_before_sessions_were_recorded_is_read(library: Any) -> None:
+    line = b'{"id":"arc-old","content":"an older wish","created_at":"2026-01-01T00:00:00Z","created_by":"ann"}\n'
+    files.append(library.layout.archival, line)
+    assert library.ids("wish") == ["arc-old"]
+    assert [hop.kind for hop in trace(library.layout, "arc-old", library.now).up] == []
 
 
 def test_the_agents_word_is_not_a_persons(library: Any) -> None:

@@ -40,7 +40,7 @@ def test_search_as_json(run: Any) -> None:
     code, out, _ = run("search", "--json", "nginx", "--kind", "procedural")
     hit = json.loads(out)["hits"][0]
     assert code == 0 and hit["marked"] == ["nginx"] and hit["tags"] == ["nginx"]
-    assert set(hit["parts"]) == {"bm25", "relevance", "importance", "recency"}
+    assert set(hit["parts"]) == {"bm25", "relevance", "importance", "recency", "beside"}
 
 
 @pytest.mark.parametrize(

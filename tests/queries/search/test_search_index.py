@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.model.searching import parse
+from benchmarks import planted
+from lumen_tui.model.searching import parse, why
 from lumen_tui.model.text import is_safe
 from lumen_tui.queries.search import index
 from lumen_tui.queries.search.search import IN_MEMORY, NOTE, Searcher
@@ -57,10 +58,37 @@ def test_neighbours_come_with_a_hit(library: Any) -> None:
     library.node("mem-d", "A new driver cures it")
     library.link("mem-d", "mem-a", "discovered_from")
     found = {hit.ref: hit for hit in library.ask("frobnicator").hits}
-    assert set(found) == {"mem-a", "mem-b", "mem-d"}
+    assert set(found) == {"mem-a", "mem-b", "mem-c", "mem-d"}
     assert found["mem-b"].link == "after it in the session" and found["mem-d"].link == "discovered from of this"
+    assert found["mem-c"].link == "2 after it in the session" and found["mem-c"].neighbour_of == "mem-a"
+    relevance = [found[name].parts.relevance for name in ("mem-a", "mem-b", "mem-c")]
+    assert relevance == [1.0, 0.4, 0.2]
     assert found["mem-d"].neighbour_of == "mem-a" and found["mem-d"].score < found["mem-a"].score
     assert list({hit.ref for hit in library.ask("frobnicator tag:none").hits}) == []
+
+
+def test_an_answer_a_turn_or_two_after_its_question_is_found(library: Any) -> None:
+    questions = planted.write(library.layout.memory, library.now, seed=7)
+    found: dict[int, list[bool]] = {}
+    with Searcher(library.layout) as searcher:
+        for question in questions:
+            hits = searcher.search(parse(question.text, library.now), library.now).hits
+            found.setdefault(question.steps, []).append(question.answer in [hit.ref for hit in hits])
+    share = {steps: sum(answers) / len(answers) for steps, answers in found.items()}
+    assert share[0] == 1.0  # what has the words itself is not lost for it
+    assert share[1] > 0.5 and share[2] > 0.2 and share[3] > 0.2  # without its neighbours at most one in ten
+
+
+def test_a_turn_that_matched_is_lifted_by_those_beside_it_and_says_so(library: Any) -> None:
+    library.node("mem-a", "The frobnicator and its pump", session_id="ses-1", days=3)
+    library.node("mem-b", "The frobnicator of the cellar", session_id="ses-1", days=2.9)
+    library.node("mem-c", "The frobnicator of the attic", days=2.9)
+    for number in range(9):
+        library.node(f"mem-d{number}", "Tea at four", session_id="ses-2", days=1)
+    hits = {hit.ref: hit for hit in library.ask("frobnicator").hits}
+    assert hits["mem-a"].score > hits["mem-c"].score and hits["mem-c"].parts.beside == 0
+    assert hits["mem-a"].parts.beside > 0 and " · beside " in why(hits["mem-a"])
+    assert not hits["mem-b"].neighbour_of and set(hits) == {"mem-a", "mem-b", "mem-c"}
 
 
 def test_the_index_follows_what_changes(library: Any) -> None:
