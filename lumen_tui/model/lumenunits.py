@@ -31,6 +31,7 @@ STATE = (
     "done_by",
     "done_at",
 )
+STATES = ("ready", "in_progress", "blocked", "done")
 EVENTS = ("create", "claim", "block", "unblock", "complete", "checkpoint", "delegation", "release")
 _BY = "lumenflow"
 _ENDED = ("cancelled", "abandoned", "superseded", "closed")  # over, and not by being done
@@ -86,7 +87,7 @@ def unit_of(source: Source) -> Unit:
     table |= {"status": status} if status and status != front["status"] else {}
     table |= {"events": source.events} if source.events else {}
     front[TABLE] = {**table, CHANGED_AT: times.iso(changed_at(source))}
-    return Unit(_plain(front), _body(source.document, text_of(front, "title")))
+    return Unit(plain(front), _body(source.document, text_of(front, "title")))
 
 
 def _front(source: Source) -> Raw:
@@ -187,14 +188,14 @@ def _body(document: Raw, title: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _plain(value: Raw) -> Raw:
+def plain(value: Raw) -> Raw:
     """Return the table without empty values, which TOML does not know, and without half characters."""
     return {_text(key): _plain_value(inner) for key, inner in value.items() if inner is not None}
 
 
 def _plain_value(value: object) -> object:
     if isinstance(value, dict):
-        return _plain(value)
+        return plain(value)
     if isinstance(value, list):
         return [_plain_value(inner) for inner in value if inner is not None]
     return _text(value) if isinstance(value, str) else value
@@ -221,7 +222,7 @@ def _returned(source: Source, mark: Raw) -> Unit:
         unit.body = _body(source.document, text_of(unit.front, "title"))
     if events:
         unit.front[TABLE] = {**table_of(unit.front, TABLE), "events": events}
-    return Unit(_plain(unit.front), unit.body)
+    return Unit(plain(unit.front), unit.body)
 
 
 def _count(value: object) -> int:

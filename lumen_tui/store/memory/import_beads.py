@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import beads, beads_marks, times
+from lumen_tui.model import beads, beads_marks, lumenunits, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.foreign import Raw
 from lumen_tui.model.jsontext import table_of, text_of
@@ -22,6 +22,8 @@ ISSUES = ("issues.jsonl", "beads.jsonl")
 _PLACES = ("", ".beads", ".beads/backup", "backup")
 _FOLDERS = (".beads", "backup")  # what else is in these is beads' own
 _BESIDE = {"labels": "labels.jsonl", "dependencies": "dependencies.jsonl", "comments": "comments.jsonl"}
+_NODE = importing.why_not("id", "type", "content", "created_at")
+_EDGE = importing.why_not("from_id", "to_id", "type")
 _NAMED = {
     "events.jsonl": "lines of history (events.jsonl)",
     "interactions.jsonl": "lines of its audit log (interactions.jsonl)",
@@ -116,7 +118,7 @@ class _Found:
             and text_of(record, "key")
             and text_of(record, "value")
         ):
-            self.others.append(_line(source, _note(to, record)))
+            self.others.append(_line(source, _note(to, record), _NODE))
         elif record is not None and all(text_of(record, key) for key in ("id", "title")):
             self._take_issue(source, record, beside)
         else:
@@ -133,13 +135,13 @@ class _Found:
                 return
         self.changed[name] = changed
         if unit := beads_marks.unit_of(issue):
-            self.units[name] = Unit(table_of(unit, "front"), text_of(unit, "body"))
+            self.units[name] = Unit(lumenunits.plain(table_of(unit, "front")), text_of(unit, "body"))
         _join(issue, {kind: records.get(name, []) for kind, records in beside.items()})
         self._counts["backlog"] += beads.priority_of(issue) == beads.BACKLOG
-        self.issues[name] = _line(source, beads_marks.node_of(issue))
+        self.issues[name] = _line(source, beads_marks.node_of(issue), _NODE)
         if unit:
             del self.issues[name]
-        self._edges[name] = [_line(source, edge) for edge in beads_marks.edges_of(issue)]
+        self._edges[name] = [_line(source, edge, _EDGE) for edge in beads_marks.edges_of(issue)]
 
     def finish(self, left_out: Counter[str], beside: dict[str, Beside]) -> None:
         """Collect the edges, and count what is beside the issues and belongs to none of them."""
@@ -197,8 +199,8 @@ def _key(kind: str, entry: object) -> str:
     return str(entry.get("id")) if entry.get("id") is not None else f"{entry.get('author')} {entry.get('text')}"
 
 
-def _line(source: SourceLine, record: Raw) -> SourceLine:
+def _line(source: SourceLine, record: Raw, why_not: Callable[[bytes], str]) -> SourceLine:
     line = msgspec.json.encode(record)
     if len(line) > files.MAX_READ_LINE:
         return SourceLine(source.number, source.line, "the issue is longer than 1 MiB")
-    return SourceLine(source.number, line)
+    return SourceLine(source.number, line, why_not(line))

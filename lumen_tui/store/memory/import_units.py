@@ -18,12 +18,13 @@ from lumen_tui.model.foreign import Raw
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.jsontext import table_of, text_of
 from lumen_tui.model.lumenunits import CHANGED_AT, SOURCE, STATE, TABLE, Source, Unit
+from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, frontmatter, locks
 from lumen_tui.storage.redaction import clean
 from lumen_tui.store.memory import importing
 from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport, SourceLine
 from lumen_tui.store.memory.outside import Folder
-from lumen_tui.store.work import unit_yaml
+from lumen_tui.store.work import unit_yaml, work_units
 
 EVENTS_FILE = "state/wu-events.jsonl"
 DOCUMENTS = "docs/tasks/wu"  # where LumenFlow keeps the documents, unless its settings name another folder
@@ -163,7 +164,15 @@ def place(to: Destination, part: ImportPart, theirs: Unit) -> None:
     """Write a unit's file where it is new, or newer than ours. Needs the lock `work`."""
     wu_id = text_of(theirs.front, "id")
     path = to.layout.work_unit(ids.check_wu(wu_id))
-    text = _sealed(theirs)
+    try:
+        text = _sealed(theirs)
+        status = work_units.parse_unit(wu_id, text).status
+        if status not in lumenunits.STATES:
+            raise frontmatter.BadFile(f"its status is {one_line(status, 40)!r}: one of {', '.join(lumenunits.STATES)}")
+    except frontmatter.BadFile as error:
+        part.quarantined += 1
+        part.name(f"{part.source}: {wu_id}: {error}")
+        return
     present = files.read(path)
     if present is None and (to.layout.work / "retired" / path.name).exists():
         part.kept += 1
