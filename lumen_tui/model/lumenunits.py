@@ -325,7 +325,8 @@ def events_of(unit: Unit) -> list[Raw]:
         mine.append(_event("complete", front, lumenflow.date(front.get("done_at") or created)))
     if status == "ready" and reached:
         mine.append(_event("release", front, str(kept[-1]["timestamp"]), reason="released in lumen-tui"))
-    return kept + mine
+    last = text_of(kept[-1], "timestamp") if kept else ""
+    return kept + [{**event, "timestamp": max(text_of(event, "timestamp"), last, key=times.epoch)} for event in mine]
 
 
 def _event(kind: str, front: Raw, at: str, **more: object) -> Raw:

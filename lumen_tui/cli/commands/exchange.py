@@ -129,6 +129,7 @@ def _declare_export(commands: CommandGroup) -> None:
         "-l", "--lifecycle", default="", choices=("", *LIFECYCLES), metavar="LIFECYCLE", help=", ".join(LIFECYCLES)
     )
     export.add_argument("-f", "--format", default=_FORMATS[0], choices=_FORMATS, help="[markdown]")
+    export.add_argument("--all", action="store_true", help="deleted nodes, too")
     export.add_argument("--json", action="store_true", help="as -f json; with KIND the report as one JSON document")
 
 
@@ -154,8 +155,8 @@ def run_export(session: Session, args: Namespace) -> int:
 
     if not args.path:
         raise ActionError(f"name where to: `export {args.kind} PATH`")
-    if args.wu or args.type or args.lifecycle:
-        raise ActionError(f"`export {args.kind}` takes the whole folder: leave out --wu, --type and --lifecycle")
+    if args.wu or args.type or args.lifecycle or args.all:
+        raise ActionError(f"`export {args.kind}` takes the whole folder: leave out --wu, --type, --lifecycle and --all")
     try:
         report = _TARGETS[args.kind](session, Path(args.path).expanduser())
     except Refused as error:
@@ -171,31 +172,26 @@ def run_export(session: Session, args: Namespace) -> int:
 
 
 def run_export_nodes(session: Session, args: Namespace) -> int:
-    nodes = chosen_nodes(session, args.wu, args.type, args.lifecycle)
+    wu_id = fields.work_unit(args.wu)
+    fitting = [
+        node
+        for node in newest_nodes(session.layout)
+        if (not wu_id or node.get("wu_id") == wu_id)
+        and (not args.type or node.get("type") == args.type)
+        and (not args.lifecycle or cleanup.lifecycle_of(node) == args.lifecycle)
+    ]
+    nodes = fitting if args.all else [node for node in fitting if edits.status_of(node) != "deleted"]
     if args.json or args.format == "json":
         document(nodes)
     else:
         _markdown(nodes)
-    deleted = sum(edits.status_of(node) == "deleted" for node in nodes)
-    if deleted:
-        talk(f"deleted ones among them, as their status says: {deleted:,}")
+    if deleted := len(fitting) - len(nodes):
+        talk(f"not in it: deleted nodes ({deleted:,}), which --all shows")
     if edges := sum(1 for _ in in_force(session.layout)):
         talk(f"not in it: relationships ({edges:,}), which `export lumenflow PATH` writes")
     if not nodes:
         talk("no node fits")
     return 0 if nodes else _NOTHING
-
-
-def chosen_nodes(session: Session, wu: str, type: str, lifecycle: str) -> list[Raw]:
-    """Return the newest record of each node that fits, deleted ones too."""
-    wu_id = fields.work_unit(wu)
-    return [
-        node
-        for node in newest_nodes(session.layout)
-        if (not wu_id or node.get("wu_id") == wu_id)
-        and (not type or node.get("type") == type)
-        and (not lifecycle or cleanup.lifecycle_of(node) == lifecycle)
-    ]
 
 
 def _markdown(nodes: Iterable[Raw]) -> None:
