@@ -29,12 +29,14 @@ _LONGEST_ID = 60  # characters: the name of the running test goes to every proce
 def pytest_configure() -> None:
     import lumen_certs
     import lumen_disk
+    import lumen_program
     import lumen_sweeps
     import lumen_timeout
     import lumen_tree
 
     lumen_sweeps.draw_seed()
     lumen_tree.name_it()
+    lumen_program.name_run()
     lumen_disk.never_wait()
     lumen_certs.none_needed()
     lumen_timeout.install()

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lumen_commands import all_commands
 
 from lumen_tui.cli.main import main
-from lumen_tui.cli.parser import Parser, build_parser
+from lumen_tui.cli.parser import Parser
 from lumen_tui.storage.layout import Layout
 
-GROUPS = {name: parser for name, parser in build_parser().below().items() if parser.below()}
+GROUPS = {name: parser for name, parser in all_commands().below().items() if parser.below()}
 LISTING = {name: parser for name, parser in GROUPS.items() if {"list", "status", "show"} & {*parser.below()}}
 
 
@@ -25,7 +26,7 @@ def commands(parser: Parser, *words: str) -> Iterator[tuple[tuple[str, ...], Par
             yield (*words, name), below
 
 
-ALL = dict(commands(build_parser()))
+ALL = dict(commands(all_commands()))
 
 
 def test_a_noun_that_has_something_to_list_lists_it_alone() -> None:

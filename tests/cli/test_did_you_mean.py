@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Iterator
 
 import pytest
+from lumen_commands import all_commands
 from lumen_rows import each_row
 
 from lumen_tui.actions.refusal import nearest
 from lumen_tui.cli.main import main
-from lumen_tui.cli.parser import COMMANDS, build_parser
+from lumen_tui.cli.parser import COMMANDS
 
 
 @each_row(
@@ -37,7 +38,7 @@ def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
                 yield from _parsers(inner)
 
 
-EVERY = [one for one in _parsers(build_parser()) if len(one.prog.split()) > 1]
+EVERY = [one for one in _parsers(all_commands()) if len(one.prog.split()) > 1]
 
 
 def test_no_verb_offers_one_letter_for_another_or_for_a_word():

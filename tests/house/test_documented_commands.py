@@ -8,13 +8,14 @@ import shlex
 from pathlib import Path
 
 import pytest
+from lumen_commands import all_commands
 
 from lumen_tui.cli.lumenflow.mem import ROWS
 from lumen_tui.cli.lumenflow.spelling import parser
-from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, build_parser
+from lumen_tui.cli.parser import COMMANDS, ELSEWHERE
 
 LINE = re.compile(r"(?:`|^|  )(?:\.venv/bin/)?(lumen-tui [a-z][^`\n]*)", re.M)
-PARSERS = dict(build_parser()._subparsers._group_actions[0].choices)
+PARSERS = dict(all_commands()._subparsers._group_actions[0].choices)
 
 
 def spoken(text: str) -> list[list[str]]:

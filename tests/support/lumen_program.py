@@ -1,13 +1,14 @@
 """`lumen-tui`, its workers and rooms as processes of their own, without the start and imports of Python.
 
-One server process per kind and test run has everything imported and forks a child for each request: own pid, own files,
-own environment, own exit code. What a cold start imports and costs is tested in test_cli_hot, test_cli_warm,
-test_worker_process and house/test_imports, which start Python itself.
+One server process per kind and test run, shared by all processes that test, has everything imported and forks a child
+for each request: own pid, own files, own environment, own exit code. What a cold start imports and costs is tested in
+test_cli_hot, test_cli_warm, test_worker_process and house/test_imports, which start Python itself.
 """
 
 from __future__ import annotations
 
 import atexit
+import errno
 import fcntl
 import gc
 import importlib
@@ -32,6 +33,7 @@ import lumen_disk
 REPO = Path(__file__).resolve().parents[2]
 ROOM = "lumen_room"
 _MAIN = {"lumen_tui": "lumen_tui.__main__", "lumen_tui.worker": "lumen_tui.worker.__main__", ROOM: ROOM}
+_RUN = "LUMEN_TEST_RUN"
 _MOST = 1 << 20
 _STATUS = 3  # place of the status channel among the descriptors of a request, after stdin, stdout and stderr
 _LOCK = 3  # place of the lock once the status channel was taken out
@@ -99,24 +101,44 @@ class Programs:
         return Child(reading, words)
 
     def _server(self) -> socket.socket:
-        if self._channel is None:
-            channel, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            for end in (channel, other_end):
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
+        while self._channel is None:
+            channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
+            address = f"\0lumen-tests-{os.environ[_RUN]}-{self._kind}"
+            try:
+                channel.connect(address)
+                self._channel = channel
+            except ConnectionRefusedError:
+                channel.close()
+                self._launch(address)
+        return self._channel
+
+    def _launch(self, address: str) -> None:
+        """Start the server, unless another process has just done so."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            try:
+                listener.bind(address)
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return
+                raise
+            listener.listen(socket.SOMAXCONN)
             subprocess.Popen(
-                [sys.executable, __file__, str(other_end.fileno()), self._kind],
-                pass_fds=[other_end.fileno()],
+                [sys.executable, __file__, str(listener.fileno()), self._kind],
+                pass_fds=[listener.fileno()],
                 cwd=REPO,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPO), *_path()])},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            other_end.close()
-            self._channel = channel
-        return self._channel
 
 
 _LUMEN, _WORKERS, _ROOMS = (Programs(kind) for kind in _MAIN)
+
+
+def name_run() -> None:
+    """Name the whole run, before processes are started that share its servers."""
+    os.environ.setdefault(_RUN, f"{os.getpid()}-{time.time_ns()}")
 
 
 def lumen_bytes(
@@ -172,29 +194,39 @@ def _all(file: IO[bytes]) -> bytes:
 class Server:
     """The process with everything imported: it forks for each request, and reports each child's pid and exit code."""
 
-    def __init__(self, channel: socket.socket, kind: str) -> None:
-        self._channel = channel
+    def __init__(self, listener: socket.socket, kind: str) -> None:
+        self._listener = listener
+        self._channels: list[socket.socket] = []
         self._kind = kind
         self._status: dict[int, socket.socket] = {}
         self._ended, self._wakeup = os.pipe()
 
     def serve(self) -> None:
-        """Serve requests until the other end is closed."""
+        """Serve requests until the last process that made some has ended."""
         _load(self._kind)
         os.set_blocking(self._wakeup, False)
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        while True:
-            sources: list[Any] = [self._channel, self._ended]
+        self._channels.append(self._listener.accept()[0])
+        while self._channels:
+            sources: list[Any] = [self._listener, self._ended, *self._channels]
             ready, _, _ = select.select(sources, [], [])
             if self._ended in ready:
                 os.read(self._ended, _MOST)
                 self._report_ended()
-            if self._channel in ready:
-                data, fds, _, _ = socket.recv_fds(self._channel, _MOST, 5)
-                if not data:
-                    return
-                self._fork(json.loads(data), fds)
+            if self._listener in ready:
+                self._channels.append(self._listener.accept()[0])
+            for channel in self._channels[:]:
+                if channel in ready:
+                    self._handle_order(channel)
+
+    def _handle_order(self, channel: socket.socket) -> None:
+        data, fds, _, _ = socket.recv_fds(channel, _MOST, 5)
+        if data:
+            self._fork(json.loads(data), fds)
+        else:
+            self._channels.remove(channel)
+            channel.close()
 
     def _fork(self, order: dict[str, Any], fds: list[int]) -> None:
         status = socket.socket(fileno=fds.pop(_STATUS))
@@ -202,7 +234,7 @@ class Server:
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for inherited in (status, self._channel, *self._status.values()):
+            for inherited in (status, self._listener, *self._channels, *self._status.values()):
                 inherited.close()
             os.close(self._ended)
             os.close(self._wakeup)

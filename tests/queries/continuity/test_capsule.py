@@ -157,7 +157,7 @@ def test_a_capsule_goes_only_after_its_successor_is_durable(home, monkeypatch):
 
 
 def test_damaged_packets_are_passed_over_and_only_the_end_is_read(home, monkeypatch):
-    home.packets(*[home.packet(loop, came_in=("x" * 200,)) for loop in range(1, 3001)])
+    home.packets(*[home.packet(loop, came_in=("x" * 2000,)) for loop in range(1, 301)])
     with home.layout.packets.open("ab") as file:
         file.write(b'{"torn": \n[[[[\n\xff\xfe\n{"id": "pkt-half"')
     read, pread = 0, os.pread
@@ -170,7 +170,7 @@ def test_damaged_packets_are_passed_over_and_only_the_end_is_read(home, monkeypa
 
     monkeypatch.setattr(os, "pread", counted)
     found = loop_records.recent_packets(home.layout, 12)
-    assert [one.loop for one in found] == list(range(2989, 3001))
+    assert [one.loop for one in found] == list(range(289, 301))
     assert read < 200_000 < home.layout.packets.stat().st_size
 
 

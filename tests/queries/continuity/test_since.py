@@ -74,7 +74,7 @@ def test_nothing_new_makes_no_line_and_damage_is_passed_over(home):
 
 @pytest.mark.parametrize("new", [3, digest.MOST + 500])
 def test_a_long_history_is_not_read(home, new, monkeypatch):
-    old = [{"id": f"sig-{n}", "message": "m" * 150, "created_at": iso(NOW - 9 * HOUR)} for n in range(40_000)]
+    old = [{"id": f"sig-{n}", "message": "m" * 1500, "created_at": iso(NOW - 9 * HOUR)} for n in range(5000)]
     home.store.signals.append_all(old)
     seen = seen_at(home, NOW - 5 * HOUR)
     fresh = [{"id": f"sig-n{n}", "message": "m", "created_at": iso(NOW - 9), "sender": "bob"} for n in range(new)]
