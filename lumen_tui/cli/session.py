@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -124,6 +123,8 @@ def report_news(*indexes: KeptIndex) -> None:
 
 def document(value: object) -> None:
     """Print one JSON document, escaped to ASCII, so that nothing in it can act on a terminal."""
+    import json  # here, so that commands that print text do without
+
     print(json.dumps(msgspec.to_builtins(value, enc_hook=views.builtins), indent=1))
 
 

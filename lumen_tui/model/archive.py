@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from msgspec import Struct
 
 from lumen_tui.model import ids, times
@@ -40,6 +38,8 @@ def new_id(key: str = "") -> str:
     """Return a fresh id, or the one that belongs to `key`: what is inserted twice under one key is one note."""
     if not key:
         return ids.new_id("arc")
+    import hashlib  # only for what has a key
+
     return f"arc-{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import heapq
-import random
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome
 from lumen_tui.model.text import one_line
+
+if TYPE_CHECKING:
+    import random  # whoever chooses has loaded it
 
 _RECORDS = 72  # confirmations of an unchanged fact that are written down within its span: each hour of three days
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from statistics import median
 
 from lumen_tui.model import times
 from lumen_tui.model.loop import LeftOut, Orientation, Packet
@@ -100,10 +99,16 @@ def _oriented(orientation: Orientation) -> tuple[str, ...]:
     )
 
 
+def _median(values: Iterable[float]) -> float:
+    from statistics import median  # costs more than reading a folder's packets
+
+    return median(values)
+
+
 def orientation_median(packets: Iterable[Packet]) -> float:
     """Return the median orientation in seconds; 0 where none was measured."""
     seconds = [packet.orientation.seconds for packet in packets if packet.orientation.first]
-    return median(seconds) if seconds else 0.0
+    return _median(seconds) if seconds else 0.0
 
 
 def orientation_summary(packets: Iterable[Packet]) -> str:
@@ -111,9 +116,9 @@ def orientation_summary(packets: Iterable[Packet]) -> str:
     measured = [packet.orientation for packet in packets if packet.orientation.first]
     if not measured:
         return "orientation: not measured in these loops (it is where a model is asked)"
-    seconds = median(orientation.seconds for orientation in measured)
-    tokens = median(orientation.tokens for orientation in measured)
-    usd = median(orientation.usd for orientation in measured)
+    seconds = _median(orientation.seconds for orientation in measured)
+    tokens = _median(orientation.tokens for orientation in measured)
+    usd = _median(orientation.usd for orientation in measured)
     return (
         f"orientation: median {times.span(seconds)}, {int(tokens):,} tokens read, ${usd:.4f} "
         f"over {len(measured)} loop{'' if len(measured) == 1 else 's'}"

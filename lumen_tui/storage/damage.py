@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Protocol
 
 import msgspec
@@ -157,6 +156,8 @@ class DamageScan:
         return damaged
 
     def _keep(self, name: str, offset: int, line: bytes, reason: str, at: str) -> Quarantined | None:
+        import hashlib  # only where a line is damaged
+
         digest = hashlib.sha256(line).hexdigest()
         if (name, offset, digest) in self._known:
             return None

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -19,6 +18,9 @@ from lumen_tui.model.records import Node, NodeRow, decode_node
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import OpenFile
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
 
 _SLOTS = 1024  # at the beginning; a power of two
 _PLACES = {"discovery": (2, 1), "pinned": (6, 1), "protection": (7, 7)}  # in the bits: from where, how much
@@ -156,6 +158,7 @@ class IdNumbers:
 
     def __init__(self) -> None:
         self._key = os.urandom(16)
+        self._blake2b: type[blake2b] | None = None
         self._hashes = array("q")
         self._slots = array("I", bytes(4 * _SLOTS))  # 1 + the row, 0 for none
 
@@ -170,7 +173,11 @@ class IdNumbers:
         self._slots = array("I", bytes(columns["slots"]))
 
     def _hash(self, identifier: str) -> int:
-        data = blake2b(identifier.encode(errors="surrogatepass"), digest_size=8, key=self._key).digest()
+        if self._blake2b is None:
+            from hashlib import blake2b  # only where a node is new
+
+            self._blake2b = blake2b
+        data = self._blake2b(identifier.encode(errors="surrogatepass"), digest_size=8, key=self._key).digest()
         return int.from_bytes(data, "little", signed=True)
 
     def get(self, identifier: str) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from typing import get_args, get_origin, get_type_hints
@@ -117,6 +116,8 @@ def instead(whole: object, keys: Sequence[str]) -> str:
 def close(name: str, known: Sequence[str], likeness: float = 0.6) -> str:
     """Return the known name that is closest to another, ignoring case; empty where none is close."""
     folded = {each.casefold(): each for each in known}
+    import difflib  # costs more than the rest of a sound file
+
     near = difflib.get_close_matches(name.casefold(), folded, 1, likeness)
     return folded[near[0]] if near else ""
 
