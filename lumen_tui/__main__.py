@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 
@@ -98,6 +99,7 @@ def _carry_out(words: list[str]) -> int:
     if verb == "run":
         return _run(words)
     if verb:
+        gc.disable()  # importing makes nothing that could be collected; the command turns it on again
         from lumen_tui.cli.main import main as cli
 
         return light.report_masked(cli(words))

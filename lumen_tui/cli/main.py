@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -57,12 +58,14 @@ def _run(argv: list[str]) -> int:
             from lumen_tui.cli.lumenflow import mem  # loads many of our own commands
 
             if name := mem.spelled(words):
+                gc.enable()
                 operator = options.get("--operator") or light.operator(os.environ)
                 return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
         if words[:1] == ["help"] and len(words) == 2 and words[1].startswith("--"):
             return _reference(words[1])
         _check_command(words)
         args = build_parser(words[0]).parse_args(words)
+        gc.enable()  # off since before the imports
         session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))
         if not args.without_state:
             session.must_exist()
