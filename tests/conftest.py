@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import benchmarks  # noqa: F401 - `lumen_tui.worker` takes the current folder off sys.path before all is collected
+
 for _folder in ("apiserver", "support"):
     sys.path.append(str(Path(__file__).resolve().parent / _folder))
 
