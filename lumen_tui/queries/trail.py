@@ -109,6 +109,14 @@ class Trail:
         """Return one node of any state."""
         return next(self._nodes(self._rows("id = ?", (node_id,))), None)
 
+    def record(self, node_id: str) -> dict[str, object] | None:
+        """Return the newest record of a node; None where there is none."""
+        for offset, identifier in self._rows("id = ?", (node_id,)):
+            record = jsontext.decode(backwards.line_at(self._file.fds[NODES], offset))
+            if record and record.get("id") == identifier:
+                return record
+        return None
+
     def is_open(self, node_id: str) -> bool:
         """Return whether a node exists and is still open."""
         return bool(self._rows("id = ? AND open", (node_id,)))

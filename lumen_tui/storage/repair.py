@@ -62,9 +62,10 @@ def damaged_lines(path: Path, judge: Judge) -> list[Damaged]:
     offset = 0
     try:
         for number, line in enumerate(whole_lines(fd), start=1):
-            if (reason := _damage(line, judge)) and line.strip():
-                damaged.append(Damaged(number, offset, reason, len(line)))
-            offset += len(line) + 1
+            size = len(line)
+            if (size > files.MAX_READ_LINE or judge(line)) and line.strip():
+                damaged.append(Damaged(number, offset, _damage(line, judge), size))
+            offset += size + 1
     finally:
         os.close(fd)
     return damaged

@@ -178,9 +178,14 @@ def unit_hop(layout: Layout, wu_id: str) -> Hop | None:
 def node_hop(layout: Layout, node_id: str) -> Hop | None:
     """Return a node without its links; None where there is none."""
     match = nodes.find(layout.memory, [node_id]).get(node_id)
-    if match is None:
+    return record_hop(match[1]) if match else None
+
+
+def record_hop(record: nodes.Raw | None) -> Hop | None:
+    """Return the node of a record without its links; None for none."""
+    if record is None:
         return None
-    node = node_of(match[1])
+    node = node_of(record)
     by = one_line(node.created_by, 60)
     return Hop(node.id, node.type, one_line(node.title, TITLE), node.status, node.created_at, by)
 

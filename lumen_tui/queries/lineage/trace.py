@@ -11,7 +11,7 @@ from lumen_tui.model.records import signal_of
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.lineage import records
 from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
-from lumen_tui.queries.lineage.provenance import TITLE, Link, node_hop, unit_hop
+from lumen_tui.queries.lineage.provenance import TITLE, Link, node_hop, record_hop, unit_hop
 from lumen_tui.queries.trail import KINDS, Trail
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
@@ -29,8 +29,10 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
     """Return the tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
     BadId for what can be the name of nothing.
     """
-    name = resolve(layout, text.strip())
     with LineageLinks(layout, now) as links:
+        name = text.strip()
+        if not (name.startswith("mem-") and links.trail.record(name)):  # a whole id needs no search
+            name = resolve(layout, name)
         known = _HopReader(links)
         up, down = _TreeSide(known, upwards=True), _TreeSide(known, upwards=False)
         return Trace(node=known.hop(name), up=up.hops(name, 0), down=down.hops(name, 0))
@@ -197,7 +199,7 @@ class _HopReader:
         if agent.loop_of(name):
             return self._loop(name)
         if name.startswith("mem-"):
-            return node_hop(self._layout, name)
+            return record_hop(self.links.trail.record(name))
         if name.startswith((records.OBSERVATION, records.SESSION)):
             return records.observation_hop(self._layout, name)
         if name.startswith(records.TEXTS):
