@@ -19,8 +19,9 @@ from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.memory import import_beads, import_lumenflow, importing
-from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport, LineRange
+from lumen_tui.store.memory import import_beads, import_lumenflow, import_ranges
+from lumen_tui.store.memory.import_ranges import LineRange
+from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport
 
 LINES_KIND = "imported lines"  # of a change
 FILE_KIND = "imported file"
@@ -77,7 +78,7 @@ def _changes(layout: Layout, part: ImportPart) -> list[Change]:
         for name, before in part.replaced.items()
     ]
     if part.size:
-        lines = importing.line_range(layout.root / part.target, part.at, part.size)
+        lines = import_ranges.line_range(layout.root / part.target, part.at, part.size)
         changes.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
     return changes
 
@@ -88,7 +89,7 @@ def _line_range(change: Change) -> LineRange:
 
 def lines_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the imported lines are still together as they came."""
-    present = importing.find_range(store.root / change.key, _line_range(change)) >= 0
+    present = import_ranges.find_range(store.root / change.key, _line_range(change)) >= 0
     return (change.after or change.before) if present else None
 
 
@@ -98,11 +99,11 @@ def may_lines(store: Store, change: Change) -> None:
         raise ActionError(_AGAIN)
     path = store.root / change.key
     lines = _line_range(change)
-    _later(store, path, importing.find_range(path, lines), lines.size)
+    _later(store, path, import_ranges.find_range(path, lines), lines.size)
 
 
-def _later(store: Store, path: Path, at: int, size: int) -> importing.Later:
-    later = importing.later_changes(path, at, size) if path == store.layout.memory else importing.Later()
+def _later(store: Store, path: Path, at: int, size: int) -> import_ranges.Later:
+    later = import_ranges.later_changes(path, at, size) if path == store.layout.memory else import_ranges.Later()
     if later.changed:
         raise ActionError(f"{later.changed} was changed since it was imported: undo that first")
     return later
@@ -112,10 +113,10 @@ def put_lines(store: Store, change: Change) -> None:
     """For undo: remove the lines again, unless something they hold was changed since."""
     path = store.root / change.key
     lines = _line_range(change)
-    at = importing.find_range(path, lines)
+    at = import_ranges.find_range(path, lines)
     later = _later(store, path, at, lines.size)
     try:
-        importing.cut_range(path, at, lines.size, later)
+        import_ranges.cut_range(path, at, lines.size, later)
     except rewriting.JournalReplaced as error:
         raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumen_tui.model import lumenflow, lumenunits
+from lumen_tui.model import lumendocuments, lumenflow
 from lumen_tui.model.foreign import Raw
 from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.kinds import LIFECYCLES
@@ -93,11 +93,11 @@ class _Export:
         events: list[Raw] = []
         blocks = [edge for edge in edges if edge.get("type") == "blocks" and not edge.get("removed")]
         for unit in exporting.units(self._layout, self._report.left_out):
-            document = lumenunits.document_of(unit) | _blocking(unit, blocks)
+            document = lumendocuments.document_of(unit) | _blocking(unit, blocks)
             self._put(self._project / DOCUMENTS / f"{unit.front['id']}.yaml", unit_yaml.write(document))
-            events += lumenunits.events_of(unit)
+            events += lumendocuments.events_of(unit)
             if unit.front.get("status") == "done":
-                stamp = lumenunits.stamp_of(unit).encode()
+                stamp = lumendocuments.stamp_of(unit).encode()
                 self._put(self._folder / "stamps" / f"{unit.front['id']}.done", stamp)
                 exporting.count(self._report.written, "stamps")
             exporting.count(self._report.written, "work units")

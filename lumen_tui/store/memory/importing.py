@@ -1,16 +1,14 @@
 """Imports of foreign lines: each is added once, unchanged and in order; what cannot be used is quarantined.
 
-Running an import twice changes nothing: a line that is already there is not added again. For undo, the lines that an
-import appended to a journal are found again and removed, if nothing builds on them.
+Running an import twice changes nothing: a line that is already there is not added again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,13 +24,11 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean_foreign
 from lumen_tui.storage.rewriting import Watch
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.nodes import Raw
 
 _CHUNK = 1024 * 1024
 _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
 _MOST_NAMED = 20  # damaged lines that a report names
-_FIRST = 300  # bytes of the first line by which a range is found after the journal was rewritten
-_STAMPS = ("updated_at", "updated_by")
+_STEP = 1000  # lines between two words on the progress
 
 
 class Destination(NamedTuple):
@@ -156,18 +152,29 @@ def why_not(*needed: str) -> Callable[[bytes], str]:
 
 
 def add_lines(to: Destination, target: Path, source: Path, sources: Iterable[SourceLine]) -> ImportPart:
-    """Append what is new to the journal `target`, under its lock, in one batch; quarantine what cannot be used."""
+    """Append what is new to the journal `target`, in one batch; quarantine what cannot be used.
+
+    Secrets are looked for before the lock is taken, as that takes seconds, and only in lines that are not there yet.
+    """
     part = ImportPart(source=str(source), target=str(target.relative_to(to.layout.root)))
     bad: list[SourceLine] = []
+    matched: Counter[bytes] = Counter()
+    new = list(_unknown(part, bad, _lines_of(target), matched, _watched(to, source, sources)))
+    if new:
+        _append(to, part, target, new, matched)
+    _quarantine(to, part, bad)
+    return part
+
+
+def _append(to: Destination, part: ImportPart, target: Path, new: list[SourceLine], matched: Counter[bytes]) -> None:
+    """Append under the lock what nobody else appended meanwhile."""
     with files.locked_log(target) as fd:
         present = Counter(map(_digest, whole_lines(fd)))
+        present.subtract(matched)
         fresh: list[SourceLine] = []
-        for entry in map(_without_secrets, sources):
-            part.read += 1
-            if entry.reason:
-                bad.append(entry)
-            elif present[digest := _digest(entry.line)] > 0:
-                present[digest] -= 1  # the same line may stand twice: an older state that came back
+        for entry in new:
+            if present[digest := _digest(entry.line)] > 0:
+                present[digest] -= 1
                 part.present += 1
             else:
                 fresh.append(entry)
@@ -178,12 +185,48 @@ def add_lines(to: Destination, target: Path, source: Path, sources: Iterable[Sou
             part.at = files.append_locked(fd, data)
             part.size = len(data)
     part.added = len(lines)
-    _quarantine(to, part, bad)
-    return part
 
 
-def _without_secrets(source: SourceLine) -> SourceLine:
-    return source if source.reason else SourceLine(source.number, clean_foreign(source.line))
+def _watched(to: Destination, source: Path, sources: Iterable[SourceLine]) -> Iterator[SourceLine]:
+    """Yield the sources, and report how much of the file they are."""
+    size = os.path.getsize(source) if source.is_file() else 0
+    seen = 0
+    for number, entry in enumerate(sources):
+        seen += len(entry.line) + 1
+        if size and number % _STEP == 0:
+            to.watch(min(seen / size, 1.0))
+        yield entry
+
+
+def _lines_of(path: Path) -> Counter[bytes]:
+    """Return the digests of the lines of a journal."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return Counter()
+    try:
+        return Counter(map(_digest, whole_lines(fd)))
+    finally:
+        os.close(fd)
+
+
+def _unknown(
+    part: ImportPart,
+    bad: list[SourceLine],
+    known: Counter[bytes],
+    matched: Counter[bytes],
+    sources: Iterable[SourceLine],
+) -> Iterator[SourceLine]:
+    """Yield the lines, without secrets, that are not among the known ones; count the matched, and collect the bad."""
+    for entry in sources:
+        part.read += 1
+        if entry.reason:
+            bad.append(entry)
+        elif known[digest := _digest(entry.line)] > matched[digest]:
+            matched[digest] += 1  # the same line may be there twice: an older state that came back
+            part.present += 1
+        else:
+            yield SourceLine(entry.number, clean_foreign(entry.line))
 
 
 def _settled(fd: int, part: ImportPart, fresh: list[SourceLine]) -> list[bytes]:
@@ -224,123 +267,3 @@ def _quarantine(to: Destination, part: ImportPart, damaged: list[SourceLine]) ->
     if records:
         directories.make_folder(to.layout.quarantine.parent)
         Journal(to.layout.quarantine).append_all(records)
-
-
-class LineRange(msgspec.Struct):
-    """Consecutive lines in a journal: their offset and size in bytes, their hash, and how the first begins."""
-
-    at: int
-    size: int
-    sha256: str
-    first: str
-
-
-def line_range(path: Path, at: int, size: int) -> LineRange:
-    """Return the lines that are at this place now."""
-    fd = files.open_plain(path)
-    try:
-        data = os.pread(fd, size, at)
-    finally:
-        os.close(fd)
-    return LineRange(at, size, hashlib.sha256(data).hexdigest(), data[:_FIRST].decode(errors="replace"))
-
-
-def find_range(path: Path, lines_wanted: LineRange) -> int:
-    """Return the offset of the lines now; -1 where they are no longer together."""
-    try:
-        fd = files.open_plain(path)
-    except FileNotFoundError:
-        return -1
-    try:
-        if not os.fstat(fd).st_size:
-            return -1
-        with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as data:
-            return _find(data, lines_wanted)
-    finally:
-        os.close(fd)
-
-
-def _find(data: mmap.mmap, lines_wanted: LineRange) -> int:
-    at = lines_wanted.at
-    first = lines_wanted.first.encode()
-    while at >= 0:
-        if hashlib.sha256(data[at : at + lines_wanted.size]).hexdigest() == lines_wanted.sha256:
-            return at
-        at = data.find(first, 0 if at == lines_wanted.at else at + 1)
-        if at == lines_wanted.at:
-            at = data.find(first, at + 1)
-    return -1
-
-
-class Later(NamedTuple):
-    """What later lines say about the records of a range."""
-
-    changed: str = ""  # the id of one that differs from what was imported
-    again: frozenset[str] = frozenset()  # those that are as imported: changes to them were undone
-    end: int = 0  # up to which offset the journal was read
-
-
-def later_changes(path: Path, at: int, size: int) -> Later:
-    """Return what builds on the range at this place."""
-    fd = files.open_plain(path)
-    try:
-        came = os.pread(fd, size, at)
-        behind = os.pread(fd, os.fstat(fd).st_size - at - size, at + size)
-    finally:
-        os.close(fd)
-    end = at + size + len(behind)
-    both = {name.decode(errors="replace") for name in nodes.ids_in(came) & nodes.ids_in(behind)}
-    if not both:
-        return Later(end=end)
-    first = _newest(came, both)
-    last = _newest(behind, both)
-    changed = next((name for name in sorted(both) if name not in last or first.get(name) != last[name]), "")
-    return Later(changed, frozenset(both), end)
-
-
-def _newest(lines: bytes, names: Set[str]) -> dict[str, Raw]:
-    """Return the newest state of these records, without who changed them and when."""
-    records = {}
-    for line in lines.splitlines():
-        record = _record(line)
-        if record is not None and (record_id := str(record.get("id"))) in names:
-            records[record_id] = {
-                key: value for key, value in record.items() if key not in _STAMPS and value not in ({}, "")
-            }
-    return records
-
-
-def _record(line: bytes) -> Raw | None:
-    try:
-        record = msgspec.json.decode(line)
-    except UNDECODABLE:
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def cut_range(path: Path, at: int, size: int, changes: Later) -> None:
-    """Remove the range, and later lines that repeat its records.
-
-    Raise rewriting.JournalReplaced where the journal was replaced meanwhile.
-    """
-    position = 0
-
-    def without(blocks: Iterator[bytes]) -> Iterator[bytes]:
-        nonlocal position
-        for block in blocks:
-            begin = max(0, at - position)
-            end = max(0, at + size - position)
-            following = block[end:]
-            examined = max(0, changes.end - position - min(end, len(block)))
-            position += len(block)
-            repeated = following[:examined]
-            newer = following[examined:]
-            yield block[:begin] + (_not_of(repeated, changes.again) if changes.again else repeated) + newer
-
-    rewriting.beside(path, without)
-
-
-def _not_of(lines: bytes, names: Set[str]) -> bytes:
-    return b"".join(
-        [line for line in lines.splitlines(keepends=True) if str((_record(line) or {}).get("id")) not in names]
-    )
