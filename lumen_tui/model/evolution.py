@@ -233,6 +233,7 @@ class FailedCommand(Struct):
     missing: str = ""  # the name of a module or a program
     evidence: str = ""  # the output in which the quote was found
     helped: str = ""  # the command that installed it since
+    folder: str = ""  # where it ran
 
 
 class PendingCall(Struct, frozen=True):

@@ -54,18 +54,27 @@ _ELSEWHERE = re.compile(
     """,
     re.I | re.X,
 )
-# How a sentence to an agent begins; one of a page begins with what it is about.
-_BEGINNINGS = """
-    i i'd i'll i'm i've we we'd we'll we're we've you you're let let's please always never don't do dont no yes yeah
-    ok okay thanks thank sorry actually also and but so then now first just use using from going in for when after
-    before make add fix change update create write read run test check remove delete rename move keep put set get go
-    build install deploy commit push pull merge rebase revert undo stop start try look find search show explain
-    describe list open close implement refactor clean format lint document review verify ensure remember prefer
-    avoid skip ignore leave give tell ask answer reply respond speak call name continue proceed wait replace switch
-    convert extract split combine generate import export upgrade bump pin restore tidy decision rule great good
-    perfect nice cool right fine sure done
+# What an agent is asked to do, in the form of asking.
+_VERBS = """
+    add allow answer append apply ask assume avoid batch be begin bind break build bump bypass cache call catch change
+    check choose clean clone close combine comment commit compile configure confirm convert copy create default
+    delete deploy describe disable document drop edit enable ensure escape explain export expose extract fetch fix
+    follow force format generate give go group guess handle hardcode hide hold ignore implement import improve
+    include indent inline install invent keep kill leave lint list load log look make merge mention mock modify move
+    name nest omit open optimize order overwrite pass pin place prefer prefix print propose pull push put quote
+    raise read rebase refactor remove rename replace reply report require reset resolve respond restart restore
+    retry reuse revert review rewrite run save say search send separate set share show skip sort speak specify split
+    squash stage start state stop store summarize swallow switch tag tell test throw tidy touch translate trust try
+    type undo update upgrade upload use validate verify wait warn wrap write
 """
-BEGINNINGS = frozenset(_BEGINNINGS.split())
+# How else a sentence to an agent begins; one of a page begins with what it is about.
+_OPENERS = """
+    i i'd i'll i'm i've we we'd we'll we're we've you you're let let's please always never don't do dont no yes yeah
+    ok okay thanks thank sorry actually also and but so then now first just using from going in for when after
+    before get remember decision rule great good perfect nice cool right fine sure done continue proceed find
+"""
+VERBS = frozenset(_VERBS.split())
+BEGINNINGS = VERBS | frozenset(_OPENERS.split())
 _ARTICLES = frozenset({"the", "our"})  # of a fact
 # Tools, languages and services by name: a choice between two of them is meant for good.
 _TOOLS = """

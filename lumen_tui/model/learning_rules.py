@@ -124,7 +124,8 @@ _FIXED = re.compile(
 
 _COMMAND = r"`[a-z./~][^`\n]{0,160}`"
 _RAN = re.compile(
-    rf"(?:In `[\w.-]{{1,40}}`: )?(?:[Tt]ests run|[Tt]he (?:build|linter|formatter|program) runs) with {_COMMAND}"
+    rf"(?:In `[\w.-]{{1,40}}`: )?(?:(?:[Tt]ests|[Cc]hecks) run"
+    rf"|[Tt]he (?:build|linter|formatter|type checker|program) runs) with {_COMMAND}"
     rf"|{_COMMAND} failed \([\w .:'@/-]{{2,80}}\); "
     rf"(?:it worked after (?:{_COMMAND}|a change of `[\w.-]+`)|{_COMMAND} worked)"
     r"|In `[\w.-]{1,40}`: pushes to `[\w./-]{1,60}` are declined, the branch is protected"

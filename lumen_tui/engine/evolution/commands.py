@@ -17,7 +17,7 @@ _BOTH = " 2>&1"  # changes where the words go, not the exit code
 _MOST = 160  # characters
 _RUNNERS = frozenset(
     {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("bundle", "exec"),
-     ("python", "-m"), ("python3", "-m"), ("pnpm", "exec"), ("mise", "exec"), ("mise", "x")}
+     ("python", "-m"), ("python3", "-m"), (".venv/bin/python", "-m"), ("pnpm", "exec"), ("mise", "exec"), ("mise", "x")}
 )  # fmt: skip
 _FETCHERS = frozenset({"npx", "bunx"})  # run what a registry holds under that name
 _SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun", "mise", "moon"})
@@ -25,23 +25,33 @@ _TARGETS = frozenset({"make", "just", "task", "./gradlew", "./mvnw"})
 _BY_DEFAULT = frozenset({"cargo", "go", "mix", "dotnet", "swift", "deno", "gradle", "mvn"})  # the same in every project
 _ADDED = frozenset({"credo", "dialyzer", "nextest"})  # that a project has to add first
 _PROGRAMS = {
-    "tests": "pytest unittest tox nox jest vitest mocha playwright cypress rspec phpunit ctest",
-    "the linter": "eslint flake8 pylint mypy pyright biome golangci-lint stylelint",
-    "the build": "tsc webpack mkdocs",
-    "the program": "uvicorn flask",
+    "tests": "pytest unittest tox nox jest vitest mocha rspec phpunit ctest",
+    "the linter": "eslint flake8 pylint stylelint",
+    "the type checker": "mypy pyright",
     "the formatter": "prettier black gofmt",
 }
 _SORT_OF_PROGRAM = {name: sort for sort, names in _PROGRAMS.items() for name in names.split()}
+_VERBS = {
+    "tests": (("playwright", "test"), ("cypress", "run"), ("vitest", "run")),
+    "the linter": (("ruff", "check"), ("golangci-lint", "run"), ("biome", "check"), ("biome", "lint")),
+    "the formatter": (("ruff", "format"),),
+    "the build": (("mkdocs", "build"), ("vite", "build"), ("next", "build")),
+}
+_SORT_OF_VERB = {verb: sort for sort, verbs in _VERBS.items() for verb in verbs}
 _SORT_OF_TARGET = (
-    ("tests", re.compile(r"(?:test|tests|check|nextest|verify|e2e|spec)(?:[:-][\w:-]+)?")),
-    ("the build", re.compile(r"(?:build|compile|package|assemble)(?:[:-][\w:-]+)?")),
-    ("the linter", re.compile(r"(?:lint|clippy|vet|credo|dialyzer|typecheck|type-check)(?:[:-][\w:-]+)?")),
+    ("tests", re.compile(r"(?:tests?|nextest|e2e)(?:[:-][\w:-]+)?")),
+    ("checks", re.compile(r"(?:check|verify|validate)(?:[:-](?:all|ci))?")),
+    ("the type checker", re.compile(r"(?:type-?check|types|dialyzer)")),
+    ("the build", re.compile(r"(?:build|compile|assemble)(?:[:-][\w:-]+)?")),
+    ("the linter", re.compile(r"(?:lint|clippy|vet|credo)(?:[:-][\w:-]+)?")),
     ("the formatter", re.compile(r"(?:fmt|format)(?:[:-][\w:-]+)?")),
 )
-_ONE_FILE = re.compile(
-    r"::|\.(?:py|[cm]?[jt]sx?|rs|go|rb|java|kt|cs|php|exs?|swift|feature)\b"
-    r"|^-(?:k|t|m|run|-)$|^--(?:grep|testNamePattern|filter|lf|ff)"
+_OF_ANOTHER_USE = re.compile(
+    r"[:-](?:clean|watch|debug|update|init|setup|deps|install|help|list|report|dry|snapshots?|one|only)\b"
+    r"|^--(?:version|help|init|collect-only|co|list\w*|install\S*|watch\w*|grep|testNamePattern|filter|lf|ff|noEmit)$"
+    r"|^-(?:h|V|k|t|m|run|-)$|::|\.\w{1,6}$|^\w+=|^(?:install|init|open|serve|new|list|help)$"
 )
+_PLACE = re.compile(r"\.|\./\.\.\.|\d+|(?:src/)?[\w-]+/?")  # that all of a project is in
 _LOCKED = re.compile(
     r"(?:npm (?:ci|i|install)|pnpm (?:i|install)|yarn(?: install)?|bun install|uv sync|poetry install|pdm install"
     r"|bundle install|composer install|pip3? install -r \S+|uv pip install -r \S+|go mod (?:tidy|download))(?: -\S+)*"
@@ -93,17 +103,27 @@ def sort_of(command: PlainCommand) -> str:
         words, ran = words[3:] if words[2:3] == ["--"] else words[2:], True
     if words[:1] and words[0] in _FETCHERS:
         words = words[1:]
-    if not words or any(_ONE_FILE.search(word) for word in words[1:]):
+    name, rest = words[0] if words else "", [word for word in words[1:] if not word.startswith("-")]
+    if name == "tsc" and words[1:] == ["--noEmit"]:
+        return "the type checker"
+    if any(_OF_ANOTHER_USE.search(word) for word in words[1:]):
         return ""
-    name, rest = words[0], [word for word in words[1:] if not word.startswith("-")]
+    if name in _SCRIPTS | _TARGETS | _BY_DEFAULT:
+        return _sort_of_target(name, rest, ran or any(word.startswith("--") for word in words[2:]))
+    if not all(_PLACE.fullmatch(word) for word in rest):
+        return ""
+    return _SORT_OF_VERB.get((name, "".join(rest[:1])), _SORT_OF_PROGRAM.get(name, ""))
+
+
+def _sort_of_target(name: str, rest: list[str], own: bool) -> str:
+    """Return what a target of a build tool is. `own` says that the command has more than what every project has."""
     if name in _SCRIPTS and rest[:1] == ["run"]:
         rest = rest[1:]
-    sort = next((sort for sort, pattern in _SORT_OF_TARGET if rest and pattern.fullmatch(rest[0])), "")
-    if name in _BY_DEFAULT:
-        return sort if ran or rest[0] in _ADDED or any(word.startswith("--") for word in words[2:]) else ""
-    if name == "ruff":
-        return {"check": "the linter", "format": "the formatter"}.get("".join(rest[:1]), "")
-    return sort if name in _SCRIPTS | _TARGETS else _SORT_OF_PROGRAM.get(name, "")
+    if not rest or any(word not in ("./...", "run") for word in rest[1:]):
+        return ""
+    if name in _BY_DEFAULT and not (own or rest[0] in _ADDED):
+        return ""
+    return next((sort for sort, pattern in _SORT_OF_TARGET if pattern.fullmatch(rest[0])), "")
 
 
 def provides(command: PlainCommand, missing: str) -> bool:

@@ -37,14 +37,17 @@ _PLACE = re.compile(
     r"\b(?:in|for|of|within) (?:this|the|our|my) (?:repo|repository|project|codebase|code base)\b|\bfrom now on\b", re.I
 )
 _STANDING = re.compile(
-    r"^(?:please,? |and |also,? )*(?:always|never) [a-z]+ \S+|^we (?:always|never) [a-z]+ \S+"
-    r"|^(?:from now on|going forward|in (?:the )?future),? \S+ \S+|\bfrom now on[.!]?$",
+    r"^(?:please,? |and |also,? |we )*(?:always|never) (?P<verb>[a-z]+) \S+"
+    r"|^(?:from now on|going forward|in (?:the )?future),? "
+    r"(?:(?:please|always|never|do not|don't) )*(?P<then>[a-z]+) \S+"
+    r"|^(?:(?:please|do not|don't) )*(?P<done>[a-z]+) .+ from now on[.!]?$",
     re.I,
 )
 _OF_THE_PRODUCT = re.compile(
     r"\b(?:users?|shows?|displays?|renders?|appears?|returns?|visible|screen|pages?|buttons?)\b", re.I
 )
 _AGREED = re.compile(r"^(?:(?:we|i)(?:'ve| have)? (?:now )?(?:decided|agreed|settled|chosen)|decision:) \S+ \S+", re.I)
+_NUMBERED = re.compile(r"\b(?:option|approach|variant|version|plan|step|item|phase|part|number|point) \w{1,2}\b", re.I)
 _DECISION = re.compile(
     rf"{_AGREED.pattern}|^it was decided\b|\bthe decision is\b"
     r"|^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us|we(?:'ll| will)) "
@@ -57,10 +60,14 @@ _CHOICE = re.compile(
     re.I,
 )
 _CHOSEN = re.compile(rf"^(?:(?:please|ok(?:ay)?|yes|no|and|also),? |(?:let's|let us) )*{_CHOICE.pattern[2:]}", re.I)
+_TOLD = re.compile(
+    r"\b(?:always|never|(?:from now on|going forward|in (?:the )?future),?(?: please| always| never| do not| don't)*)"
+    r" (?P<verb>[a-z]+)",
+    re.I,
+)
 _RULE = re.compile(
-    r"\b(?:always|never)\b|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b|\bas a rule\b|\bevery time\b"
-    r"|^(?:please[, ]+)?(?:remember|make sure|be sure) (?:to|that)\b|^(?:i|we) prefer\b|^(?:please )?prefer \S+"
-    r"|^every (?:commit|change|file|test|answer|function)\b",
+    r"\bas a rule\b|\bevery time\b|^(?:please[, ]+)?(?:remember|make sure|be sure) (?:to|that)\b|^(?:i|we) prefer\b"
+    r"|^(?:please )?prefer \S+|^every (?:commit|change|file|test|answer|function)\b",
     re.I,
 )
 _DO_NOT = re.compile(
@@ -86,7 +93,8 @@ _FACT = re.compile(
     re.I,
 )
 _FAULT = re.compile(
-    r"\b(?:errors?|bugs?|issues?|problems?|failures?|warnings?|mistakes?|screenshots?|not|no|was|were)\b", re.I
+    r"\b(?:errors?|bugs?|issues?|problems?|failures?|warnings?|mistakes?|screenshots?|not|no|was|were|but|when|if|while|yet|until)\b",
+    re.I,
 )
 _UNSURE = "a person said it, perhaps for that moment only"
 _NOT_A_PERSON = re.compile(r"^(?:decision: |(?:we|i)(?:'ve| have)? decided\b)", re.I)
@@ -117,6 +125,8 @@ def _of_person(entry: SessionEntry, sentence: str, plain: bool) -> LearningCandi
         (_DO_NOT, ObservationKind.CORRECTION),
     )  # fmt: skip
     kind = next((kind for pattern, kind in kinds if pattern.search(sentence)), None)
+    if any(told["verb"].lower() in evolution_words.VERBS for told in _TOLD.finditer(sentence)):
+        kind = kind or ObservationKind.RULE
     if kind is None or len(sentence.split()) < 4 or evolution_words.is_attributed(sentence):
         return None
     return _candidate(entry, kind, sentence, 0.6, _UNSURE)
@@ -124,9 +134,10 @@ def _of_person(entry: SessionEntry, sentence: str, plain: bool) -> LearningCandi
 
 def _sure_kind(sentence: str) -> ObservationKind | None:
     """Return what a sentence that is clearly a person's own lays down; None where it may be about one moment."""
-    if _STANDING.search(sentence) and not _OF_THE_PRODUCT.search(sentence):
-        return ObservationKind.RULE
-    if _AGREED.search(sentence):
+    if (standing := _STANDING.search(sentence)) and not _OF_THE_PRODUCT.search(sentence):
+        verb = standing["verb"] or standing["then"] or standing["done"]
+        return ObservationKind.RULE if verb.lower() in evolution_words.VERBS else None
+    if _AGREED.search(sentence) and not _NUMBERED.search(sentence):
         return ObservationKind.DECISION
     if (match := _CHOSEN.search(sentence)) and _are_tools(match):
         return ObservationKind.DECISION if _DECISION.search(sentence) else ObservationKind.RULE
@@ -220,7 +231,8 @@ class Extractor:
 
 _ASKS_WHICH = re.compile(
     r"^(?:which|what) (?:\w+ )?(?:tools?|librar(?:y|ies)|frameworks?|databases?|languages?|licen[cs]e|provider|platform"
-    r"|storage|backend|frontend|stack|format|protocol|package manager|test runner|linter|editor)\b[\w ,'/-]{0,100}\?$",
+    r"|backend|frontend|stack|protocol|package manager|test runner|linter)\b(?!.*\b(?:this|that|these|here|it)\b)"
+    r"[\w ,'/-]{0,100}\?$",
     re.I,
 )
 _PLAINLY_ASKED = re.compile(r"[^\n\"“”`<>]{8,200}\?")

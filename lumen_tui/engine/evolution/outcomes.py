@@ -61,10 +61,11 @@ def learn_from_result(entry: SessionEntry, call: PendingCall, held: ExtractionSt
         yield from _declined(entry, call, line)
     elif entry.ended is Ended.OK and not _LOOKS_BAD.search(entry.text[:_LOOKED_AT]):
         for command in line:
+            folder = command.folder or entry.cwd
             for failure in held.failures:
-                if not failure.helped and commands.provides(command, failure.missing):
+                if not failure.helped and failure.folder == folder and commands.provides(command, failure.missing):
                     failure.helped = command.line
-            yield from _fixes(call, command, held)
+            yield from _fixes(call, command, folder, held)
             yield from _habits(entry, call, command)
 
 
@@ -102,15 +103,18 @@ def _note_failure(
     quote = match.group().strip(" :\n")
     evidence = output[match.start() :][:_MOST_EVIDENCE]
     failure = FailedCommand(command.line, entry.source, quote, held.step, call.trust, match["name"], evidence)
+    failure.folder = command.folder or entry.cwd
     held.failures = [*held.failures, failure][-_MOST_FAILURES:]
 
 
-def _fixes(call: PendingCall, command: commands.PlainCommand, held: ExtractionState) -> Iterator[LearningCandidate]:
+def _fixes(
+    call: PendingCall, command: commands.PlainCommand, folder: str, held: ExtractionState
+) -> Iterator[LearningCandidate]:
     """Yield the fix of the failure that this success ends."""
     ended = [failure for failure in held.failures if failure.command == command.line]
     held.failures = [failure for failure in held.failures if failure.command != command.line]
     for failure in ended:
-        if failure.helped:
+        if failure.helped and failure.folder == folder:
             text = f"`{command.line}` failed ({failure.missing} was missing); it worked after `{failure.helped}`"
             trust = lowest(call.trust, failure.trust)
             yield LearningCandidate(
@@ -124,7 +128,7 @@ def _habits(entry: SessionEntry, call: PendingCall, command: commands.PlainComma
     project = project_of(folder)
     if not sort or (project and _SCRATCH.match(folder)):
         return
-    verb = "run" if sort == "tests" else "runs"
+    verb = "run" if sort in ("tests", "checks") else "runs"
     where = f"In `{project}`: {sort}" if project else sort.capitalize()
     yield LearningCandidate(
         ObservationKind.COMMAND,
