@@ -23,6 +23,7 @@ TARGETS = {
 }  # in the order in which they are in CLAUDE.md
 GATE = "gate"  # rejected by the rules, not by a model
 MOST_ASKED = 5  # entries of the one question that a session puts to the operator
+MOST_OF_COMMANDS = 2  # of them, so that words keep their room
 _MOST_SOURCES = 20  # of one observation; the count goes on
 OBJECTION = "the model that judges: "  # begins the reason of what a model rejected
 

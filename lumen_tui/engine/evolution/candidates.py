@@ -116,10 +116,14 @@ def _agree(text: str, other: str) -> bool:
 def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observation | None:
     """Return `known` with one more source; None if that changes nothing.
 
-    A source of lower trust adds nothing, and one of higher trust takes the place of those before: so the trust of an
+    What is not sure and a source of lower trust add nothing, and one of higher trust takes the place of those before: so the trust of an
     observation stays the lowest among its sources, and nobody can lower what a person said by repeating it.
     """
-    if candidate.trust.rank < known.trust.rank or any(source.key == candidate.source.key for source in known.sources):
+    if (
+        candidate.doubt
+        or candidate.trust.rank < known.trust.rank
+        or any(source.key == candidate.source.key for source in known.sources)
+    ):
         return None
     count = known.count + 1
     if candidate.trust.rank > known.trust.rank:

@@ -14,6 +14,7 @@ _PLAIN_WORD = re.compile(r"[\w./:=@,+~^-]+")
 _CD = re.compile(r"cd (?P<folder>[\w./~-]+)")
 _ASSIGNED = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
 _BOTH = " 2>&1"  # changes where the words go, not the exit code
+_CUT_OFF = re.compile(r" \| (?:head|tail)(?: -(?:n ?)?\d+)?$")
 _MOST = 160  # characters
 _RUNNERS = frozenset(
     {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("bundle", "exec"),
@@ -82,6 +83,12 @@ def plain(line: str) -> tuple[PlainCommand, ...]:
         folder, parts = match["folder"], parts[1:]
     found = [_one(part, folder) for part in parts]
     return tuple(command for command in found if command) if all(found) else ()
+
+
+def cut_off(line: str) -> tuple[PlainCommand, ...]:
+    """Return the commands of a line of which only the head or the tail was shown, and so no exit code; else none."""
+    shown = _CUT_OFF.search(line)
+    return plain(line[: shown.start()]) if shown else ()
 
 
 def _one(text: str, folder: str) -> PlainCommand | None:

@@ -19,9 +19,11 @@ from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import (
     GATE,
     MOST_ASKED,
+    MOST_OF_COMMANDS,
     OBJECTION,
     ExtractionState,
     Observation,
+    ObservationKind,
     ObservationStatus,
     Rejection,
     SessionReport,
@@ -181,7 +183,8 @@ class CandidateGate:
         """
         if candidate.doubt and self._config.extractor == "model":
             return False
-        return self._known.asked(candidate.source.session) < MOST_ASKED
+        most = MOST_OF_COMMANDS if candidate.kind is ObservationKind.COMMAND else MOST_ASKED
+        return self._known.asked(candidate.source.session) < most
 
     def _reviewed(self, observation: Observation, run: _GateRun) -> Observation:
         """Return the observation, or rejected if the reviewer objects. A person's own words are proposed instead."""

@@ -39,6 +39,7 @@ _PATIENCE = 60  # calls after which a failure is given up
 _MOST_KEPT = 2000  # characters of a command
 _MOST_EVIDENCE = 400  # characters of an output that are kept until the fix is known
 _SCRATCH = re.compile(r"/(?:private/)?(?:tmp|var)(?:/|$)")  # no project is there
+_HIDDEN = "whether it ended well is hidden by a pipe"
 _LOOKED_AT = 20_000  # characters of an output
 
 
@@ -66,7 +67,9 @@ def learn_from_result(entry: SessionEntry, call: PendingCall, held: ExtractionSt
                 if not failure.helped and failure.folder == folder and commands.provides(command, failure.missing):
                     failure.helped = command.line
             yield from _fixes(call, command, folder, held)
-            yield from _habits(entry, call, command)
+            yield from _habits(entry, call, command, "")
+        for command in commands.cut_off(call.command):
+            yield from _habits(entry, call, command, _HIDDEN)
 
 
 def _declined(
@@ -122,7 +125,9 @@ def _fixes(
             )
 
 
-def _habits(entry: SessionEntry, call: PendingCall, command: commands.PlainCommand) -> Iterator[LearningCandidate]:
+def _habits(
+    entry: SessionEntry, call: PendingCall, command: commands.PlainCommand, doubt: str
+) -> Iterator[LearningCandidate]:
     """Yield how tests, the build and the linter are run here."""
     sort, folder = commands.sort_of(command), command.folder or entry.cwd
     project = project_of(folder)
@@ -141,6 +146,7 @@ def _habits(entry: SessionEntry, call: PendingCall, command: commands.PlainComma
         0.6,
         f"command:{project}:{command.line}",
         sort,
+        doubt,
     )
 
 

@@ -199,7 +199,7 @@ def test_a_success_that_nothing_ties_to_the_failure_fixes_nothing(
 @pytest.mark.parametrize(
     "command",
     [
-        "npm run build 2>&1 | head -50", "npx zorp-jest", "npx create-next-app@latest site --eslint",
+        "npm run build | grep ok", "npx zorp-jest", "npx create-next-app@latest site --eslint",
         "make test || true", "make test; echo done", "npx -y jest", "pytest tests/test_one.py", "pytest -k one",
         "cargo test", "go build ./...",
         "make test &", "make test > out.txt", "cd /tmp/copy && make test", "FOO=$(evil) make test", "uvx zorp test",
@@ -241,6 +241,16 @@ def test_how_a_project_is_tested_and_built_is_learnt_from_what_passed(
 def test_a_command_whose_output_speaks_of_failure_is_not_learnt(mind: Mind, session: SessionFile, output: str) -> None:
     mind.learn(session.runs("make test", output).runs("make check", output, ok=False).path)
     assert mind.known == []
+
+
+def test_a_command_whose_end_was_cut_off_is_asked_and_learnt_once_it_passed(mind: Mind, session: SessionFile) -> None:
+    for name in ("build", "test", "lint"):
+        session.runs(f"npm run {name} 2>&1 | head -50", "ok")
+    mind.learn(session.path)
+    build, tests = "In `site`: the build runs with `npm run build`", "In `site`: tests run with `npm run test`"
+    assert (mind.texts(), mind.texts("proposed")) == ([], [build, tests])
+    mind.learn(session.runs("npm run build", "ok").path)
+    assert (mind.texts(), mind.texts("proposed")) == ([build], [tests])
 
 
 def test_a_branch_that_a_remote_protects_is_known_from_the_push_it_declined(mind: Mind, session: SessionFile) -> None:
