@@ -116,8 +116,9 @@ def _agree(text: str, other: str) -> bool:
 def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observation | None:
     """Return `known` with one more source; None if that changes nothing.
 
-    What is not sure and a source of lower trust add nothing, and one of higher trust takes the place of those before: so the trust of an
-    observation stays the lowest among its sources, and nobody can lower what a person said by repeating it.
+    What is not sure and a source of lower trust add nothing, and one of higher trust takes the place of those before:
+    so the trust of an observation stays the lowest among its sources, and nobody can lower what a person said by
+    repeating it.
     """
     if (
         candidate.doubt
