@@ -13,7 +13,7 @@ import pytest
 from lumen_program import lumen
 
 from lumen_tui.cli.lumenflow import mem, spelling
-from lumen_tui.cli.main import main
+from lumen_tui.cli.main import _may_be_documented, main
 from lumen_tui.storage.layout import Layout
 
 REPO = Path(__file__).resolve().parents[3]
@@ -459,3 +459,8 @@ def test_why_knows_a_work_unit_that_ready_knows(shell):
     assert "mem-fd1d" in shell("ready", "--wu", "WU-7")
     assert "only records about it, such as mem-fd1d" in shell("why", "WU-7")
     assert shell.code("why", "WU-8")[0] == 3
+
+
+def test_every_documented_name_is_looked_up_though_ours_are_not() -> None:
+    assert all(_may_be_documented(name.split()) for name in mem.ROWS)
+    assert not any(_may_be_documented([name]) for name in ("status", "triage", "decay", "why", "recall", "wu"))

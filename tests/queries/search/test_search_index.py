@@ -14,7 +14,7 @@ import pytest
 from benchmarks import planted
 from lumen_tui.model.searching import parse, why
 from lumen_tui.model.text import is_safe
-from lumen_tui.queries.search import index
+from lumen_tui.queries.search import index, ingest
 from lumen_tui.queries.search.search import IN_MEMORY, NOTE, Searcher
 from lumen_tui.storage import files
 
@@ -65,6 +65,22 @@ def test_neighbours_come_with_a_hit(library: Any) -> None:
     assert relevance == [1.0, 0.4, 0.2]
     assert found["mem-d"].neighbour_of == "mem-a" and found["mem-d"].score < found["mem-a"].score
     assert list({hit.ref for hit in library.ask("frobnicator tag:none").hits}) == []
+
+
+def test_a_first_search_says_how_far_its_index_has_come(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "_STEP", 50)
+    planted.write(library.layout.memory, library.now, seed=1)
+    shown: list[tuple[int, int]] = []
+    with Searcher(library.layout) as searcher:
+        searcher.progress = lambda done, total: shown.append((done, total))
+        searcher.search(parse("session", library.now), library.now)
+        size = library.layout.memory.stat().st_size
+        assert {total for _, total in shown} == {size}
+        done = [done for done, _ in shown]
+        assert done == sorted(done) and done[-1] == size and len(set(done)) > 5
+        shown.clear()
+        searcher.search(parse("lock", library.now), library.now)
+        assert shown == []
 
 
 def test_an_answer_a_turn_or_two_after_its_question_is_found(library: Any) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
+from lumen_tui.cli.main import main
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.records import Receipt, Signal, Touch
 from lumen_tui.queries.trail import Trail
@@ -266,3 +267,20 @@ def _keep_again(store: Store) -> None:
         for path in kept_files(store):
             path.unlink(missing_ok=True)
         facts(store.layout)
+
+
+def test_a_command_says_that_it_made_columns_again_and_the_doctor_names_spoilt_ones(store, capsys):
+    fill(store)
+    words = ["--state", str(store.root), "--operator", READER]
+    assert main([*words, "status"]) == 0 and capsys.readouterr().err == ""
+    nodes, signals = kept_files(store)
+    for path in (nodes, signals):
+        path.write_bytes(path.read_bytes()[:-3])
+    assert main([*words, "doctor"]) == 1
+    found = capsys.readouterr().out
+    assert f"index/{nodes.name}" in found and f"index/{signals.name}" in found
+    assert main([*words, "status"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"lumen-tui: index/{path.name} is damaged: it is made again" for path in (signals, nodes)]
+    nodes.write_bytes(b"spoilt")
+    assert main([*words, "doctor", "--fix"]) == 0 and not nodes.exists()
