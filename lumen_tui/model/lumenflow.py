@@ -137,8 +137,8 @@ def signal_there(ours: Raw, *, read: bool) -> Raw:
     return {**theirs, MARK: difference(ours, theirs)}
 
 
-def signal_here(theirs: Raw) -> Raw:
-    """Return the signal that was exported; any other record as it is."""
+def marked_here(theirs: Raw) -> Raw:
+    """Return the signal or session that was exported; any other record as it is."""
     if not isinstance(mark := theirs.get(MARK), dict):
         return theirs
     return restored({key: value for key, value in theirs.items() if key != MARK}, mark)
@@ -166,3 +166,14 @@ def edge_here(theirs: Raw, names: Mapping[str, str]) -> Raw:
         return restored({key: value for key, value in theirs.items() if key != "metadata"}, mark)
     ends = {key: names.get(str(theirs.get(key))) for key in ("from_id", "to_id")}
     return {**theirs, **{key: name for key, name in ends.items() if name}}
+
+
+def session_there(ours: Raw) -> Raw:
+    """Return the current session as LumenFlow reads it to know what a new node belongs to."""
+    name, unit = ours.get("session_id"), ours.get("active_wu")
+    theirs = {
+        **{key: value for key, value in ours.items() if key != MARK},
+        **({"session_id": session_id(name)} if isinstance(name, str) and name else {}),
+        **({"wu_id": unit} if isinstance(unit, str) and _WU.fullmatch(unit) else {}),
+    }
+    return {**theirs, MARK: difference(ours, theirs)}

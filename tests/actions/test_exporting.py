@@ -128,6 +128,12 @@ def test_every_line_is_one_that_lumenflow_takes(full, tmp_path):
     assert all(isinstance(receipt["signal_id"], str) for receipt in lines(memory / "signal-receipts.jsonl"))
 
 
+def test_the_current_session_says_what_a_new_node_belongs_to(full, tmp_path):
+    session = json.loads((out(full, tmp_path) / ".lumenflow/sessions/current.json").read_text())
+    assert re.fullmatch(UUID, session["session_id"])
+    assert session["wu_id"] == "WU-042"
+
+
 def test_work_units_are_documents_events_and_stamps(full, tmp_path):
     project = out(full, tmp_path)
     documents = {path.stem: unit_yaml.read(path.read_bytes()) for path in (project / "docs/tasks/wu").glob("*.yaml")}

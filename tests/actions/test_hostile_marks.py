@@ -46,7 +46,7 @@ SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(ANY)
 def test_no_mark_is_an_error(mark):
     lumenflow.node_here({**NODE, "metadata": {"lumen": mark}})
-    lumenflow.signal_here({"id": "sig-1", "message": "m", "created_at": AT, "lumen": mark})
+    lumenflow.marked_here({"id": "sig-1", "message": "m", "created_at": AT, "lumen": mark})
     lumenflow.edge_here({"from_id": "a", "to_id": "b", "type": "blocks", "metadata": {"lumen": mark}}, {})
     beads_marks.node_of({**ISSUE, "metadata": {"lumen": mark}})
     beads_marks.note_of({"_type": "memory", "key": "k", "value": "v", "lumen": mark})

@@ -11,7 +11,7 @@ from lumen_tui.model.jsontext import text_of
 from lumen_tui.model.kinds import LIFECYCLES
 from lumen_tui.model.lumenunits import Unit
 from lumen_tui.model.records import EVERYONE
-from lumen_tui.storage import directories, files
+from lumen_tui.storage import directories, files, raw_json
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.rewriting import Watch
 from lumen_tui.store.memory import exporting
@@ -19,7 +19,7 @@ from lumen_tui.store.memory.exporting import ExportReport, Refused
 from lumen_tui.store.memory.import_lumenflow import BESIDE, FOLDER
 from lumen_tui.store.memory.import_units import DOCUMENTS, EVENTS_FILE
 from lumen_tui.store.memory.node_bulk import newest_nodes
-from lumen_tui.store.work import unit_yaml
+from lumen_tui.store.work import open_sessions, unit_yaml
 
 _RETENTION = (0, 3600, 604_800, -1)  # seconds by lifecycle, as LumenFlow sets a new folder up; -1 is for good
 
@@ -111,6 +111,8 @@ class _Export:
             except (files.StoreError, OSError):
                 exporting.count(self._report.left_out, "sessions whose file cannot be read")
                 continue
+            record = raw_json.read(path) if path == self._layout.current_session else None
+            data = open_sessions.encode(lumenflow.session_there(record)) if record else data
             place = self._folder / "sessions" / path.relative_to(self._layout.sessions)
             self._put(place, data)
             exporting.count(self._report.written, "sessions")

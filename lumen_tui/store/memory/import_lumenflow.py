@@ -18,9 +18,11 @@ from lumen_tui.storage.redaction import clean
 from lumen_tui.store.memory import import_units, importing
 from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport, SourceLine
 from lumen_tui.store.memory.outside import Folder
+from lumen_tui.store.work import open_sessions
 
 FOLDER = ".lumenflow"
 BESIDE = "lumen-relationships.jsonl"  # in an export: the edges whose ends are no nodes, and those that were withdrawn
+CURRENT = "current.json"
 _HOLDS = ("memory", "state", "stamps", "sessions")
 _COPIED = {"sessions": ("*.json", "ended/*.json"), "stamps": ("*.done",)}
 _JOURNALS = ("memory.jsonl", "signals.jsonl", "signal-receipts.jsonl", "relationships.jsonl", BESIDE)
@@ -64,7 +66,7 @@ Here = Callable[[SourceLine], SourceLine]
 def _journals(layout: Layout, names: dict[str, str]) -> Iterator[tuple[Path, tuple[str, ...], Here]]:
     """Yield the journals: where each goes, the texts that its records have, and how a line becomes ours."""
     yield layout.memory, ("id", "type", "content", "created_at"), _here(lumenflow.node_here)
-    yield layout.signals, ("id", "message", "created_at"), _here(lumenflow.signal_here)
+    yield layout.signals, ("id", "message", "created_at"), _here(lumenflow.marked_here)
     yield layout.receipts, ("signal_id", "read_at"), lambda source: source
     edge_here = _here(lambda edge: lumenflow.edge_here(edge, names), always=bool(names))
     yield layout.relationships, ("from_id", "to_id", "type", "created_at"), edge_here
@@ -125,7 +127,7 @@ def _copy_files(to: Destination, source: Folder, name: str) -> ImportPart:
             part.read += 1
             try:
                 place = to.layout.root / name / Path(pattern).parent / ids.check_file_name(path.name)
-                data = _clean_file(importing.read_foreign(real))
+                data = _clean_file(_session_here(path.name, importing.read_foreign(real)))
             except (ids.BadId, OSError) as error:
                 part.quarantined += 1
                 part.name(f"{path}: {error}")
@@ -145,6 +147,13 @@ def _copy(to: Destination, part: ImportPart, path: Path, place: Path, data: byte
     part.present += 1
     if present != data:
         part.name(f"{path}: ours is another and was kept")
+
+
+def _session_here(name: str, data: bytes) -> bytes:
+    """Return the current session that was exported from here as it was; every other file as it is."""
+    record = _decoded(data) if name == CURRENT else None
+    ours = lumenflow.marked_here(record) if record is not None else record
+    return data if ours is None or ours is record else open_sessions.encode(ours)
 
 
 def _clean_file(data: bytes) -> bytes:
