@@ -126,7 +126,8 @@ def _count_fields(ask: Asked) -> Fields | None:
     if ask.quoted or ask.has("empty", "blank"):
         return None
     if ask.has("longest", "shortest"):
-        fits = ask.has("longest") and ask.has("file", "files", "line", "lines", "module", "script")
+        one_file = any(re.search(r"\.\w{1,6}$", path) for path in ask.paths)
+        fits = ask.has("longest") and ask.has("file", "files", "module", "script") and not one_file
         return {"subject": "lines", "view": "longest"} if fits else None
     if ask.has("extension", "extensions", "type", "types", "kind", "kinds"):
         return {"subject": "files", "view": "kinds"} if ask.has("by", "per", "each", "every") else None
@@ -150,13 +151,14 @@ COUNT = PlaybookKind(
     "count",
     "counting files, folders or lines",
     (words("count many number longest total by per each every loc much wc lines"), words(
-        "entries records file files line lines folders directories loc extension extensions types kinds module"
+        "entries records file files line lines folders directories subfolders subdirectories loc extension "
+        "extensions types kinds module"
     )),
     words(
-        "entries records count counted many number file files line lines folders directories code total source "
-        "sources exist contained contains contain text amount longest long extension extensions type types kind "
-        "kinds by per each loc much wc grouped split -l in got lines-of-code module script length most broken "
-        "down breakdown whats how's written"
+        "entries records count counted many number file files line lines folders directories subfolders "
+        "subdirectories code total source sources exist contained contains contain text amount longest long "
+        "extension extensions type types kind kinds by per each loc much wc grouped split -l in got lines-of-code "
+        "module script length most broken down breakdown whats how's written"
     ),
     count,
     _count_fields,

@@ -59,6 +59,8 @@ def _order(ask: Asked) -> str:
 
 def _files_fields(ask: Asked) -> Fields | None:
     order = _order(ask)
+    if ask.has("size", "bytes", "big") and not order and not ask.least and not ask.most:
+        return None
     folders = ask.has("folder", "folders", "directory", "directories", "subfolder", "subfolders", "dir", "dirs")
     if folders and not ask.has("file", "files", "anything", "everything"):
         return None
@@ -68,7 +70,7 @@ def _files_fields(ask: Asked) -> Fields | None:
     if ask.has("or") and bool(ask.periods) + bool(ask.least or ask.most) + bool(ask.extensions) > 1:
         return None
     counting = ask.has("many", "count", "number") and not ask.has("list", "which")
-    if not order and not filtered and not (ask.has("list", "all", "show") and ask.has("files")):
+    if not order and not filtered and not (ask.has("list", "all", "show", "which", "what") and ask.has("files")):
         return None
     if (
         ask.periods
@@ -76,7 +78,7 @@ def _files_fields(ask: Asked) -> Fields | None:
         and not (
             ask.periods[0].newer
             or ask.periods[0].older
-            or re.match(r"older|newer|since|before|after", ask.periods[0].text)
+            or re.match(r"older|newer|since|before|after|from", ask.periods[0].text)
         )
     ):
         return None
@@ -279,12 +281,12 @@ FACTS = PlaybookKind(
     "when a file was changed, its size, owner and permissions",
     (words(
         "modified changed change touched updated owner owns permissions permission mode rights mtime edited "
-        "modification modify timestamp size big large owned chmod written"
+        "modification modify timestamp size big large owned chmod written bytes where named called exist exists"
     ),),
     words(
         "modified changed touched updated edited last lastly owner owns permissions permission mode rights mtime "
         "when time date modification modify timestamp file size big large owned chmod change group bytes written "
-        "has access much"
+        "has access much many where named called located"
     ),
     one_file,
     _facts_fields,

@@ -83,7 +83,7 @@ def _kinds(plan: PlaybookPlan, found: Found) -> str:
     partly = ""
     if found.count > len(found.hits):
         partly = f"Grouped from the first {len(found.hits):,} matching lines. "
-    head = f"{partly}By kind, lines that differ only in numbers, ids and values as one:"
+    head = f"{partly}{many(len(groups), 'kind')}, lines that differ only in numbers, ids and values as one:"
     return f"{head}\n\n{table(('times', 'first', 'last', 'latest line'), rows, right=(0,))}{more}"
 
 

@@ -276,10 +276,10 @@ LOG_ERRORS = PlaybookKind(
         "many number count counts times often summarise summarize summary digest most common frequent frequently "
         "analyse analyze happened happen occurred occur occurs top which were scan check extract level levels "
         "lines line entries entry messages message events event records first last latest recent newest earliest "
-        "oldest overview group grouped contain contains containing have time when hour hours hourly day days "
-        "daily busiest per each by every total amount kind kinds type types marked tagged severity up appear "
-        "appears shows new were thrown raised seen written there come logging breakdown broken break down "
-        "distribution happening anything everything"
+        "oldest overview distinct unique different group grouped contain contains containing have time when hour "
+        "hours hourly day days daily busiest per each by every total amount kind kinds type types marked tagged "
+        "severity up appear appears shows new were thrown raised seen written there come logging breakdown broken "
+        "break down distribution happening anything everything"
     ),
     log_errors,
     _fields,

@@ -159,7 +159,7 @@ DISK_USAGE = PlaybookKind(
 FREE_SPACE = PlaybookKind(
     "free-space",
     "how much disk space is free",
-    (words("free left available remaining full remains avail spare room df"),
+    (words("free left available remaining full remains avail spare room df percent percentage"),
      words("disk space storage partition filesystem drive volume disc df room free full")),
     words(
         "free left available remaining full remains avail spare disk space storage partition filesystem file "
