@@ -61,6 +61,9 @@ def _fields(ask: Asked) -> Fields | None:
     if any(path.endswith(NO_LOGS) for path in ask.paths):
         return None
     text = " ".join(ask.words)
+    part = re.search(r"\b(?:first|last|top|bottom)\s+\d*\s*(?:lines|entries)\b", ask.raw, re.IGNORECASE)
+    if part or (ask.has("new") and not ask.periods):
+        return None
     if re.search(rf"\b(?:by|per|each|every) (?!{_GROUPS}\b)[a-z]", text):
         return None
     if ask.has("level", "levels") and re.search(r"\b(?:each|per|by|every|which|what|all|of) (?:log )?levels?\b", text):
