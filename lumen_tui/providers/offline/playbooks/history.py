@@ -27,6 +27,10 @@ from lumen_tui.providers.offline.vocabulary import words
 
 _LISTED = 15
 _DIGEST = 200
+_ABOUT_GIT = words(
+    "git commit commits committed repository repo history branch branches tag tags uncommitted untracked unstaged dirty "
+    "working authors author contributors contributor committers committer touched changed edited modified wrote worked"
+)
 _FIRST = words("first oldest earliest initial")
 
 
@@ -55,6 +59,8 @@ def _fields(ask: Asked) -> Fields | None:
 
 def _view(ask: Asked) -> str | None:
     """Return which question about the history it is; None where it is none that this playbook answers."""
+    if not ask.has(*_ABOUT_GIT):
+        return None
     by_file = (
         bool(ask.paths) and re.search(r"\.\w{1,6}$", ask.paths[0]) is not None and not ask.has("repo", "repository")
     )

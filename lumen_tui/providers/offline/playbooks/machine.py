@@ -76,7 +76,7 @@ def _fields(ask: Asked) -> Fields | None:
         topics.remove("distribution")
     if len(topics) != 1 or topics[0] in ("version", "ports") or ask.numbers:
         return None
-    if ask.has("used", "use", "using", "usage") and topics[0] == "processors":
+    if ask.has("used", "use", "using", "usage", "busy", "taken", "occupied", "open") and topics[0] != "memory":
         return None
     return {"view": topics[0]}
 
@@ -123,7 +123,8 @@ def _memory(plan: PlaybookPlan) -> Play:
     kib = {match[1]: int(match[2]) * 1024 for match in re.finditer(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
     total, free, available = kib["MemTotal"], kib["MemFree"], kib.get("MemAvailable", kib["MemFree"])
     swap = f" Swap: {size(kib['SwapFree'])} free of {size(kib['SwapTotal'])}." if kib.get("SwapTotal") else " No swap."
-    body = f"**{size(available)}** are available of {size(total)}; {size(free)} are not used for anything.{swap}"
+    body = f"**{size(available)}** are available of {size(total)}, {size(total - available)} are in use; "
+    body += f"{size(free)} are not used for anything, not even as a cache.{swap}"
     return PlaybookReport("Memory", body)
 
 

@@ -15,7 +15,9 @@ def first(plan: PlaybookPlan, folder: str, only: str) -> Play:
         f"git log -n 1 --date=format:'%Y-%m-%d %H:%M' --format={FORMAT} {shlex.quote(roots[-1])} --", folder
     )
     commits, _ = parse_log(output)
-    if len(roots) != 1 or not commits or plan.terms:
+    if plan.terms:
+        raise PlaybookFailed(f"{line(' '.join(plan.terms))} is not understood here: ask for the first commit of all")
+    if len(roots) != 1 or not commits:
         raise PlaybookFailed(f"this history has {len(roots)} beginnings: there is no one first commit")
     commit = commits[0]
     return PlaybookReport(

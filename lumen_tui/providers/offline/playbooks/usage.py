@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from lumen_tui.providers.base import JsonObject
@@ -100,7 +101,8 @@ def free_space(plan: PlaybookPlan) -> Play:
 
 def _largest_fields(ask: Asked) -> Fields | None:
     by_size = ask.has(*_SUPERLATIVE) or (ask.has("top") and ask.has("size", "big"))
-    return {} if by_size and not ask.quoted else None
+    of_both = re.search(r"\b(?:or|and) (?:the )?(?:folder|director)", ask.text, re.IGNORECASE)
+    return {} if by_size and not ask.quoted and not of_both else None
 
 
 def _usage_fields(ask: Asked) -> Fields | None:
