@@ -28,8 +28,9 @@ from lumen_tui.providers.offline.vocabulary import words
 _LISTED = 15
 _DIGEST = 200
 _ABOUT_GIT = words(
-    "git commit commits committed repository repo history branch branches tag tags uncommitted untracked unstaged dirty "
-    "working authors author contributors contributor committers committer touched changed edited modified wrote worked"
+    "git commit commits committed repository repo history branch branches tag tags uncommitted untracked unstaged "
+    "dirty working authors author contributors contributor committers committer touched changed edited modified "
+    "wrote worked"
 )
 _FIRST = words("first oldest earliest initial")
 
