@@ -255,10 +255,13 @@ def _take_languages(words: list[str]) -> tuple[list[str], list[str]]:
     """Turn a kind of file into an extension: `python files`, `lines of python code`, `log files`."""
     kinds: list[str] = []
     remaining: list[str] = []
+    of_program = "version" in words or "versions" in words  # `version of python` is about a program
     for index, word in enumerate(words):
         after = words[index + 1] if index + 1 < len(words) else ""
         before = words[index - 1] if index else ""
-        if word in _LANGUAGES and (after in ("file", "files", "code", "source", "sources") or before == "of"):
+        if word in _LANGUAGES and (
+            after in ("file", "files", "code", "source", "sources") or (before == "of" and not of_program)
+        ):
             kinds.append(_LANGUAGES[word])
         elif word in _PLURAL_KINDS:
             kinds.append(_PLURAL_KINDS[word])

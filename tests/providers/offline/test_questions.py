@@ -11,7 +11,7 @@ import pytest
 import scoring
 
 
-@pytest.mark.parametrize(("half", "least"), [("tune", 43)])
+@pytest.mark.parametrize(("half", "least"), [("tune", 44), ("held", 44)])
 def test_questions_are_answered_right_or_not_at_all(ask, tmp_path: Path, half: str, least: int) -> None:
     root = tmp_path / "shop"
     root.mkdir()

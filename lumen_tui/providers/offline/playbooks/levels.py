@@ -24,51 +24,55 @@ WORDS = {
 }  # fmt: skip
 SEVERE = ("emergency", "alert", "critical", "fatal")
 _GLOG = {"error": "E", "warning": "W", "info": "I", "fatal": "F"}
-_HEAD = 400  # characters of a line in which its level is
+_BEGINS = r"A-Z\[\](<\"'ls"  # characters with which a level, or the name of its field, may begin within a line
 
 
-def _token(names: tuple[str, ...], levels: tuple[str, ...]) -> str:
-    """Return the expression of a level in any place where formats put it.
+def _at_start(names: tuple[str, ...], levels: tuple[str, ...]) -> str:
+    """Return the expression of a level that begins a line: `error: …`, or a letter and a date as glog has them."""
+    anyhow = "|".join(f"(?i:{name})" for name in names)
+    glog = "".join(_GLOG[level] for level in levels if level in _GLOG)
+    return rf"(?:{anyhow})(?::|\s*\[)" + (rf"|[{glog}]\d{{4}} \d\d:\d\d:\d\d" if glog else "")
+
+
+def _within(names: tuple[str, ...]) -> str:
+    """Return the expression of a level within a line.
 
     A bare word in capitals; in brackets; the value of a field called level or severity; before a colon after the
     program's name, as in syslog.
     """
     upper = "|".join(name.upper() for name in names)
     anyhow = "|".join(f"(?i:{name})" for name in names)
-    glog = "".join(_GLOG[level] for level in levels if level in _GLOG)
-    parts = [
-        rf"(?<![\w/.=-])(?<!\b[0Nn] )(?<![Nn][Oo] )(?:{upper})(?![\w/.=-])",
-        rf"[\[(<](?:[\w.-]+:)?(?:{anyhow})[\])>]",
-        rf"""["']?\b(?:level|severity|levelname|lvl|loglevel|log\.level)["']?\s*[=:]\s*["']?(?:{anyhow})\b""",
-        rf"\]: (?:[\w.-]+: )?(?:{anyhow}):",
-        rf"^(?:{anyhow})(?::|\s*\[)",
-    ]
-    if glog:
-        parts.append(rf"^[{glog}]\d{{4}} \d\d:\d\d:\d\d")
-    return "|".join(parts)
+    return "|".join(
+        (
+            rf"(?<![\w/.=-])(?<!\b[0Nn] )(?<![Nn][Oo] )(?:{upper})(?![\w/.=-])",
+            rf"[\[(<](?:[\w.-]+:)?(?:{anyhow})[\])>]",
+            rf"""["']?\b(?:level|severity|levelname|lvl|loglevel|log\.level)["']?\s*[=:]\s*["']?(?:{anyhow})\b""",
+            rf"\]: (?:[\w.-]+: )?(?:{anyhow}):",
+        )
+    )
 
 
 def _names(levels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for level in levels for name in LEVELS[level])
 
 
-_ANY = _token(_names(tuple(LEVELS)), tuple(LEVELS))
+_ALL = _names(tuple(LEVELS))
+_ANY_START, _ANY_WITHIN = _at_start(_ALL, tuple(LEVELS)), _within(_ALL)
+_UP_TO_LEVEL = (
+    rf"(?!{_ANY_START})(?:[^{_BEGINS}]++|(?!{_ANY_WITHIN})[{_BEGINS}])*+"  # without a way back: lines are many
+)
 
 
 def pattern(levels: tuple[str, ...]) -> str:
     """Return the expression of lines whose level, the first one in them, is one of these."""
-    wanted = _token(_names(levels), levels)
-    return rf"^(?:(?!{_ANY}).){{0,{_HEAD}}}?(?:{wanted})"
+    names = _names(levels)
+    return rf"^(?:{_at_start(names, levels)}|{_UP_TO_LEVEL}(?:{_within(names)}))"
 
 
-ANY_LEVEL = _ANY
-_FIRST = {level: re.compile(_token(_names((level,)), (level,))) for level in LEVELS}
-_ANYWHERE = re.compile(_ANY)
+ANY_LEVEL = pattern(tuple(LEVELS))
+_PATTERNS = {level: re.compile(pattern((level,))) for level in LEVELS}
 
 
 def level_of(line: str) -> str:
     """Return the level of a line, empty where it has none."""
-    match = _ANYWHERE.search(line[:_HEAD])
-    if match is None:
-        return ""
-    return next((level for level, token in _FIRST.items() if token.match(line, match.start())), "")
+    return next((level for level, expression in _PATTERNS.items() if expression.match(line)), "")

@@ -15,9 +15,9 @@ from lumen_tui.providers.offline.report import PlaybookFailed, code, line, many,
 
 _VARIABLE = (
     (re.compile(r"^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]?|[A-Z][a-z]{2} [ \d]\d )[\d:.,+Z-]*[\])>]?\s*"), ""),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b"), "…"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b"), "…"),
     (re.compile(r"(?<=[\w\"]=)(?:\"[^\"]*\"|[^\s,;)\"]+)"), "…"),
-    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b"), "…"),
+    (re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6,}\b"), "…"),
     (re.compile(r"\d+"), "N"),
 )
 
