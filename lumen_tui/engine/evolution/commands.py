@@ -40,12 +40,12 @@ _VERBS = {
 }
 _SORT_OF_VERB = {verb: sort for sort, verbs in _VERBS.items() for verb in verbs}
 _SORT_OF_TARGET = (
-    ("tests", re.compile(r"(?:tests?|nextest|e2e)(?:[:-][\w:-]+)?")),
+    ("tests", re.compile(r"(?:tests?|nextest|e2e)(?:[:-]\w{1,16}){0,2}")),
     ("checks", re.compile(r"(?:check|verify|validate)(?:[:-](?:all|ci))?")),
     ("the type checker", re.compile(r"(?:type-?check|types|dialyzer)")),
-    ("the build", re.compile(r"(?:build|compile|assemble)(?:[:-][\w:-]+)?")),
-    ("the linter", re.compile(r"(?:lint|clippy|vet|credo)(?:[:-][\w:-]+)?")),
-    ("the formatter", re.compile(r"(?:fmt|format)(?:[:-][\w:-]+)?")),
+    ("the build", re.compile(r"(?:build|compile|assemble)(?:[:-]\w{1,16}){0,2}")),
+    ("the linter", re.compile(r"(?:lint|clippy|vet|credo)(?:[:-]\w{1,16}){0,2}")),
+    ("the formatter", re.compile(r"(?:fmt|format)(?:[:-]\w{1,16}){0,2}")),
 )
 _OF_ANOTHER_USE = re.compile(
     r"[:-](?:clean|watch|debug|update|init|setup|deps|install|help|list|report|dry|snapshots?|one|only)\b"

@@ -80,6 +80,8 @@ def _declined(
     hit = _PROTECTED.search(entry.text[-_LOOKED_AT:])
     if push is None or hit is None or not (project := project_of(push.folder or entry.cwd)):
         return
+    if hit["branch"] not in {*push.words, "main", "master"}:
+        return
     yield LearningCandidate(
         ObservationKind.FACT,
         f"In `{project}`: pushes to `{hit['branch']}` are declined, the branch is protected",

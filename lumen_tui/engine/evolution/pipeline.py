@@ -166,6 +166,7 @@ class _Run:
         self.buffer: list[LearningCandidate] = []
         self.held = ExtractionState()
         self._parser: SessionParser | None = None
+        self._stretch = seen.Stretch(fd, self._offset, self._line)
         self._next = place  # where reading goes on once what was found is written
         self._kept = True
 
@@ -174,6 +175,7 @@ class _Run:
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
         self.held, self._parser = extractor.held, parser
+        self._stretch = seen.Stretch(self._fd, self._offset, self._line)
         for offset, line in transcripts.lines_from(self._fd, self._offset):
             self._line += 1
             for entry in parser.entries(self._line, line):
@@ -186,6 +188,7 @@ class _Run:
                 if not self._keep(now, last=False):
                     return
                 written, lines = self._offset, self._line
+                self._stretch = seen.Stretch(self._fd, written, lines)
                 self._report_progress(begun, size)
         self._keep(now, last=True)
         self._report_progress(begun, size)
@@ -202,7 +205,7 @@ class _Run:
         False where the rest is not to be read.
         """
         if self._parser is not None:
-            self.buffer = seen.without_copies(self.buffer, self._fd, self._parser.for_another_look())
+            self.buffer = seen.without_copies(self.buffer, self._stretch, self._parser.for_another_look())
         if self._dry:
             self._evolving.judging.take(self.buffer, self.held, self._report, now)
             self.buffer = []

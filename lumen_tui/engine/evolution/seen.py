@@ -1,12 +1,13 @@
 """Whether a person's sentence was in a tool's output, an attachment or an agent's words before: then it was copied.
 
-The session is read once more up to that sentence, but only lines that hold one of its longer words are decoded.
+The session is read once more up to that sentence; only lines that hold one of its longer words are decoded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +23,7 @@ _SAID = frozenset({"user", "assistant", "attachment", "progress"})
 _BEHIND = 30  # lines: the files that a message names come after it
 _DECODED = 1024 * 1024  # bytes of a line; a longer one that holds all the words of a run holds the run
 _DEEPEST = 12
+_BACK = 256 * 1024 * 1024  # bytes
 _ASCII = re.compile(rb"[a-z]{4,}")
 _decode = msgspec.json.Decoder().decode
 
@@ -35,14 +37,24 @@ class _Wanted(Struct):
     marks: list[list[bytes]]  # of each run its longer plain words, without which no line holds it
 
 
-def without_copies(candidates: Iterable[LearningCandidate], fd: int, parser: SessionParser) -> list[LearningCandidate]:
+class Stretch(NamedTuple):
+    """Where the lines begin that candidates come from: a file, the offset in it, and how many lines are before."""
+
+    fd: int
+    offset: int
+    lines: int
+
+
+def without_copies(
+    candidates: Iterable[LearningCandidate], stretch: Stretch, parser: SessionParser
+) -> list[LearningCandidate]:
     """Return the candidates; a person's words that were in the session before are the web's, and not asked about twice.
 
-    Five words in a row give them away.
+    Five words in a row give them away, up to 256 MiB back.
     """
     found = list(candidates)
     wanted = [_wanted(candidate) for candidate in found if candidate.trust is Trust.PERSON and not candidate.offered]
-    copied = set(_copied(wanted, fd, parser)) if wanted else set()
+    copied = set(_copied(wanted, stretch, parser)) if wanted else set()
     kept = [candidate for candidate in found if id(candidate) not in copied or not candidate.doubt]
     return [
         msgspec.structs.replace(candidate, trust=Trust.WEB, doubt=_COPIED) if id(candidate) in copied else candidate
@@ -55,10 +67,13 @@ def _wanted(candidate: LearningCandidate) -> _Wanted:
     return _Wanted(id(candidate), candidate.source.line, runs, [_ASCII.findall(run.encode()) for run in runs])
 
 
-def _copied(wanted: list[_Wanted], fd: int, parser: SessionParser) -> Iterator[int]:
+def _copied(wanted: list[_Wanted], stretch: Stretch, parser: SessionParser) -> Iterator[int]:
     """Yield the ids of the candidates that an earlier line, or an attachment behind their own, gives away."""
     last = max(each.line for each in wanted) + _BEHIND
-    for number, (_, line) in enumerate(lines_from(fd, 0), start=1):
+    number = 0  # of all lines before the stretch
+    for behind, line in lines_from(stretch.fd, max(0, stretch.offset - _BACK)):
+        if behind > stretch.offset:
+            number = max(number, stretch.lines) + 1
         if number > last:
             return
         lower = (line or b"").lower()

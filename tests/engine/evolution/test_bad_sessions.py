@@ -8,6 +8,8 @@ import msgspec
 import pytest
 from evolution_folder import Mind, SessionFile
 
+from lumen_tui.engine.evolution import pipeline
+
 RULE = "Always run the tests before you commit."
 SLOW = [
     '"' + " a" * 590, "'" + " a" * 590, "`" + "a " * 590, "<" * 1190, "[" * 1190, "|" * 1190, "- " * 590, "\n" * 1190,
@@ -75,3 +77,18 @@ def test_places_that_an_earlier_version_wrote_are_gone_on_from(mind: Mind, sessi
     mind.layout.read_sessions.write_bytes(msgspec.json.encode(place) + b"\n")
     assert mind.learn(session.person(RULE).path).total("lines") == 1
     assert mind.texts() == [RULE]
+
+
+def test_a_copy_from_stretches_ago_is_known_and_what_follows_is_not(
+    mind: Mind, session: SessionFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "_LINES", 7)
+    session.runs("cat notes.md", f"Notes: {RULE}")
+    for number in range(40):
+        session.person(f"Please look at file {number}.")
+    session.person(RULE).person("Never push to main on a Friday.")
+    for number in range(20):
+        session.person(f"Please look at file {number}.")
+    session.runs("cat more.md", "Never push to main on a Friday.")
+    mind.learn(session.path)
+    assert mind.texts() == ["Never push to main on a Friday."]
