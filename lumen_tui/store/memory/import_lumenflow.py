@@ -145,7 +145,8 @@ def _copy(to: Destination, part: ImportPart, path: Path, place: Path, data: byte
         part.copied.append(str(place.relative_to(to.layout.root)))
         return
     part.present += 1
-    if present != data:
+    our_stamp = place.suffix == ".done" and present.startswith(b"{")  # it says the same in our form
+    if present != data and not our_stamp:
         part.name(f"{path}: ours is another and was kept")
 
 
