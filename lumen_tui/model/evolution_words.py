@@ -125,7 +125,7 @@ def is_plain(message: str) -> bool:
     text = message.strip()
     if len(text) > 2 * LONGEST or "\n" in text or "?" in text or _brought_in(text) or is_attributed(text):
         return False
-    if _MAIL.search(text) or _TYPESET.search(text):
+    if _MAIL.search(text) or _TYPESET.search(text) or _BULLET.match(text):
         return False
     begun = [words_of(sentence)[:1] for sentence in _END.split(text)]
     return all(words and (words[0] in BEGINNINGS or words[0] in _ARTICLES) for words in begun)

@@ -134,13 +134,15 @@ def _of_person(entry: SessionEntry, sentence: str, plain: bool) -> LearningCandi
 
 def _sure_kind(sentence: str) -> ObservationKind | None:
     """Return what a sentence that is clearly a person's own lays down; None where it may be about one moment."""
+    if chosen := _CHOICE.search(sentence):
+        if not _are_tools(chosen) or not (_CHOSEN.search(sentence) or _STANDING.search(sentence)):
+            return None
+        return ObservationKind.DECISION if _DECISION.search(sentence) else ObservationKind.RULE
     if (standing := _STANDING.search(sentence)) and not _OF_THE_PRODUCT.search(sentence):
         verb = standing["verb"] or standing["then"] or standing["done"]
         return ObservationKind.RULE if verb.lower() in evolution_words.VERBS else None
     if _AGREED.search(sentence) and not _NUMBERED.search(sentence):
         return ObservationKind.DECISION
-    if (match := _CHOSEN.search(sentence)) and _are_tools(match):
-        return ObservationKind.DECISION if _DECISION.search(sentence) else ObservationKind.RULE
     return None
 
 
