@@ -27,6 +27,7 @@ from lumen_tui.providers.offline.report import (
 )
 from lumen_tui.providers.offline.vocabulary import words
 
+_MOST_DAYS = 7  # of a period by which a long log is narrowed down
 MOST_LINES = 5000  # lines that are looked at one by one
 _LOOSE = (
     r"(?<![\w/.-])(?:error|fatal|critical|panic|traceback|exception|segfault)(?:s|ed)?(?![\w/-])|\bfail(?:ed|ure|s)\b"
@@ -161,7 +162,7 @@ def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | Non
     wanted = levels.pattern(_chosen(plan))
     reply = yield from _grep(plan, wanted, MOST_LINES)
     if plan.period.text and reply.data["matches"] > MOST_LINES:
-        reply = yield from _grep(plan, _prefiltered(plan, wanted, today), MOST_LINES)
+        reply = yield from _grep(plan, _of_days(plan, wanted, reply.data["hits"], today), MOST_LINES)
     data, notes = reply.data, skipped_notes(reply.data)
     if not data["files"]:
         raise PlaybookFailed(f"there is no text file to read in {line(plan.path)}")
@@ -171,16 +172,32 @@ def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | Non
     return _about(plan, _in_period(plan, data, today, notes))
 
 
-def _prefiltered(plan: PlaybookPlan, wanted: str, today: dt.datetime) -> str:
-    """Narrow the expression to lines with one of the days of a period, so that a long log can be told apart."""
+def _of_days(plan: PlaybookPlan, wanted: str, hits: list[JsonObject], today: dt.datetime) -> str:
+    """Narrow the expression to the days of a period, where all lines at hand have their day at the same place.
+
+    Elsewhere, and for a period of more than a week, it is returned as it is: there are too many lines then.
+    """
     since, until = bounds(plan.period, today)
-    if not since[:10] or since.startswith("T"):
+    if not since or since.startswith("T"):
         return wanted
     first, last = dt.date.fromisoformat(since[:10]), dt.date.fromisoformat((until or today.isoformat())[:10])
-    if not 0 <= (last - first).days <= 7:  # an expression has at most 500 characters to a model's eyes
+    last -= dt.timedelta(days=len(until) == len("2026-11-21"))  # a day alone is where the period is over
+    places = {_place_of_day(hit["text"], today) for hit in hits}
+    place = places.pop() if len(places) == 1 else None
+    if place is None or not 0 <= (last - first).days <= _MOST_DAYS:
         return wanted
-    forms = [form for number in range((last - first).days + 1) for form in _day_forms(first + dt.timedelta(number))]
-    return rf"(?=.{{0,80}}?(?:{'|'.join(forms)})){wanted}"
+    column, form = place
+    days = [_day_forms(first + dt.timedelta(number))[form] for number in range((last - first).days + 1)]
+    return rf"^(?=.{{{column}}}(?:{'|'.join(days)})){wanted}"
+
+
+def _place_of_day(text: str, today: dt.datetime) -> tuple[int, int] | None:
+    """Return in which column the day of a line begins, and which of the forms it has."""
+    at = stamp(text, today)
+    if not at:
+        return None
+    forms = enumerate(_day_forms(dt.date.fromisoformat(at[:10])))
+    return min(((column, form) for form, day in forms if (column := text.find(day)) >= 0), default=None)
 
 
 def _day_forms(day: dt.date) -> tuple[str, ...]:
