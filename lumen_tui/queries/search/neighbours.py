@@ -17,7 +17,7 @@ from lumen_tui.queries.search.documents import COLUMNS, IndexedDocument
 if TYPE_CHECKING:
     import sqlite3
 
-_BEST = 200  # hits by bm25 that lift what is beside them
+_BEST = 100  # hits by bm25 that lift what is beside them
 _STEPS = (0.4, 0.2, 0.2)  # of its bm25, for what is one, two and three turns away
 _SESSION = 0.3  # of the best bm25, for the session with the most of it; others by their share
 _FROM = 5  # best hits whose links are followed
