@@ -114,13 +114,13 @@ def test_an_import_is_one_entry_that_is_undone_as_a_whole(desk, tmp_path):
     desk.discovery("ours")
     before = {name: data for name, data in desk.files().items() if not name.startswith(("actions", "index"))}
     done = desk.do("import.lumenflow", path=str(folder(tmp_path)))
-    assert done.report.added == 9
+    assert done.report.added == 10
     desk.do("undo")
     after = {name: data for name, data in desk.files().items() if not name.startswith(("actions", "index")) and data}
     assert after == {name: data for name, data in before.items() if data}
     with pytest.raises(ActionError, match="same import"):
         desk.do("redo")
-    assert desk.do("import.lumenflow", path=str(tmp_path / "project")).report.added == 9
+    assert desk.do("import.lumenflow", path=str(tmp_path / "project")).report.added == 10
     assert desk.do("import.lumenflow", path=str(tmp_path / "project")).action_id == "", "nothing came, nothing to undo"
 
 

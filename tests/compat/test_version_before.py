@@ -62,16 +62,18 @@ def run(before: Before, capsys: pytest.CaptureFixture[str], words: str) -> tuple
 
 
 def comparable(value: Any) -> Any:
-    """Rows in the order of their ids, as records of one moment have none of their own; without changed wording."""
+    """Rows in the order of their ids, as records of one moment have none of their own; without changed wording.
+
+    What has the words of a search is compared, not how it is ranked and what is beside it.
+    """
     if isinstance(value, list):
-        rows = [comparable(row) for row in value]
-        return (
-            sorted(rows, key=lambda row: row["id"])
-            if all(isinstance(row, dict) and "id" in row for row in rows)
-            else rows
-        )
+        rows = [comparable(row) for row in value if not (isinstance(row, dict) and row.get("neighbour_of"))]
+        for name in ("id", "ref"):
+            if all(isinstance(row, dict) and name in row for row in rows):
+                return sorted(rows, key=lambda row: row[name])
+        return rows
     if isinstance(value, dict):
-        words = {"what", "hint"} if "hint" in value else set()
+        words = {"what", "hint"} if "hint" in value else {"score", "parts"} if "score" in value else set()
         return {key: comparable(inner) for key, inner in value.items() if key not in words}
     return value.replace("mend it", "fix it") if isinstance(value, str) else value
 

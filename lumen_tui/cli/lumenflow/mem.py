@@ -213,8 +213,8 @@ _FAMILIES = ("mem", "signal", "state", "agent", "wu", "lumenflow")
 
 def spelled(words: list[str]) -> str:
     """Return the documented name at the beginning of the words, or the empty string where they are ours."""
-    if not words or (words[0] == "signal-cleanup" and {"-h", "--help"} & set(words)):
-        return ""  # that one is ours as well
+    if not words or words[0] == "signal-cleanup":
+        return ""  # our own, which is also typed in two words; the documented one has a colon
     name = (
         words[0].replace("-", ":", 1) if words[0].startswith(tuple(f"{family}-" for family in _FAMILIES)) else words[0]
     )

@@ -20,6 +20,10 @@ class PlaybookFailed(Exception):
     """The playbook could not answer; the text says why."""
 
 
+class TooMuchOutput(PlaybookFailed):
+    """A command wrote more than is read."""
+
+
 class PlaybookReport(Struct, frozen=True):
     """What a playbook found, as Markdown."""
 
@@ -44,7 +48,7 @@ def output_of(command: str, cwd: str = "") -> Generator[Step, Reply | None, str]
     reply = yield from call("shell", command=command, **({"cwd": cwd} if cwd else {}))
     output = str(reply.data["output"])
     if len(output) >= MOST_OUTPUT:
-        raise PlaybookFailed("there is more to read than this playbook can: ask for less at a time")
+        raise TooMuchOutput("there is more to read than this playbook can: ask for less at a time")
     return output
 
 

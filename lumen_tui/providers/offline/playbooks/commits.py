@@ -41,12 +41,18 @@ def _moment(text: str) -> str:
     return text if "T" in text else f"{text}T00:00:00"
 
 
+def commits_by_author(limits: str, folder: str) -> Generator[Step, Reply | None, Counter[str]]:
+    """Return how many commits each author made, the most first."""
+    output = yield from output_of(f"git shortlog -sn {limits}", folder)
+    rows = [row.strip().split("\t", 1) for row in output.splitlines() if "\t" in row]
+    return Counter({name: int(count) for count, name in rows})
+
+
 def author_named(plan: PlaybookPlan, folder: str) -> Generator[Step, Reply | None, str]:
     """Return the author that the unexplained words name. PlaybookFailed where they name nobody, or several."""
     if not plan.terms:
         return ""
-    output = yield from output_of("git shortlog -sn HEAD", folder)
-    names = [row.split("\t", 1)[1] for row in output.splitlines() if "\t" in row]
+    names = list((yield from commits_by_author("HEAD", folder)))
     said = [re.sub(r"['’]s$", "", term).lower() for term in plan.terms]
     fitting = [name for name in names if all(word in re.findall(r"[\w-]+", name.lower()) for word in said)]
     if len(fitting) != 1:

@@ -12,11 +12,19 @@ from lumen_tui.providers.base import Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.periods import Period
 from lumen_tui.providers.offline.playbooks import repository
-from lumen_tui.providers.offline.playbooks.commits import FORMAT, Commit, author_named, limits_of, parse_log
+from lumen_tui.providers.offline.playbooks.commits import (
+    FORMAT,
+    Commit,
+    author_named,
+    commits_by_author,
+    limits_of,
+    parse_log,
+)
 from lumen_tui.providers.offline.report import (
     Play,
     PlaybookFailed,
     PlaybookReport,
+    TooMuchOutput,
     code,
     line,
     many,
@@ -125,9 +133,8 @@ def _history(plan: PlaybookPlan, folder: str, only: str) -> Play:
     author = yield from author_named(plan, folder)
     limits = limits_of(plan, only, author)
     total = int((yield from output_of(f"git rev-list --count {limits}", folder)).strip() or 0)
-    number = 1 if plan.view in ("last", "digest one") else _DIGEST if plan.view == "count" else plan.number
-    log = f"git log -n {number} --date=format:'%Y-%m-%d %H:%M' --numstat --format={FORMAT} {limits}"
-    output = yield from output_of(log, folder)
+    number = 1 if plan.view in ("last", "digest one") else _LISTED if plan.view == "count" else plan.number
+    output = yield from _log(number, limits, folder)
     commits, changes = parse_log(output)
     where = line(plan.path)
     what = "".join(
@@ -138,8 +145,23 @@ def _history(plan: PlaybookPlan, folder: str, only: str) -> Play:
         return PlaybookReport(
             f"No commits in {where}", f"**0 commits**{what}: nothing was committed in that time or way."
         )
+    if plan.view == "count":
+        authors = yield from commits_by_author(limits, folder)
+        return PlaybookReport(f"Git history of {where}", f"{_people(total, what, authors)}\n\n{_latest(commits)}")
     notes = [f"The latest {len(commits)} of {total:,} commits are read."] if len(commits) < total and number > 1 else []
     return PlaybookReport(f"Git history of {where}", _render(commits, changes, plan, total, what), tuple(notes))
+
+
+def _log(number: int, limits: str, folder: str) -> Generator[Step, Reply | None, str]:
+    """Return the latest commits with the lines that they changed: this many, or fewer where that is too much."""
+    while True:
+        log = f"git log -n {number} --date=format:'%Y-%m-%d %H:%M' --numstat --format={FORMAT} {limits}"
+        try:
+            return (yield from output_of(log, folder))
+        except TooMuchOutput:
+            if number == 1:
+                raise
+            number = max(1, number // 4)
 
 
 def _spell(period: Period) -> str:
@@ -153,18 +175,24 @@ def _spell(period: Period) -> str:
 def _render(commits: list[Commit], changes: Counter[str], plan: PlaybookPlan, total: int, what: str) -> str:
     if plan.view in ("last", "digest one"):
         return _single(commits[0], changes, total, what)
-    authors = Counter(commit.author for commit in commits)
     days = sorted({commit.day[:10] for commit in commits})
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    people = ", ".join(f"{line(name)} ({count})" for name, count in authors.most_common(8))
-    shown = total if plan.view == "count" else len(commits)
-    body = [f"**{many(shown, 'commit')}**{what}. By {many(len(authors), 'author')}, {span}: {people}."]
-    rows = [[commit.day, code(commit.hash), line(commit.author), line(commit.subject)] for commit in commits[:_LISTED]]
-    body += ["## Latest", table(("day", "commit", "author", "subject"), rows)]
-    if changes and plan.view != "count":
+    authors = Counter(commit.author for commit in commits)
+    body = [_people(len(commits), what, authors, f", {span}"), _latest(commits)]
+    if changes:
         moved = [[f"{count:,}", code(path)] for path, count in changes.most_common(min(10, plan.number + 9))]
         body += ["## Most changed files", table(("lines", "file"), moved, right=(0,))]
     return "\n\n".join(body)
+
+
+def _people(total: int, what: str, authors: Counter[str], span: str = "") -> str:
+    people = ", ".join(f"{line(name)} ({count})" for name, count in authors.most_common(8))
+    return f"**{many(total, 'commit')}**{what}. By {many(len(authors), 'author')}{span}: {people}."
+
+
+def _latest(commits: list[Commit]) -> str:
+    rows = [[commit.day, code(commit.hash), line(commit.author), line(commit.subject)] for commit in commits[:_LISTED]]
+    return f"## Latest\n\n{table(('day', 'commit', 'author', 'subject'), rows)}"
 
 
 def _single(commit: Commit, changes: Counter[str], total: int, what: str) -> str:

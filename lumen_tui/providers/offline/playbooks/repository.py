@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from lumen_tui.providers.offline.grammar import PlaybookPlan
-from lumen_tui.providers.offline.playbooks.commits import FORMAT, author_named, limits_of, parse_log
+from lumen_tui.providers.offline.playbooks.commits import FORMAT, author_named, commits_by_author, limits_of, parse_log
 from lumen_tui.providers.offline.report import Play, PlaybookFailed, PlaybookReport, code, line, many, output_of, table
 
 
@@ -29,14 +29,14 @@ def first(plan: PlaybookPlan, folder: str, only: str) -> Play:
 def authors(plan: PlaybookPlan, folder: str, only: str) -> Play:
     if plan.terms:
         raise PlaybookFailed(f"{line(' '.join(plan.terms))} is not understood here")
-    output = yield from output_of(f"git shortlog -sn {limits_of(plan, only)}", folder)
-    ranked = [row.strip().split("\t", 1) for row in output.splitlines() if "\t" in row]
+    ranked = (yield from commits_by_author(limits_of(plan, only), folder)).most_common()
     if not ranked:
         return PlaybookReport(f"Authors in {line(plan.path)}", "Nothing was committed in that time.")
-    tie = len(ranked) > 1 and ranked[0][0] == ranked[1][0]
-    head = f"{many(len(ranked), 'author')}. The most commits, {int(ranked[0][0]):,}, are by {line(ranked[0][1])}"
+    most, count = ranked[0]
+    tie = len(ranked) > 1 and count == ranked[1][1]
+    head = f"{many(len(ranked), 'author')}. The most commits, {count:,}, are by {line(most)}"
     head += " and others." if tie else "."
-    rows = [[f"{int(count):,}", line(name)] for count, name in ranked[:50]]
+    rows = [[f"{count:,}", line(name)] for name, count in ranked[:50]]
     return PlaybookReport(
         f"Authors in {line(plan.path)}", f"{head}\n\n{table(('commits', 'author'), rows, right=(0,))}"
     )
