@@ -23,6 +23,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_records
+from lumen_tui.store.tasks.pauses import is_killed
 from lumen_tui.store.tasks.task_index import TaskIndex
 
 
@@ -179,6 +180,8 @@ class Dispatcher:
         return key_names(self.provider, self.models, role=spec.role, tier=tier, model=spec.model)
 
     def _launch(self, view: TaskView, now: float) -> bool:
+        if is_killed(self._store.layout):
+            return False  # since the beat began: an engine may be held up at any point of one
         folder, env = self._store.layout.task(view.id), workers.worker_env(self._keys(view))
         kind = kind_of(self.models, self.provider)
         try:

@@ -53,6 +53,16 @@ async def test_a_pause_says_who_why_and_until_when_and_ends_by_itself(world):
     await world.until(lambda: ended(world, task_id))
 
 
+async def test_a_kill_in_the_middle_of_a_beat_starts_nothing_in_the_rest_of_it(world, monkeypatch):
+    engine, task_id = world.engine(), world.task()
+    monkeypatch.setattr(engine.approvals, "poll", lambda now: world.layout.kill.write_text(""))
+    assert (await world.beat()).supervised.started == []
+    monkeypatch.undo()
+    world.layout.kill.unlink()
+    assert (await world.beat()).supervised.started == [task_id]
+    await world.until(lambda: ended(world, task_id))
+
+
 async def test_a_paused_loop_lets_tasks_go_on(world):
     await world.beat()
     world.do("engine.pause", target="loop")
