@@ -66,6 +66,7 @@ class Engine:
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
         from lumen_tui.engine.loops.loops import Arrivals, MainLoop
+        from lumen_tui.engine.schedules.scheduler import Scheduler
 
         layout = store.layout
         self.store = store
@@ -88,6 +89,7 @@ class Engine:
         self.loop = MainLoop(store, log, supervisor, today=budgets.today)
         self.arrivals = Arrivals(layout, self.loop)
         self.learning = Learning(layout, log)
+        self.schedules = Scheduler(store, log, supervisor.dispatcher.wakeups.watch_fd)
         self._lease: Lease | None = lease
         self._loops = loops
         self._folder = os.stat(layout.root).st_ino
@@ -156,6 +158,7 @@ class Engine:
             self._write_heartbeat("stopped", now, note=reason)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
+        self.schedules.close()
         self.supervisor.dispatcher.close()
         self._lease.release()
         self._lease = None
@@ -184,6 +187,7 @@ class Engine:
         self.supervisor.dispatcher.pause_roles(parts.roles)
         may_start = self.pauses.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.poll(now)
+        self.schedules.poll(self.config, now, may_start=may_start and self._loops)
         supervised = self.supervisor.poll(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
@@ -208,6 +212,7 @@ class Engine:
             self.role_expiry.beat(now)
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
+        self.schedules.rest()
         if self.switch.kill is None and self.pauses.paused() is None:
             self.freshness.begin(self.config.freshness, now)
         turn = self._loop_turn(now, asked=reason == "asked")

@@ -146,7 +146,7 @@ class Runner:
                 self._note_late(running - due, running - clock.awake() - asleep)
                 return "timer"
             self._check_clocks(due, running - slept)
-            if not (self._something_happened() or running - watched > _WATCH):
+            if not (self._something_happened() or self._is_due() or running - watched > _WATCH):
                 continue
             watched = running
             if self._poll():
@@ -155,6 +155,10 @@ class Runner:
                 self._soon = False
                 due = self._plan(soon=True, before=due)
         return "stop"
+
+    def _is_due(self) -> bool:
+        """Return whether a schedule is due by the wall clock: a comparison."""
+        return self.engine.schedules.due(self._clock.now())
 
     def _note_late(self, late: float, asleep: float) -> None:
         """Record beats that were missed, by reason: the machine slept (`asleep` seconds), or the engine stood still."""

@@ -17,6 +17,8 @@ TOOLS = (
     "discover",
     "checkpoint",
     "propose",
+    "schedule",
+    "unschedule",
     "sleep",
     "deposit",
 )

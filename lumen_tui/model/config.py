@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -352,6 +352,18 @@ class CapsuleConfig(Struct, frozen=True, forbid_unknown_fields=True):
     keep: Annotated[int, Meta(ge=1, le=100_000)] = 50  # capsules on disk
 
 
+class SchedulingConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[scheduling]: the zone of schedules that name none, and what the agent may schedule for itself"""
+
+    zone: str = ""  # IANA; empty: that of this machine
+    agent_schedules: Annotated[int, Meta(ge=0, le=200)] = 10  # in force at once
+    agent_minutes: Annotated[float, Meta(ge=1, le=10_080)] = 15.0  # the shortest interval
+    agent_runs: Annotated[int, Meta(ge=0, le=10_000)] = 48  # in a day (UTC), the ends of its sleep among them
+    agent_usd: Annotated[float, Meta(ge=0, le=1_000_000)] = (
+        0.25  # of one task that it schedules; 0: no limit of its own
+    )
+
+
 class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[room]"""
 
@@ -376,5 +388,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     freshness: FreshnessConfig = field(default_factory=FreshnessConfig)
     capsule: CapsuleConfig = field(default_factory=CapsuleConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
+    scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
+    schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt", "rly", "arc")
+KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt", "rly", "arc", "sch")
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32: no i, l, o, u
 CHARS = 13  # 13 x 5 = 65 bits
 _MAX_LENGTH = 64

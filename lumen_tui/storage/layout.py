@@ -105,6 +105,8 @@ class Layout:
         self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"
         self.spend = root / "spend.jsonl"  # its earlier pages are beside it: store/ledger
+        self.schedules = root / "schedules.jsonl"
+        self.schedule_runs = root / "schedule-runs.jsonl"
         self._name_evolved(root, root / "evolved")
 
     def _name_evolved(self, root: Path, evolved: Path) -> None:

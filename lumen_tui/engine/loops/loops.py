@@ -174,6 +174,7 @@ def _news_counts(news: News) -> str:
         (len(news.ended), "task ended", "tasks ended"),
         (len(news.signals), "signal", "signals"),
         (news.discoveries, "discovery", "discoveries"),
+        (len(news.woken), "schedule due", "schedules due"),
     )
     return ", ".join(f"{count} {singular if count == 1 else plural}" for count, singular, plural in counts)
 
@@ -186,9 +187,10 @@ class Arrivals:
         self._loop = loop
         self._mail, self._work, self._approvals = self._stamps()
 
-    def _stamps(self) -> tuple[tuple[Stamp, Stamp], Stamp, Stamp]:
+    def _stamps(self) -> tuple[tuple[Stamp, Stamp, Stamp], Stamp, Stamp]:
         layout = self._layout
-        return (stamp(layout.signals), stamp(layout.memory)), stamp(layout.work), stamp(layout.approvals)
+        mail = stamp(layout.signals), stamp(layout.memory), stamp(layout.schedule_runs)
+        return mail, stamp(layout.work), stamp(layout.approvals)
 
     def poll(self, config: Config) -> bool:
         """Return whether there is news since the last poll. Raises StoreError.

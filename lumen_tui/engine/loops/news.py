@@ -12,8 +12,10 @@ from typing import Any
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import agent, ids, times
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import TASK_ENDED, Artifact, EngineEvent, Health, LeftOut, Packet, task_end
 from lumen_tui.model.records import Signal, decode_node, decode_signal
+from lumen_tui.model.schedule_runs import Run, RunState
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import journal
@@ -30,9 +32,10 @@ class News:
     discoveries: int
     cursor: dict[str, Any]
     by_workers: dict[str, int] = field(default_factory=dict)  # what they added to memory, as a packet counts it
+    woken: list[Run] = field(default_factory=list)  # runs of schedules that wake the agent
 
     def __bool__(self) -> bool:
-        return bool(self.ended or self.signals or self.discoveries)
+        return bool(self.ended or self.signals or self.discoveries or self.woken)
 
     def without(self, tasks: Container[str]) -> News:
         """Return the same news without signals of these tasks."""
@@ -40,7 +43,7 @@ class News:
 
     def urgent(self, name: str) -> bool:
         """Return whether there is something for which the agent is woken from its rest."""
-        return bool(self.ended) or any(
+        return bool(self.ended or self.woken) or any(
             signal.priority == "P0" or signal.target_agent == name for _, signal in self.signals
         )
 
@@ -50,6 +53,7 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     events = log.since(int(before.get("events", 0)))
     signal_lines, signals_at = journal.lines_after(store.layout.signals, before.get("signals", {}))
     node_lines, nodes_at = journal.lines_after(store.layout.memory, before.get("memory", {}))
+    run_lines, runs_at = journal.lines_after(store.layout.schedule_runs, before.get("runs", {}))
     own = (name, agent.ROLE)
     signals = [(offset, decode_signal(line)) for offset, line in signal_lines]
     return News(
@@ -57,8 +61,23 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
         signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
         discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
         by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
-        cursor={"events": log.seq, "signals": signals_at, "memory": nodes_at},
+        cursor={"events": log.seq, "signals": signals_at, "memory": nodes_at, "runs": runs_at},
+        woken=[run for _, line in run_lines if (run := _waking(line))],
     )
+
+
+def _waking(line: bytes) -> Run | None:
+    """Return the run of a schedule that wakes the agent; None for any other line."""
+    try:
+        run = decode_safe(line, Run)
+    except UNDECODABLE:
+        return None
+    return run if run.makes == "wake" and run.state is RunState.DONE else None
+
+
+def due_words(run: Run) -> str:
+    """Return what a schedule tells the agent, on one line, with its name."""
+    return one_line(f"{run.text} (schedule {run.name}, due {times.stamp(run.due_at)})", 400)
 
 
 def _concerns(signal: Signal, own: tuple[str, ...]) -> bool:
@@ -96,7 +115,10 @@ def story(store: Store, news: News, loop: int, now: float) -> Packet:
         loop=loop,
         started_at=times.iso(now),
         completed_at=times.iso(now),
-        came_in=shown([signal_words(signal) for _, signal in news.signals], "signals"),
+        came_in=(
+            *shown([due_words(run) for run in news.woken], "schedules"),
+            *shown([signal_words(signal) for _, signal in news.signals], "signals"),
+        ),
         came_ids=came_ids([signal for _, signal in news.signals], news.ended),
         done=shown([one_line(event.text, 120) for event in done], "tasks"),
         made=results(store, done)[-SHOWN:],
@@ -108,6 +130,7 @@ def story(store: Store, news: News, loop: int, now: float) -> Packet:
             "tasks_failed": len(failed(bad)),
             "signals_read": len(news.signals),
             "discoveries_read": news.discoveries,
+            "schedules_due": len(news.woken),
             **news.by_workers,
         },
         cursor=news.cursor,

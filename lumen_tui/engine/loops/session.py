@@ -14,7 +14,17 @@ import msgspec
 
 from lumen_tui.engine.loops.briefing import INBOX, BriefingInputs, brief, in_order
 from lumen_tui.engine.loops.capsules import Capsules
-from lumen_tui.engine.loops.news import News, by_end, came_ids, failed, results, shown, signal_words, usage_of
+from lumen_tui.engine.loops.news import (
+    News,
+    by_end,
+    came_ids,
+    due_words,
+    failed,
+    results,
+    shown,
+    signal_words,
+    usage_of,
+)
 from lumen_tui.engine.loops.packet import packet_of
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
@@ -25,6 +35,7 @@ from lumen_tui.model.config import BudgetConfig, Config
 from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
 from lumen_tui.model.packets import bound_by
 from lumen_tui.model.records import Receipt
+from lumen_tui.model.schedules import SLEEP, SLEEP_NAME, Schedule, Source
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
@@ -32,6 +43,7 @@ from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.redaction import clean, clean_line
 from lumen_tui.storage.store import Store
+from lumen_tui.store.schedules import schedules
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import read_json, write_exit
 from lumen_tui.tools.policy.fence import new_mark
@@ -83,7 +95,10 @@ class LoopSession:
         return OpenLoop(
             loop=facts.loop,
             started_at=times.iso(facts.now),
-            came_in=shown([signal_words(signal) for signal in seen[::-1]], "signals"),
+            came_in=(
+                *shown([due_words(run) for run in news.woken], "schedules"),
+                *shown([signal_words(signal) for signal in seen[::-1]], "signals"),
+            ),
             came_ids=came_ids(seen, news.ended),
             done=shown([one_line(event.text, 120) for event in done], "tasks"),
             made=results(self._store, done),
@@ -175,8 +190,28 @@ def settle(store: Store, before: LoopState | None, packet: Packet, config: Confi
         files.replace(store.layout.wake_state, clean(wake_text(packet)).encode())
     store.receipts.append_all(receipts(packet, config.agent.name))
     state = next_state(before, packet, config, today)
+    _plan_wake(store, packet, state)
     files.replace(store.layout.loop_state, msgspec.json.format(clean_line(msgspec.json.encode(state)), indent=2))
     return state
+
+
+def _plan_wake(store: Store, packet: Packet, state: LoopState) -> None:
+    """Have the agent woken at the end of the sleep that it asked for; a loop that came before ends an earlier one."""
+    if packet.sleep_seconds and not packet.failed:
+        wake = Schedule(
+            id=SLEEP,
+            name=SLEEP_NAME,
+            text=f"Your sleep is over: {packet.sleep_why}",
+            when=f"at {state.rests_until}",
+            makes="wake",
+            since=packet.completed_at,
+            source=Source.AGENT,
+            created_by=agent.ROLE,
+            created_at=packet.completed_at,
+        )
+        schedules.put(store.layout, wake)
+    elif (before := schedules.read(store.layout).get(SLEEP)) is not None and before.active:
+        schedules.put(store.layout, schedules.removed(before, times.epoch(packet.completed_at)))
 
 
 def receipts(packet: Packet, reader: str) -> list[Receipt]:

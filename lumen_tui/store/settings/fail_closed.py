@@ -31,8 +31,8 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.layering import CLOSABLE, PROTECTIVE, Fault, RejectedSetting, TomlTable
 
 KEPT = (
-    "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) holds as it was last read; all "
-    "else of this file is not in force until it is fixed"
+    "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) and schedules hold as they were "
+    "last read; all else of this file is not in force until it is fixed"
 )
 STRICT = (
     "nothing is known of its limits, so until it is fixed no command of a worker is run, no model call is made, the "

@@ -29,7 +29,8 @@ _GATES = {
     ("memory", "enforcement", "require_checkpoint_for_done"): "memory",
 }
 CLOSABLE = (*WHOLE, "evolution", "memory")
-PROTECTIVE = frozenset([*WHOLE, *(gate[0] for gate in _GATES)])  # kept for when their file cannot be read
+# Kept for when their file cannot be read: a slip elsewhere in it takes no schedule out.
+PROTECTIVE = frozenset([*WHOLE, *(gate[0] for gate in _GATES), "schedules", "scheduling"])
 
 
 KNOWN_SECTIONS = Config.__struct_fields__

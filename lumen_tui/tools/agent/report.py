@@ -163,7 +163,9 @@ def sleep(context: Context, arguments: SleepArguments) -> ToolResult:
     with context.guard():
         files.replace(context.folder / SLEEP_FILE, msgspec.json.encode(nap))
     span = times.span(arguments.seconds)
-    return ToolResult(f"noted: {span}, unless something urgent or one of your tasks wakes you", summary=span)
+    return ToolResult(
+        f"noted: you wake in {span}, or before where something urgent or one of your tasks wakes you", summary=span
+    )
 
 
 def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
@@ -220,8 +222,8 @@ def as_text(record: Deposit) -> str:
 
 SLEEP = Tool(
     "sleep",
-    "Ask to be left alone for a while: news that can wait is held back so long. P0 signals, signals to you by name and "
-    "tasks that end wake you before.",
+    "Rest for a while: you are woken when it is over, with your reason, and news that can wait is held back until "
+    "then. P0 signals, signals to you by name and tasks that end wake you before.",
     SleepArguments,
     sleep,
     lambda a: f"sleep {times.span(a.seconds)}: {a.reason}",

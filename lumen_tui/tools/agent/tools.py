@@ -19,6 +19,7 @@ from lumen_tui.store.work import views
 from lumen_tui.store.work.work_units import read_unit
 from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL, once
 from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
+from lumen_tui.tools.agent.scheduling import SCHEDULE, UNSCHEDULE
 from lumen_tui.tools.base import AnyTool, Context, Tool, ToolError, ToolResult
 
 _MOST_WAITING = 60  # tasks that are not archived, beyond which no more are made
@@ -139,7 +140,8 @@ CREATE_TASK = Tool(
 )
 
 AGENT_TOOLS: dict[str, AnyTool] = {
-    tool.name: tool for tool in (CREATE_TASK, SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SLEEP, DEPOSIT)
+    tool.name: tool
+    for tool in (CREATE_TASK, SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SLEEP, DEPOSIT)
 }
 
 

@@ -1,0 +1,1 @@
+"""Schedules: what is due is decided, recorded, and carried out once."""

@@ -1,0 +1,1 @@
+"""Schedules on disk, and the times at which they are due."""
