@@ -36,6 +36,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "facts": ("fact",),
     "blocks": ("blocks",),
     "relay": ("relay",),
+    "schedules": ("schedule",),
     "evolve": ("evolve", "claude-md"),
     "constitution": ("constitution",),
     "hooks": ("hook", "hooks"),

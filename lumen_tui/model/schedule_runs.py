@@ -200,3 +200,25 @@ def new_run(
         why=why,
         own=schedule.source is Source.AGENT,
     )
+
+
+class ScheduleView(Struct, frozen=True):
+    """A schedule as the operator sees it. `next` is in seconds since 1970: 0 where no time is to come, or paused."""
+
+    schedule: Schedule
+    next: float = 0.0
+    open: int = 0  # runs that wait or are asked for
+    last: Run | None = None
+    recent: tuple[Run, ...] = ()  # newest first
+
+    @property
+    def state(self) -> str:
+        """`paused`, or what becomes of it."""
+        return "paused" if self.schedule.paused else str(self.schedule.status)
+
+
+class Upcoming(Struct, frozen=True):
+    """A run to come, for where one line has to do."""
+
+    name: str
+    at: float  # seconds since 1970

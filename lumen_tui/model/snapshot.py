@@ -17,6 +17,7 @@ from lumen_tui.model.progress import HookView
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Role
+from lumen_tui.model.schedule_runs import Upcoming
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.work import WorkUnit
 
@@ -180,6 +181,7 @@ class Snapshot(Struct, frozen=True):
     attention: tuple[Attention, ...] = ()
     snoozed: tuple[Attention, ...] = ()  # what comes back by itself
     problems: tuple[Problem, ...] = ()
+    upcoming: tuple[Upcoming, ...] = ()  # the next runs of schedules, the soonest first
     demo: bool = False
     gone: str = ""  # why there is no state folder any more, or empty
     read_only: str = ""  # why nothing can be written, or empty

@@ -18,6 +18,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.queries import pages
 from lumen_tui.queries.queue_conditions import queue_conditions
+from lumen_tui.queries.schedule_views import ScheduleIndex
 from lumen_tui.storage import files, integrity, lease, process
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
@@ -145,6 +146,7 @@ class SnapshotReader:
         )
         self._proposals = Proposals(layout)
         self._relay = RelayIndex(layout)
+        self._schedules = ScheduleIndex(layout)
         self._engine = EngineView()
         self._engine_revision = 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
@@ -152,7 +154,7 @@ class SnapshotReader:
     def close(self) -> None:
         """Close every journal. Snapshots that were taken can still be read."""
         journals = (self.signals, self.nodes, self.facts, self._dismissed, self._task_news, self._progress)
-        for index in (*journals, self._ledger, self._expired, self._archive, self._relay):
+        for index in (*journals, self._ledger, self._expired, self._archive, self._relay, self._schedules):
             index.close()
 
     @property
@@ -174,6 +176,7 @@ class SnapshotReader:
         self._ledger.refresh()
         self.facts.refresh()
         self._relay.refresh()
+        self._schedules.refresh()
         self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
         clocks = self.clocks() if self.clocks else None
@@ -262,6 +265,7 @@ class SnapshotReader:
             revisions=self._revisions(),
             hooks=self._progress.hooks.view,
             facts=self.facts.view(),
+            upcoming=self._schedules.upcoming(now),
         )
 
     def _conditions(self, live: list[TaskView], paused: dict[str, str], now: float) -> QueueConditions:
@@ -321,14 +325,15 @@ class SnapshotReader:
         problems = [*pauses.stopped_roles(self._pauses.value)]
         problems += self._machine
         problems += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
-        problems += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
+        problems += [*self._ledger.problems, *self._relay.problems, *self._schedules.problems(self.config, now)]
+        problems += [*self._archive.damage.problems()]
         problems += self._approvals.problems + self.facts.damage.problems()
         problems += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
         return tuple(safe_record(problem) for problem in problems)
 
     def _revisions(self) -> Revisions:
         return Revisions(
-            loop=self._loop.revision + self._packets.revision + self._ledger.revision,
+            loop=self._loop.revision + self._packets.revision + self._ledger.revision + self._schedules.revision,
             wake=self._wake.revision,
             tasks=self.tasks.revision,
             signals=self.signals.revision,

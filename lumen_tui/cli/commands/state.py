@@ -86,6 +86,9 @@ def run_status(session: Session, args: Namespace) -> int:
         say(f"  {_unknown(snapshot.spend)}")
     for problem in _no_model(snapshot):
         say(f"  {problem}")
+    if snapshot.upcoming:
+        ahead = snapshot.upcoming[0]
+        say(f"  next: schedule {ahead.name}, {times.dated(ahead.at, session.now)}")
     for need in snapshot.attention:
         if not _is_shown_above(need):
             say(f"  {need.text}")

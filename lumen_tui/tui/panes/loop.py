@@ -40,6 +40,7 @@ def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> l
             ("health", rows.health(loop)), ("spent", rows.spent(loop)), ("today", rows.today(width)),
             ("dropped", rows.left_out(loop)), ("loops", rows.sparks()), ("packet", rows.packet(loop)),
         ]  # fmt: skip
+    found.append(("next", rows.upcoming()))
     return [(name, parts) for name, parts in found if parts]
 
 
@@ -184,6 +185,15 @@ class LoopRows:
         last = self.snapshot.packets[-1]
         written = words.ago(self.now - times.epoch(last.completed_at))
         return [(ids.short(last.id), ink.muted), (f"  written {written}", ink.text), *self._stalest()]
+
+    def upcoming(self) -> Parts:
+        """Return the next run of a schedule, and how many schedules have one."""
+        ahead = self.snapshot.upcoming
+        if not ahead:
+            return []
+        more = f"  +{len(ahead) - 1}" if len(ahead) > 1 else ""
+        when = words.until(ahead[0].at - self.now)
+        return [(ahead[0].name, self.look.ink.text), (f"  {when}{more}", self.look.ink.muted)]
 
     def _stalest(self) -> Parts:
         """Return the other clock: when the fact that was confirmed longest ago was, and how many have drifted."""

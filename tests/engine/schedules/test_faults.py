@@ -59,7 +59,9 @@ class Life:
 
     def step(self) -> None:
         """Let some time go by, under one fault."""
-        fault = self.chance.choice(["kill", "kill", "kill", "torn", "sleep", "back", "forward", "zone", "held", "ended"])
+        fault = self.chance.choice(
+            ["kill", "kill", "kill", "torn", "sleep", "back", "forward", "zone", "held", "ended"]
+        )
         self.faults[fault] += 1
         getattr(self, f"_{fault}")()
         self._pass(self.chance.choice([30.0, 60.0, 600.0, 1800.0, 5400.0]))

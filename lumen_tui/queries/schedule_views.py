@@ -1,0 +1,115 @@
+"""Schedules as people see them: with their next time, their last run, and what is wrong with those of the settings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from lumen_tui.model import ids
+from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import safe_record
+from lumen_tui.model.schedule_runs import Run, ScheduleView, Upcoming
+from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.schedules import schedules
+from lumen_tui.store.schedules.schedules import ScheduleBook
+
+_NAMED = 8  # runs to come that a snapshot names
+_RECENT = 50  # runs of one schedule that a page shows
+
+
+class ScheduleIndex:
+    """Follows the schedules for a room. What is to come is worked out when something changed, or a time passed."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._book = ScheduleBook(layout)
+        self._ahead: tuple[Upcoming, ...] = ()
+        self._worked_out = -1
+        self._config: Config | None = None
+        self._wrong: tuple[Problem, ...] = ()
+
+    def close(self) -> None:
+        """Close the journals."""
+        self._book.close()
+
+    def refresh(self) -> bool:
+        """Read what is new; return whether there was anything."""
+        return self._book.refresh()
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with each change."""
+        return self._book.revision
+
+    def upcoming(self, now: float) -> tuple[Upcoming, ...]:
+        """Return the next runs, the soonest first."""
+        if self._worked_out != self.revision or (self._ahead and self._ahead[0].at <= now):
+            self._worked_out = self.revision
+            ahead = [Upcoming(one.name, next_run(one, now)) for one in self._book.active]
+            self._ahead = tuple(sorted((one for one in ahead if one.at), key=lambda one: one.at)[:_NAMED])
+        return self._ahead
+
+    def problems(self, config: Config, now: float) -> list[Problem]:
+        """Return damaged lines, and what is wrong with the schedules of the settings."""
+        if config is not self._config:
+            self._config = config
+            self._wrong = ()
+            if config.schedules:
+                from lumen_tui.store.schedules.configured import configured
+
+                self._wrong = tuple(configured(config, self._book.schedules, now)[1])
+        return [*self._book.problems(), *self._wrong]
+
+
+def next_run(schedule: Schedule, now: float) -> float:
+    """Return when a schedule runs next by time; 0 where it does not, or is paused."""
+    if not schedule.when or schedule.paused or not schedule.active:
+        return 0.0
+    from lumen_tui.store.schedules import timing  # with cronsim, which a folder without schedules does not need
+
+    try:
+        at = timing.next_time(schedule, now)
+    except ScheduleError:
+        return 0.0  # of a journal that was written by hand
+    return at if at < float("inf") else 0.0
+
+
+def views(layout: Layout, now: float, *, all: bool = False) -> list[ScheduleView]:
+    """Return the schedules, the next to run first; with `all` also those that are over or removed. Texts are safe."""
+    runs: defaultdict[str, list[Run]] = defaultdict(list)
+    for run in schedules.valid_runs(layout).values():
+        runs[run.schedule].append(safe_record(run))
+    known = [safe_record(one) for one in schedules.read(layout).values()]
+    shown = [_view(one, runs[one.id], now) for one in known if one.active or (all and one.status in _PAST)]
+    return sorted(shown, key=lambda view: (not view.schedule.active, not view.next, view.next, view.schedule.name))
+
+
+_PAST = (ScheduleStatus.OVER, ScheduleStatus.REMOVED)
+
+
+def _view(schedule: Schedule, runs: Sequence[Run], now: float) -> ScheduleView:
+    made = [run for run in runs if run.state == "run"]
+    waiting = sum(run.state in ("asked", "begun", "queued") for run in runs)
+    recent = tuple(reversed(runs[-_RECENT:]))
+    return ScheduleView(schedule, next_run(schedule, now), waiting, made[-1] if made else None, recent)
+
+
+def view_reader(layout: Layout, clock: Callable[[], float]) -> Callable[[], Sequence[ScheduleView]]:
+    """Return a function that reads all schedules in force, for a screen."""
+    return lambda: views(layout, clock())
+
+
+def history(layout: Layout, schedule_id: str, limit: int) -> list[Run]:
+    """Return the newest runs, the last one first, of one schedule or of all."""
+    found = [run for run in schedules.valid_runs(layout).values() if schedule_id in ("", run.schedule)]
+    return [safe_record(run) for run in reversed(found[-limit:])]
+
+
+def made_words(run: Run) -> str:
+    """Return what came of a run, on one line."""
+    if run.made:
+        return f"made {ids.short(run.made)}"
+    many = f"{run.count} runs: " if run.count > 1 else ""
+    woke = "woke the main agent" if run.makes == "wake" and run.state == "run" else ""
+    return f"{many}{run.why}" or woke
