@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from lumen_tui.model import ids
+from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.schedule_runs import Run, ScheduleView, Upcoming
@@ -98,6 +98,19 @@ def _view(schedule: Schedule, runs: Sequence[Run], now: float) -> ScheduleView:
 def view_reader(layout: Layout, clock: Callable[[], float]) -> Callable[[], Sequence[ScheduleView]]:
     """Return a function that reads all schedules in force, for a screen."""
     return lambda: views(layout, clock())
+
+
+def first_time(when: str, zone: str, now: float) -> tuple[float, str]:
+    """Return when a schedule with this rule runs first, and why the rule will not do; one of both is empty."""
+    from lumen_tui.store.schedules import timing
+
+    try:
+        zone = zone or timing.local_zone()
+        rule = timing.canonical(when, zone, now)
+    except ScheduleError as error:
+        return 0.0, str(error)
+    asked = Schedule(id="", name="", when=rule, zone=zone, since=times.iso(now))
+    return timing.next_time(asked, now), ""
 
 
 def history(layout: Layout, schedule_id: str, limit: int) -> list[Run]:

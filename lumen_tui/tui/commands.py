@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from lumen_tui.tui.key_names import DIGITS, key_names, plain_key
+
 EVERYWHERE = "everywhere"
 LOOP, WAKE = "loop", "wake"
 WORKERS, SIGNALS, DISCOVERIES, DECAY = "workers", "signals", "discoveries", "decay"
@@ -33,27 +35,6 @@ class RoomCommand(msgspec.Struct, frozen=True):
     def shown_key(self) -> str:
         """The key as a person reads it."""
         return "1-9" if self.keys == DIGITS else plain_key(self.keys[0]) if self.keys else ""
-
-
-_PLAIN = {
-    "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
-    "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
-    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
-    "f1": "F1", "f2": "F2", "f3": "F3",
-}  # fmt: skip
-DIGITS = tuple("123456789")
-_ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
-_NAMED = {shown: key for key, shown in _PLAIN.items()}
-
-
-def plain_key(key: str) -> str:
-    """`question_mark` -> `?`."""
-    return _PLAIN.get(key, key)
-
-
-def together(*keys: str) -> str:
-    """Return the shown keys of commands that belong together: `up`, `down` -> `↑↓`; `j`, `k` -> `j k`."""
-    return "".join(_ARROWS[key] for key in keys) if all(key in _ARROWS for key in keys) else " ".join(keys)
 
 
 def _c(
@@ -127,6 +108,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("evolution", "E", "evolution", "What was learnt from sessions, and why; accept, reject, restore a version."),
     _c("blocks", "b", "blocks", "The memory blocks: what the agent sees in every loop, and who wrote it."),
     _c("relay", "O", "relays", "What was submitted to relays, and what is held for a person's decision."),
+    _c("schedules", "C", "schedules", "What is done by time, on changed files or on signals, and what became of it."),
     _c("log", "L", "log", "What the engine did."),
     _c("since", "o", "since", "What happened since you last looked; enter goes there."),
     _c("packets", "H", "packets", "What each loop left, what it cost, and the capsule that it woke with."),
@@ -393,6 +375,14 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("roles_edit", "e", "edit", "Edit the role's file in $EDITOR.", "do('edit')", writes=True),
         _like("undo", "do('undo')"),
     ),
+    "schedules": _on(
+        "schedules",
+        _s("schedules_add", "a", "add", "Make a new schedule.", "add", writes=True),
+        _s("schedules_run", "r", "run now", "Run it now, beside its own times.", "run", writes=True),
+        _s("schedules_pause", "p", "pause/resume", "Skip its runs until you resume it.", "pause", writes=True),
+        _s("schedules_remove", "x", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
+        _like("undo"),
+    ),
     "hits": _on("hits", *_HITS),
     "search": _on(
         "search",
@@ -420,11 +410,6 @@ BY_ACTION: Mapping[str, RoomCommand] = {command.action: command for command in (
 def in_scope(scope: str) -> tuple[RoomCommand, ...]:
     """Return the commands of one scope, in footer order."""
     return tuple(command for command in COMMANDS if command.scope == scope)
-
-
-def key_names(text: str) -> str:
-    """Return what an operator writes in [keys], as Textual names it: `?` -> `question_mark`, `x, ctrl+y` stays."""
-    return ",".join(_NAMED.get(key.strip(), key.strip()) for key in text.split(",") if key.strip()) or "comma"
 
 
 def keymap(keys: Mapping[str, str]) -> dict[str, str]:

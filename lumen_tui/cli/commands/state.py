@@ -161,6 +161,7 @@ def _status_facts(snapshot: Snapshot, now: float) -> dict[str, object]:
         "engine": snapshot.engine.life.value,
         "loop": snapshot.loop.loop if snapshot.loop else 0,
         **{name: counts[state] for state, name in STATES.items()},
+        "upcoming": [{"name": one.name, "at": times.iso(one.at)} for one in snapshot.upcoming],
         "unread": snapshot.unread,
         "discoveries": len(snapshot.discoveries),
         "held_back": _held_back(snapshot),

@@ -105,7 +105,7 @@ def _agent_bounds(schedule: Schedule, now: float, config: SchedulingConfig, know
 
 
 def find(known: Iterable[Schedule], word: str) -> Schedule:
-    """Return the schedule in force of this name or id, or of a beginning of the id. ScheduleError with what there is."""
+    """Return the schedule in force of this name, id, or beginning of an id. ScheduleError with what there is."""
     active = [schedule for schedule in known if schedule.active]
     hits = [schedule for schedule in active if word in (schedule.name, schedule.id)]
     hits = hits or [one for one in active if len(word) > 1 and one.id.startswith((word, f"sch-{word}"))]

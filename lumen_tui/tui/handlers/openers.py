@@ -70,6 +70,15 @@ class OpenersHandler(Handler):
         host, read = self.host, relay_reader(self.layout)
         host.push_screen(RelayScreen(host.port, host.clock(), read, self.refusal, at))
 
+    def do_schedules(self) -> None:
+        from lumen_tui.queries.schedule_views import view_reader
+        from lumen_tui.tui.screens.schedules import SchedulesScreen
+
+        host = self.host
+        read = view_reader(self.layout, host.clock)
+        roles = [role.name for role in self.snapshot.roles if role.name != agent.ROLE]
+        host.push_screen(SchedulesScreen(host.port, host.clock(), read, roles, self.refusal))
+
     def do_search(self) -> None:
         from lumen_tui.queries.search.search import Searcher
         from lumen_tui.tui.screens.search import SearchScreen

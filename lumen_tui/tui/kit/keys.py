@@ -15,8 +15,9 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, key_names, shown_key, together
+from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, shown_key
 from lumen_tui.tui.host import host_of
+from lumen_tui.tui.key_names import key_names, together
 
 
 def bindings(scope: str, action: str) -> list[BindingType]:

@@ -265,7 +265,7 @@ class LoopPane(Pane):
 
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
-        if self.snapshot.loop is None and self.snapshot.session is None:
+        if not (self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming):
             return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
         rows = loop_rows(self.snapshot, self.now, self.look, width)
         return [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows]
