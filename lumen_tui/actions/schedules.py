@@ -10,6 +10,7 @@ import msgspec
 
 from lumen_tui.actions import acting, checks, edits, engine, fields
 from lumen_tui.actions.edits import Side
+from lumen_tui.actions.facts import is_agent
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
@@ -35,8 +36,10 @@ RUN_KIND = "schedule-run"
 
 def add(store: Store, request: AddSchedule, *, by: str, now: float) -> Done:
     """Check every field, then append the schedule with its action."""
-    new = _checked_fields(store, request, by, now)
     config = load_config(store.layout)[0].scheduling
+    new = _checked_fields(store, request, by, now)
+    if _by_agent(store, by):
+        new = msgspec.structs.replace(new, source=Source.AGENT, usd=config.agent_usd)
 
     def decide(known: Known) -> tuple[Schedule | None, Schedule]:
         return None, checking.checked(new, now, config, known.values())
@@ -46,6 +49,10 @@ def add(store: Store, request: AddSchedule, *, by: str, now: float) -> Done:
     first = f"; it runs first {times.stamp(ahead)}" if ahead < float("inf") else ""
     later = "" if engine.runs(store) else "; no engine runs yet"
     return msgspec.structs.replace(done, summary=f"{done.summary}{first}{later}")
+
+
+def _by_agent(store: Store, by: str) -> bool:
+    return by == acting.AGENT_PROGRAM or is_agent(store.layout, by)
 
 
 def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> Schedule:
@@ -127,7 +134,7 @@ def remove(store: Store, request: RemoveSchedule, *, by: str, now: float) -> Don
     """Append that it is removed."""
 
     def decide(known: Known) -> tuple[Schedule, Schedule]:
-        before = _find(known.values(), request.name)
+        before = _own(store, known, request.name, by)
         if before.source is Source.SETTINGS:
             raise ActionError(f"{before.name} is in lumen.toml: take it out there, or pause it here")
         if before.id == SLEEP:
@@ -144,12 +151,20 @@ def _find(known: Iterable[Schedule], name: str) -> Schedule:
         raise ActionError(str(error), missing=True) from error
 
 
+def _own(store: Store, known: Known, name: str, by: str) -> Schedule:
+    """Return the schedule that `by` may change: an agent only one of the agent's."""
+    schedule = _find(known.values(), name)
+    if schedule.source is not Source.AGENT and _by_agent(store, by):
+        raise ActionError(f"schedule {schedule.name} is a person's: only a person changes it")
+    return schedule
+
+
 def pause(store: Store, request: PauseSchedule, *, by: str, now: float) -> Done:
     """Append that it is paused, by whom and why."""
     why = one_line(request.reason, 300)
 
     def decide(known: Known) -> tuple[Schedule, Schedule]:
-        before = _find(known.values(), request.name)
+        before = _own(store, known, request.name, by)
         if before.paused:
             raise ActionError(f"{before.name} is {before.pause_words} already")
         at = times.iso(now)
@@ -162,7 +177,7 @@ def resume(store: Store, request: ResumeSchedule, *, by: str, now: float) -> Don
     """Append that the pause is over: what was due meanwhile stays skipped."""
 
     def decide(known: Known) -> tuple[Schedule, Schedule]:
-        before = _find(known.values(), request.name)
+        before = _own(store, known, request.name, by)
         if not before.paused:
             raise ActionError(f"{before.name} is not paused")
         return before, msgspec.structs.replace(before, resumed_at=times.iso(now))
@@ -172,7 +187,7 @@ def resume(store: Store, request: ResumeSchedule, *, by: str, now: float) -> Don
 
 def run(store: Store, request: RunSchedule, *, by: str, now: float) -> Done:
     """Append that a run is asked for, which the engine carries out; undo takes it back until then."""
-    schedule = _find(schedules.read(store.layout).values(), request.name)
+    schedule = _own(store, schedules.read(store.layout), request.name, by)
     asked = new_run(schedule, ids.new_id("run"), RunState.ASKED, now, now, cause="asked", why=f"asked by {by}")
     change = Change(RUN_KIND, asked.key, before=None, after=_asked(asked))
     summary = f"asked for a run of schedule {schedule.name}"

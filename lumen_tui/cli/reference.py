@@ -26,6 +26,7 @@ TITLES = {  # of the parts
     "facts": "Facts",
     "blocks": "Memory blocks",
     "relay": "Relays",
+    "schedules": "Schedules",
     "evolve": "Learning from sessions",
     "constitution": "The constitution",
     "hooks": "Hooks of an agent's program",

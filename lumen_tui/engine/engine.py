@@ -89,7 +89,7 @@ class Engine:
         self.loop = MainLoop(store, log, supervisor, today=budgets.today)
         self.arrivals = Arrivals(layout, self.loop)
         self.learning = Learning(layout, log)
-        self.schedules = Scheduler(store, log, supervisor.dispatcher.wakeups.watch_fd)
+        self.schedules = Scheduler(store, log, supervisor.dispatcher.watch_fd)
         self._lease: Lease | None = lease
         self._loops = loops
         self._folder = os.stat(layout.root).st_ino

@@ -146,7 +146,7 @@ class Runner:
                 self._note_late(running - due, running - clock.awake() - asleep)
                 return "timer"
             self._check_clocks(due, running - slept)
-            if not (self._something_happened() or self._is_due() or running - watched > _WATCH):
+            if not (self._something_happened() or running - watched > _WATCH):
                 continue
             watched = running
             if self._poll():
@@ -155,10 +155,6 @@ class Runner:
                 self._soon = False
                 due = self._plan(soon=True, before=due)
         return "stop"
-
-    def _is_due(self) -> bool:
-        """Return whether a schedule is due by the wall clock: a comparison."""
-        return self.engine.schedules.due(self._clock.now())
 
     def _note_late(self, late: float, asleep: float) -> None:
         """Record beats that were missed, by reason: the machine slept (`asleep` seconds), or the engine stood still."""
@@ -207,7 +203,7 @@ class Runner:
             pass  # degraded: the late heartbeat shows it to the operator
 
     def _something_happened(self) -> bool:
-        """Return whether there may be a new command, a new task or an ended worker; cheap, reads no file."""
+        """Return whether there may be a new command, a new task, an ended worker or something due; reads no file."""
         try:
             stamp = os.stat(self._layout.tasks).st_mtime_ns
         except OSError:
@@ -216,6 +212,7 @@ class Runner:
         self._folder_stamp = stamp
         woken = self._wakeups.happened()
         moved = moved or woken or self._supervisor.index.loading or self.engine.switch.changed()
+        moved = moved or self.engine.schedules.due(self._clock.now())
         return moved or self.engine.commands.waiting or self._dispatcher.child_ended()
 
     def _poll(self) -> bool:

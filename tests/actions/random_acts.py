@@ -62,6 +62,8 @@ class Stage:
         self.desk.do(
             "relation.add", by="bo", from_id=self.known["node"][0], to_id=self.known["node"][1], type="related"
         )
+        for number in range(2):
+            self._keep("schedule", "schedule.add", name=f"look{number}", text="look", when="0 9 * * *", makes="wake")
         self._ask()
         self._learn()
 
@@ -257,6 +259,13 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
         "text": stage.fresh("a word"),
         "base": stage.chance.randrange(2),
     },
+    "schedule.add": lambda stage: {
+        "name": stage.fresh("nightly").replace(" ", ""), "text": "run the tests", "when": "every 90m", "zone": "UTC",
+    },
+    "schedule.remove": lambda stage: {"name": stage.any("schedule")},
+    "schedule.pause": lambda stage: {"name": stage.any("schedule"), "reason": "a release"},
+    "schedule.resume": lambda stage: {"name": stage.any("schedule")},
+    "schedule.run": lambda stage: {"name": stage.any("schedule")},
     "relay.release": lambda stage: {"ids": stage.any("held")},
     "relay.drop": lambda stage: {"ids": stage.any("held")},
 }  # fmt: skip
@@ -265,11 +274,11 @@ BACK = {
     "role.fire": "role.rehire", "wu.block": "wu.unblock", "session.start": "session.end", "wu.claim": "wu.release",
     "block.lock": "block.unlock", "relation.add": "relation.remove", "node.archive": "node.unarchive",
     "approval.allow_always": "approval.forget", "engine.pause": "engine.resume", "kill": "unkill",
-    "block.rethink": "block.restore",
+    "block.rethink": "block.restore", "schedule.pause": "schedule.resume",
 }  # fmt: skip
 _TAKES = {
     "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),
-    "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
+    "schedule.resume": ("name",), "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
 }  # fmt: skip
 
 
@@ -291,5 +300,5 @@ def way_back(stage: Stage, verb: str, arguments: Arguments) -> Arguments:
 MAKES = {
     "task.new": "task", "task.retry": "task", "signal.send": "signal", "node.create": "node", "wu.new": "unit",
     "triage.promote": "unit", "archive.insert": "passage", "fact.add": "fact", "decision.note": "decision",
-    "block.new": "block",
+    "block.new": "block", "schedule.add": "schedule",
 }  # fmt: skip

@@ -29,7 +29,7 @@ def visible(desk: ActionsFolder) -> View:
         if not name.endswith(".jsonl"):
             seen[name, ""] = _plainly(name, data)
             continue
-        seen.update({(name, key): record for key, record in _newest(data).items()})
+        seen.update({(name, key): record for key, record in _newest(name, data).items()})
     return seen
 
 
@@ -39,7 +39,7 @@ def _plainly(name: str, data: bytes) -> object:
     return tomllib.loads(data.decode()) if name.endswith(".toml") else data  # in what order tables stand says nothing
 
 
-def _newest(data: bytes) -> dict[str, object]:
+def _newest(name: str, data: bytes) -> dict[str, object]:
     newest: dict[str, object] = {}
     for line in data.splitlines():
         if not line.strip():
@@ -47,7 +47,11 @@ def _newest(data: bytes) -> dict[str, object]:
         record = json.loads(line)
         key = str(record.get("id") or "|".join(str(record.get(name)) for name in _KEYS))
         newest.pop(key, None)
-        gone = (record.get("metadata") or {}).get("status") == "deleted" or record.get("status") == "withdrawn"
+        gone = (record.get("metadata") or {}).get("status") == "deleted" or "withdrawn" in (
+            record.get("status"),
+            record.get("state"),
+        )
+        gone = gone or (name == "schedules.jsonl" and record.get("status") == "removed")
         gone = gone or str(record.get("archive_reason")).startswith("taken back")
         if not gone and not record.get("removed"):
             newest[key] = {
@@ -56,4 +60,4 @@ def _newest(data: bytes) -> dict[str, object]:
     return newest
 
 
-_KEYS = ("signal_id", "by", "reader", "from_id", "to_id", "type")
+_KEYS = ("key", "signal_id", "by", "reader", "from_id", "to_id", "type")

@@ -40,17 +40,20 @@ def declare(commands: CommandGroup) -> None:
         "Have something done by time, on changed files or on signals.",
         "schedule add nightly 'Run the tests' --when '0 3 * * *' --zone Europe/Berlin --role tester",
         prints=print_id_and_outcome,
+        judged=True,
     )
     show = group.add(
         "show", run_show, "One schedule: its fields, its next times, its last runs.", "schedule show nightly"
     )
     show.fields(RemoveSchedule, "name")
-    group.verb("run", RunSchedule, "Ask for a run now, paused or not.", "schedule run nightly")
+    group.verb("run", RunSchedule, "Ask for a run now, paused or not.", "schedule run nightly", judged=True)
     group.verb(
         "pause", PauseSchedule, "Skip its runs until `schedule resume`.", "schedule pause nightly -r 'a release'"
     )
-    group.verb("resume", ResumeSchedule, "Let a paused schedule go on.", "schedule resume nightly")
-    group.verb("remove", RemoveSchedule, "Remove a schedule; undo brings it back.", "schedule remove nightly")
+    group.verb("resume", ResumeSchedule, "Let a paused schedule go on.", "schedule resume nightly", judged=True)
+    group.verb(
+        "remove", RemoveSchedule, "Remove a schedule; undo brings it back.", "schedule remove nightly", judged=True
+    )
     history = group.add("history", run_history, "What became of each run, newest first.", "schedule history nightly")
     history.fields(RemoveSchedule, "name", nargs="?", default="")
     history.add_argument("--limit", type=int, default=30, metavar="N", help="runs at most [30]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
 from lumen_tui.actions import acting
@@ -37,7 +39,8 @@ def carry_out(store: Store, schedule: Schedule | None, run: Run, now: float) -> 
     at = times.iso(now)
     if schedule is None or (not schedule.active and run.cause == "asked"):
         return msgspec.structs.replace(run, state=RunState.SKIPPED, at=at, why="the schedule was removed")
-    if schedule.id == SLEEP and store.layout.open_loop.exists():
+    layout = store.layout
+    if schedule.id == SLEEP and os.path.exists(layout.open_loop):
         return msgspec.structs.replace(run, state=RunState.SKIPPED, at=at, why="the main agent is awake")
     if schedule.makes == "wake":
         return msgspec.structs.replace(run, state=RunState.DONE, at=at, text=schedule.text)

@@ -123,6 +123,10 @@ class Dispatcher:
         for task_id, run in alive.items():
             self.wakeups.watch_process(task_id, task_records.identity(run))
 
+    def watch_fd(self, fd: int) -> None:
+        """Wake the engine up when `fd` is readable; whoever owns it reads it."""
+        self.wakeups.watch_fd(fd)
+
     def close(self) -> None:
         """Let the zygote go and every descriptor with it; workers go on."""
         self.zygote.retire()
