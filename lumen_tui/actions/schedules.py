@@ -111,7 +111,7 @@ def _change(
     sides: list[tuple[Schedule | None, Schedule]] = []
 
     def decided(known: Known) -> list[Schedule]:
-        sides.append(decide(known))
+        sides[:] = [decide(known)]
         return [sides[0][1]]
 
     def actions() -> bytes:

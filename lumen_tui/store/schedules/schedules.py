@@ -49,6 +49,8 @@ def change(
 
     Where it raises, nothing is written.
     """
+    if not layout.schedules.exists():
+        decide({})  # what is refused leaves no empty file
     with files.locked_log(layout.schedules) as fd:
         changed = list(decide(_latest(whole_lines(fd))))
         if changed:
@@ -113,7 +115,7 @@ class ScheduleBook:
                 try:
                     self._take(line, number)
                 except UNDECODABLE as error:
-                    self._damage[number].add(at, line, str(error))
+                    self._damage[number].add(at, str(error))
         self._forget_replaced(number, follower)
 
     def _forget_replaced(self, number: int, follower: Follower) -> None:

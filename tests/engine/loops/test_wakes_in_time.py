@@ -1,0 +1,76 @@
+"""The main agent is woken by time: at the end of its sleep, and by what it schedules, within its bounds."""
+
+from __future__ import annotations
+
+from lumen_apiserver import tool, tools, use
+
+from lumen_tui.model.schedules import SLEEP
+from lumen_tui.store.schedules import schedules
+
+
+async def test_the_end_of_a_sleep_wakes_the_agent_without_any_news(office, api):
+    api.when(lambda r: not r.called, tools(use("sleep", seconds=7200, reason="the build"), use("remember", text="x")))
+    api.say(tool("deposit", wake_state="asleep"))
+    api.say(tool("deposit", wake_state="awake"))
+    office.do("signal.send", message="go")
+    await office.beat()
+    await office.loop_over(1)
+    office.clock.pass_time(7000)
+    assert (await office.beat()).skipped == "nothing new"
+    office.crash()  # and an engine that was killed meanwhile changes nothing
+    office.clock.pass_time(300)
+    assert (await office.beat()).loop == 2
+    packet = await office.loop_over(2)
+    assert "Your sleep is over: the build" in packet.came_in[0]
+    assert "Your sleep is over: the build" in api.asked[-1].first_text
+    for _ in range(3):
+        office.clock.pass_time(7200)
+        assert (await office.beat()).skipped == "nothing new"
+    assert not schedules.read(office.layout)[SLEEP].active
+
+
+async def test_a_loop_before_its_end_takes_the_sleep_s_place(office, api):
+    api.when(lambda r: not r.called, tools(use("sleep", seconds=7200, reason="quiet"), use("remember", text="x")))
+    api.say(tool("deposit", wake_state="asleep"))
+    office.do("signal.send", message="go")
+    await office.beat()
+    await office.loop_over(1)
+    office.do("signal.send", message="you there", to="lumen")
+    api.say(tool("deposit", wake_state="done"))
+    await office.beat()
+    await office.loop_over(2)
+    assert not schedules.read(office.layout)[SLEEP].active
+    office.clock.pass_time(8000)
+    assert (await office.beat()).skipped == "nothing new"
+
+
+async def test_a_follow_up_wakes_once_and_beyond_the_bounds_it_is_refused(office, api):
+    office.layout.config.write_text(office.layout.config.read_text() + "[scheduling]\nagent_schedules = 2\n")
+    calls = [
+        use("schedule", {"name": "check-deploy", "when": "in 2h", "text": "Is the deployment through?"}),
+        use("schedule", {"name": "too-often", "when": "every 5m", "text": "poll"}),
+        use("schedule", {"name": "no-zone", "when": "0 9 * * *", "zone": "Moon/Base", "text": "look"}),
+        use(
+            "schedule",
+            {"name": "nightly", "when": "0 3 * * *", "text": "Run the tests", "makes": "task", "role": "tester2"},
+        ),
+        use("schedule", {"name": "weekly", "when": "0 3 * * 1", "text": "Look back"}),
+        use("schedule", {"name": "third", "when": "in 3d", "text": "one too many"}),
+    ]
+    api.when(lambda r: not r.called, tools(*calls))
+    api.say(tool("deposit", wake_state="scheduled"))
+    api.say(tool("deposit", wake_state="looked"))
+    office.do("signal.send", message="go")
+    await office.beat()
+    await office.loop_over(1)
+    answers = " ".join(text for request in api.asked for text in request.results)
+    for words in ("15 minutes is your shortest", "no time zone 'Moon/Base'", "tester2", "the most there may be"):
+        assert words in answers
+    made = {one.name: one for one in schedules.read(office.layout).values() if one.active}
+    assert set(made) == {"check-deploy", "weekly"}
+    office.clock.pass_time(7300)
+    assert (await office.beat()).loop == 2
+    packet = await office.loop_over(2)
+    assert "Is the deployment through?" in packet.came_in[0]
+    office.clock.pass_time(7300)
+    assert (await office.beat()).skipped == "nothing new"
