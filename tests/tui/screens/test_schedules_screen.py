@@ -1,0 +1,123 @@
+"""The schedules in the room: made, paused, run, removed and undone from the keyboard, and readable at any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from lumen_robot import until
+from textual.screen import Screen
+from textual.widgets import Input
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.requests.schedules import AddSchedule, PauseSchedule
+from lumen_tui.queries.schedule_views import view_reader, views
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.schedules import schedules
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.screens.schedules import ScheduleForm, SchedulesScreen
+
+_NOW = 1_790_000_000.0  # 2026-09-21 14:13 UTC
+
+
+def _screen(port: RemotePort, why: str = "") -> SchedulesScreen:
+    read = view_reader(Layout(port.root), lambda: _NOW)
+    return SchedulesScreen(port, _NOW, read, ["researcher", "tester"], why)
+
+
+def _nightly(name: str = "nightly", text: str = "Run the tests", **more: Any) -> AddSchedule:
+    return AddSchedule(**{"name": name, "text": text, "when": "0 3 * * *", "zone": "UTC", **more})
+
+
+def _put(screen: Screen[Any], field: str, text: str) -> None:
+    widget = screen.query_one(f"#{field}")
+    if isinstance(widget, Input):
+        widget.value = text
+    elif isinstance(widget, Prose):
+        widget.text = text
+
+
+def _states(port: RemotePort) -> Callable[[], list[str]]:
+    return lambda: [f"{view.schedule.name} {view.state}" for view in views(Layout(port.root), _NOW)]
+
+
+async def test_an_empty_list_names_the_next_step(room: Any, port: RemotePort) -> None:
+    async with room(_screen(port)) as (app, pilot):
+        await until(pilot, lambda: "No schedules yet" in app.shown)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_next_to_run_is_first_with_its_time_and_rule(
+    room: Any, port: RemotePort, size: tuple[int, int]
+) -> None:
+    port.submit(_nightly())
+    port.submit(_nightly("soon", "Look at the queue", when="in 2h", makes="wake"))
+    port.submit(_nightly("help", "Unblock it", when="", on_signal=["kind:blocked"]))
+    port.submit(PauseSchedule(name="nightly", reason="a release"))
+    async with room(_screen(port), size) as (app, pilot):
+        await until(pilot, lambda: "soon" in app.shown)
+        lines = [line for line in app.shown.splitlines() if "│" in line]
+        first = next(line for line in lines if "soon" in line)
+        assert "in 2 h" in first and "at 2026-09-21" in first
+        assert "paused" in next(line for line in lines if "nightly" in line)
+        assert "on signal" in next(line for line in lines if "help" in line)
+        assert "it has not been due yet" in app.shown
+        app.harmless()
+
+
+async def test_it_is_paused_run_removed_and_brought_back_by_keys(room: Any, port: RemotePort) -> None:
+    port.submit(_nightly())
+    states = _states(port)
+    async with room(_screen(port)) as (app, pilot):
+        await until(pilot, lambda: "nightly" in app.shown)
+        await pilot.press("p")
+        await until(pilot, lambda: states() == ["nightly paused"])
+        await until(pilot, lambda: "1 paused" in app.shown)
+        await pilot.press("p")
+        await until(pilot, lambda: states() == ["nightly active"])
+        await pilot.press("r")
+        await until(pilot, lambda: [str(run.state) for run in schedules.runs(Layout(port.root))] == ["asked"])
+        await pilot.press("x")
+        await until(pilot, lambda: states() == [])
+        await pilot.press("u")
+        await until(pilot, lambda: states() == ["nightly active"])
+        await until(pilot, lambda: "nightly" in app.shown)
+        await pilot.press("enter")
+        await until(pilot, lambda: "0 3 * * * (UTC)" in app.shown)
+
+
+async def test_a_new_one_is_made_in_a_form_that_says_when_it_runs_first(room: Any, port: RemotePort) -> None:
+    async with room(_screen(port)) as (app, pilot):
+        await until(pilot, lambda: "No schedules yet" in app.shown)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, ScheduleForm))
+        _put(app.screen, "name", "standup")
+        _put(app.screen, "zone", "Europe/Berln")
+        _put(app.screen, "when", "0 9 * * 1-5")
+        _put(app.screen, "text", "What is open?")
+        await until(pilot, lambda: "no time zone 'Europe/Berln'" in app.shown)
+        _put(app.screen, "zone", "Europe/Berlin")
+        await until(pilot, lambda: "first 2026-09-22 07:00:00 UTC" in app.shown)
+        await pilot.press("f2")
+        await until(pilot, lambda: _states(port)() == ["standup active"])
+        await until(pilot, lambda: "standup" in app.shown)
+
+
+async def test_in_a_room_that_only_looks_nothing_is_changed(room: Any, port: RemotePort) -> None:
+    port.submit(_nightly())
+    async with room(_screen(port, "read-only")) as (app, pilot):
+        await until(pilot, lambda: "nightly" in app.shown)
+        await pilot.press("x")
+        await until(pilot, lambda: "read-only" in app.shown)
+        assert _states(port)() == ["nightly active"]
+
+
+async def test_hostile_words_do_nothing(room: Any, port: RemotePort, hostile: str) -> None:
+    port.submit(_nightly(text=hostile, to=""))
+    async with room(_screen(port)) as (app, pilot):
+        await until(pilot, lambda: "nightly" in app.shown)
+        app.harmless()
+        await pilot.press("enter")
+        await pilot.pause()
+        app.harmless()
