@@ -52,17 +52,16 @@ import asyncio, os, sys, time
 from pathlib import Path
 from lumen_tui.engine.engine import Engine
 root = Path(sys.argv[1])
-engine = Engine(root)
-engine.open()
+engine = Engine.open(root)
 def sizes():
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in root.rglob("*") if path.is_file()}
 async def beats():
     for _ in range(3):
-        await engine.beat(time.time())
+        engine.beat(time.time())
     before = sizes()
     for _ in range(21):
         began = time.process_time()
-        await engine.beat(time.time())
+        engine.beat(time.time())
         print(time.process_time() - began)
     after = sizes()
     changed = {path.name: size for path, (at, size) in after.items() if before.get(path) != (at, size)}

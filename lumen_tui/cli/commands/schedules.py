@@ -129,7 +129,12 @@ def run_show(session: Session, args: Namespace) -> int:
 def _times_ahead(schedule: Schedule, now: float) -> list[float]:
     from lumen_tui.store.schedules import timing
 
-    return list(islice(timing.after(schedule, now), _AHEAD)) if schedule.active and schedule.when else []
+    if not (schedule.active and schedule.when):
+        return []
+    try:
+        return list(islice(timing.after(schedule, now), _AHEAD))
+    except ScheduleError as error:
+        raise ActionError(f"{schedule.name}: {error}; remove it, and add it again") from error
 
 
 def run_history(session: Session, args: Namespace) -> int:

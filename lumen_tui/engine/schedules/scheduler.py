@@ -16,7 +16,7 @@ from lumen_tui.engine.schedules.carrying import carry_out, is_open
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.schedule_runs import Run, RunState, Verdict, decide, new_run
-from lumen_tui.model.schedules import MOST_QUEUED, Schedule, ScheduleStatus
+from lumen_tui.model.schedules import MOST_QUEUED, Schedule, ScheduleError, ScheduleStatus
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.schedules import configured, schedules, timing
@@ -42,6 +42,7 @@ class Scheduler:
         self._held = False  # nothing may be started now
         self._config: Config | None = None  # whose schedules are in the journal
         self._reported: tuple[str, ...] = ()
+        self._unreadable: set[str] = set()
 
     def close(self) -> None:
         """End what watches files, and close the journals."""
@@ -101,8 +102,18 @@ class Scheduler:
             why = "the clock was set back"
             return Verdict((new_run(schedule, "", RunState.FROM_HERE, now, now, why=why),))
         until = now if schedule.active else min(now, times.epoch(schedule.paused_at, now))
-        due = timing.due(schedule, known.settled, until)
+        try:
+            due = timing.due(schedule, known.settled, until)
+        except ScheduleError as error:
+            self._cannot_be_read(schedule, error, now)
+            return Verdict()
         return decide(schedule, due, known, now) if due.count else Verdict()
+
+    def _cannot_be_read(self, schedule: Schedule, error: ScheduleError, now: float) -> None:
+        """Report once a rule that nobody could have made by a command; the others go on."""
+        if schedule.id not in self._unreadable:
+            self._unreadable.add(schedule.id)
+            self._log.add("schedule_failed", f"schedule {schedule.name} cannot be read: {error}", now)
 
     def _recorded(self, name: str, verdict: Verdict, config: Config, now: float) -> list[Run]:
         """Return the records of a verdict in the order of their times, with what the run before holds back."""
@@ -112,11 +123,11 @@ class Scheduler:
         waiting = len(known.open)
         for chosen in verdict.chosen:
             run = self._bounded(chosen, config, now)
-            if run.state is RunState.BEGUN and (busy or waiting):
+            if run.state is RunState.BEGUN and schedule.makes == "task" and (busy or waiting):
                 queues = schedule.overlap == "queue" and waiting < MOST_QUEUED
                 why = f"{known.last.made} still runs" if busy and known.last else "a run before it waits"
                 run = msgspec.structs.replace(run, state=RunState.QUEUED if queues else RunState.SKIPPED, why=why)
-            waiting += run.state is not RunState.SKIPPED and schedule.makes == "task"
+            waiting += run.state is not RunState.SKIPPED
             records.append(run)
         return sorted(records, key=lambda run: run.due)
 
@@ -158,7 +169,7 @@ class Scheduler:
         return next(iter(known.open)) != run.key or is_open(self._store.layout, known.last)
 
     def _end_single_times(self) -> None:
-        for schedule in self.book.active:
+        for schedule in self._readable():
             known = self.book.history(schedule)
             over = schedule.once and not schedule.on_change and not schedule.on_signal and not known.open
             if over and timing.next_time(schedule, known.settled) == _NEVER:
@@ -188,10 +199,13 @@ class Scheduler:
             return now + _AGAIN
         times_ahead = [
             timing.next_time(schedule, max(now, self.book.history(schedule).settled))
-            for schedule in self.book.active
+            for schedule in self._readable()
             if schedule.when
         ]
         return min(times_ahead, default=_NEVER)
+
+    def _readable(self) -> list[Schedule]:
+        return [schedule for schedule in self.book.active if schedule.id not in self._unreadable]
 
     def rest(self) -> None:
         """Shorten the journal of runs where it has grown long; for once in a beat."""

@@ -82,7 +82,11 @@ def _one(
         created_at=times.iso(now),
         **values,
     )
+    if entry.when.split()[:1] == ["in"]:
+        raise ScheduleError("in the settings a single time is written with its date: at 2026-11-24 09:00")
     before = known.get(schedule.id)
+    if before is not None and not (entry.zone or config.scheduling.zone):
+        schedule = msgspec.structs.replace(schedule, zone=before.zone)  # where the machine was when it was taken in
     others = [other for other in known.values() if other.source is not Source.SETTINGS]
     return _carried_over(_checked(schedule, before, config, [*found, *others], now), before, now)
 

@@ -42,10 +42,10 @@ class ScheduleRows(Rows[ScheduleView]):
         cells = [
             Cell(schedule.name, ink.strong if selected else ink.text, min(24, width // 4)),
             Cell(ahead, ink.accent if schedule.paused else ink.loud if row.next else ink.muted, 10),
-            Cell(schedule.trigger_words, ink.text, min(36, width // 3)),
         ]
         if width < _NARROW:
-            return line(width, [*cells, Cell(schedule.makes, ink.muted, 7)])
+            return line(width, [*cells, Cell(schedule.trigger_words, ink.text), Cell(schedule.makes, ink.muted, 7)])
+        cells.append(Cell(schedule.trigger_words, ink.text, min(36, width // 3)))
         return line(width, [*cells, Cell(_goal(row), ink.muted, 16), Cell(schedule.text, ink.muted)])
 
     def more(self, row: ScheduleView, width: int) -> list[Segment]:

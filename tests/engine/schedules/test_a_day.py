@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import datetime
 from itertools import pairwise
 
+import msgspec
+import pytest
+
+from lumen_tui.engine.events import recent_events
 from lumen_tui.model.config import Config
 from lumen_tui.model.schedule_runs import RunState
+from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.store.schedules import schedules
 from tests.engine.schedules.conftest import BERLIN, Ground, at
 
 
@@ -175,3 +182,35 @@ def test_a_single_time_is_over_once_it_ran(ground: Ground) -> None:
     ground.add("once", "at 2026-10-24 11:00")  # its name is free again
     ground.run_for(3 * 3600)
     assert ground.ran("once") == ["10-24 09:00", "10-24 11:00"]
+
+
+def test_a_rule_that_was_broken_by_hand_stops_itself_alone_and_is_named(ground: Ground) -> None:
+    ground.add("good", "0 9 * * *")
+    ground.add("broken", "0 9 * * *")
+    spoilt = {"when": "0 99 * * *", "zone": "Mars"}
+    schedules.put(ground.layout, msgspec.structs.replace(ground.known("broken"), **spoilt))
+    ground.run_for(4 * 3600)
+    assert ground.ran("good") == ["10-24 09:00"]
+    assert ground.runs("broken") == []
+    told = [event.text for event in recent_events(ground.store, 50) if event.kind == "schedule_failed"]
+    assert len(told) == 1 and "schedule broken cannot be read: there is no time zone 'Mars'" in told[0]
+    with closing(SnapshotReader(ground.root)) as reader:
+        assert [one.name for one in reader.snapshot(ground.now).upcoming] == ["good"]
+
+
+def test_a_journal_that_was_shortened_knows_what_was_done(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "_LONG", 10_000)
+    monkeypatch.setattr(schedules, "_RETAINED", 5)
+    ground.add("often", "every 30m")
+    ground.add("rarely", "0 9 24 10 *")
+    ground.run_for(2 * 86_400, step=600)
+    before = ground.ran("often")
+    ground.do("schedule.run", name="often")
+    ground.scheduler.rest()
+    assert [str(run.state) for run in ground.runs("often")].count("asked") == 1
+    ground.run_for(3600, step=600)
+    ground.crash()
+    ground.run_for(3600, step=600)
+    assert ground.ran("often")[:4] == before[-4:]
+    assert len(ground.ran("often")) == 4 + 1 + 4
+    assert ground.ran("rarely") == ["10-24 09:00"]
