@@ -6,7 +6,7 @@ _PLAIN = {
     "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
-    "f1": "F1", "f2": "F2", "f3": "F3",
+    "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
 }  # fmt: skip
 DIGITS = tuple("123456789")
 _ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}

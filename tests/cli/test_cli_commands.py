@@ -206,7 +206,7 @@ def test_a_folder_that_is_missing_or_open_to_others_is_refused(here, monkeypatch
 def test_every_command_has_help_with_an_example(here, capsys):
     groups = {
         "task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install", "approvals": "list",
-        "fact": "add", "constitution": "approve", "relay": "submit", "blocks": "append",
+        "fact": "add", "constitution": "approve", "relay": "submit", "schedule": "add", "blocks": "append",
         "af": "import", "attention": "list", "session": "end",
     }  # fmt: skip
     for command in COMMANDS:

@@ -133,9 +133,7 @@ class SchedulesScreen(LoadedSheet[ScheduleView, Sequence[ScheduleView]]):
     """The schedules in force, the next to run first."""
 
     SCOPE = "schedules"
-    EMPTY = (
-        "No schedules yet: `lumen-tui schedule add NAME TEXT --when '0 9 * * 1-5'` makes one, and so does the key a."
-    )
+    EMPTY = "No schedules yet: `lumen-tui schedule add NAME TEXT --when '0 9 * * 1-5'` makes one."
     TWO_LINES = True
 
     def __init__(
@@ -153,9 +151,7 @@ class SchedulesScreen(LoadedSheet[ScheduleView, Sequence[ScheduleView]]):
         return ScheduleRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = (
-            () if self._refusal else ("schedules_add", "schedules_run", "schedules_pause", "schedules_remove", "undo")
-        )
+        acts = () if self._refusal else ("new_task", "beat", "pause", "schedules_remove", "undo")
         return (*self.offer(*acts), *super().keys())
 
     def _loaded(self, views: Sequence[ScheduleView]) -> None:

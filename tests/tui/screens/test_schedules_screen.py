@@ -71,14 +71,14 @@ async def test_it_is_paused_run_removed_and_brought_back_by_keys(room: Any, port
     states = _states(port)
     async with room(_screen(port)) as (app, pilot):
         await until(pilot, lambda: "nightly" in app.shown)
-        await pilot.press("p")
+        await pilot.press("P")
         await until(pilot, lambda: states() == ["nightly paused"])
         await until(pilot, lambda: "1 paused" in app.shown)
-        await pilot.press("p")
+        await pilot.press("P")
         await until(pilot, lambda: states() == ["nightly active"])
-        await pilot.press("r")
+        await pilot.press("B")
         await until(pilot, lambda: [str(run.state) for run in schedules.runs(Layout(port.root))] == ["asked"])
-        await pilot.press("x")
+        await pilot.press("delete")
         await until(pilot, lambda: states() == [])
         await pilot.press("u")
         await until(pilot, lambda: states() == ["nightly active"])
@@ -90,7 +90,7 @@ async def test_it_is_paused_run_removed_and_brought_back_by_keys(room: Any, port
 async def test_a_new_one_is_made_in_a_form_that_says_when_it_runs_first(room: Any, port: RemotePort) -> None:
     async with room(_screen(port)) as (app, pilot):
         await until(pilot, lambda: "No schedules yet" in app.shown)
-        await pilot.press("a")
+        await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, ScheduleForm))
         _put(app.screen, "name", "standup")
         _put(app.screen, "zone", "Europe/Berln")
@@ -108,7 +108,7 @@ async def test_in_a_room_that_only_looks_nothing_is_changed(room: Any, port: Rem
     port.submit(_nightly())
     async with room(_screen(port, "read-only")) as (app, pilot):
         await until(pilot, lambda: "nightly" in app.shown)
-        await pilot.press("x")
+        await pilot.press("delete")
         await until(pilot, lambda: "read-only" in app.shown)
         assert _states(port)() == ["nightly active"]
 
