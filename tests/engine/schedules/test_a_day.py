@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from lumen_tui.engine.events import recent_events
-from lumen_tui.model.config import Config
+from lumen_tui.model.config import Config, SchedulingConfig
 from lumen_tui.model.schedule_runs import RunState
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.schedules import schedules
@@ -214,3 +214,17 @@ def test_a_journal_that_was_shortened_knows_what_was_done(ground: Ground, monkey
     assert ground.ran("often")[:4] == before[-4:]
     assert len(ground.ran("often")) == 4 + 1 + 4
     assert ground.ran("rarely") == ["10-24 09:00"]
+
+
+def test_what_the_agent_schedules_for_itself_runs_so_often_in_a_day_and_no_more(ground: Ground) -> None:
+    ground.config = Config(scheduling=SchedulingConfig(agent_runs=5))
+    ground.now = at("2026-10-24 02:00")  # midnight in UTC, by which days of the bound are counted
+    ground.add("own", "every 15m", by="system", zone="UTC")
+    ground.add("mine", "0 * * * *")
+    ground.run_for(24 * 3600 - 60, step=300)
+    states = ground.states("own")
+    assert (states.count("run"), states.count("skipped")) == (5, 90)
+    assert ground.runs("own")[-1].why == "the agent's own schedules have run 5 times today, the most they may"
+    assert ground.states("mine").count("run") == 23
+    ground.run_for(3600, step=300)
+    assert ground.states("own").count("run") == 5 + 4
