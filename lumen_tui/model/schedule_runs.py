@@ -73,6 +73,7 @@ class RunHistory(Struct):
     final: set[str] = field(default_factory=set)  # keys of runs that were made, or decided against for good
     open: dict[str, Run] = field(default_factory=dict)
     last: Run | None = None  # the newest that made something
+    failed: Run | None = None  # the newest, where it failed
     triggered: list[float] = field(default_factory=list)  # when triggers started it, the last hundred
     changed: float = 0.0  # the last time at which changed files were dealt with
 
@@ -87,7 +88,9 @@ class RunHistory(Struct):
         else:
             self.open.pop(run.key, None)
         if run.state is RunState.DONE:
-            self.last = run
+            self.last, self.failed = run, None
+        elif run.state is RunState.FAILED:
+            self.failed = run
         if run.state is RunState.BEGUN and run.cause in ("change", "signal"):
             self.triggered = [*self.triggered[-99:], times.epoch(run.at)]
         if run.cause == "change":

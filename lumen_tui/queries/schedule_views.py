@@ -59,7 +59,20 @@ class ScheduleIndex:
                 from lumen_tui.store.schedules.configured import configured
 
                 self._wrong = tuple(configured(config, self._book.schedules, now)[1])
-        return [*self._book.problems(), *self._wrong]
+        return [*self._book.problems(), *self._wrong, *self._failed()]
+
+    def _failed(self) -> list[Problem]:
+        """Return a problem for each schedule in force whose last run failed."""
+        histories = [(one, self._book.history(one).failed) for one in self._book.active if not one.paused]
+        return [
+            Problem(
+                f"schedule {one.name}",
+                f"its run due {times.stamp(run.due_at)} failed: {run.why}",
+                f"`schedule run {one.name}` tries again once that is fixed, `schedule pause {one.name}` lets it rest",
+            )
+            for one, run in histories
+            if run is not None
+        ]
 
 
 def next_run(schedule: Schedule, now: float) -> float:

@@ -228,3 +228,21 @@ def test_what_the_agent_schedules_for_itself_runs_so_often_in_a_day_and_no_more(
     assert ground.states("mine").count("run") == 23
     ground.run_for(3600, step=300)
     assert ground.states("own").count("run") == 5 + 4
+
+
+def test_a_run_that_fails_needs_a_person_until_one_succeeds(ground: Ground) -> None:
+    ground.add("test", "0 9 * * *", makes="task", role="builder")
+    ground.do("role.fire", name="builder", reason="no work")
+    ground.run_for(2 * 3600)
+    assert ground.states("test") == ["failed"]
+    assert "builder" in ground.runs("test")[0].why
+
+    def problems() -> list[str]:
+        with closing(SnapshotReader(ground.root)) as reader:
+            return [one.what for one in reader.snapshot(ground.now).problems if one.where == "schedule test"]
+
+    assert len(problems()) == 1 and "2026-10-24 07:00 UTC failed" in problems()[0]
+    ground.do("role.rehire", name="builder")
+    ground.do("schedule.run", name="test")
+    ground.poll(1)
+    assert problems() == []
