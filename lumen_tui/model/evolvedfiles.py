@@ -66,6 +66,11 @@ def plain(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 
 
+def uncommented(text: str) -> str:
+    """Return the text without comments: marks and ids, which are for programs."""
+    return _COMMENT.sub("", text)
+
+
 def in_force(observations: Iterable[Observation], target: str) -> list[Observation]:
     """Return what is in a file, in the order in which it was learnt."""
     return [

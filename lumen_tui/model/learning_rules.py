@@ -49,7 +49,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"|budget)\b")),
     ("it looks like a system message", (
         r"</?(?:system|assistant|user|human|system-reminder|instructions?|tool_result|tool_use|function_calls?"
-        r"|invoke|admin|important|material|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
+        r"|invoke|admin|important|material|data|order|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
         r"|<<sys>>|\[(?:system|admin|assistant)\]|^(?:#+ ?)?(?:system|assistant|human|developer) ?:|\b(?:begin"
         r"|end) (?:of )?(?:system|instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
     ("it sends data away", (

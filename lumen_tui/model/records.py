@@ -41,6 +41,7 @@ class Signal(Struct, frozen=True, omit_defaults=True, gc=False):
     reply_to: str = ""
     task_id: str = ""  # the task or loop that sent it
     session_id: str = ""  # the session in which it was sent
+    order: bool = False  # the operator's own word: the process that sent it was seen to be theirs
     read: bool = False  # inline in legacy records only
     schema: int = 1
 

@@ -142,7 +142,8 @@ class Job(Struct, frozen=True):
     system: str
     objective: str
     folder: str = ""  # where relative names in the objective count from; empty where nobody said
-    context: str = ""  # as the model gets it: what others wrote is fenced already
+    opening: str = ""  # the whole first message, as the model gets it; empty: the objective and the context
+    context: str = ""  # what is known of the task
     constraints: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces
     tools: tuple[Any, ...] = ()  # of ToolDeclaration

@@ -23,6 +23,7 @@ FOLDERS = (
     "evolved/strategies",
     "roles",
     "roles/retired",
+    "prompts",
     "approvals",
     "approvals/done",
     "custom-tools",
@@ -72,6 +73,7 @@ class Layout:
         self.archive = root / "tasks" / "archive"
         self.work = root / "work"
         self.roles = root / "roles"
+        self.prompts = root / "prompts"  # a person's own, over those that ship
         self.retired_roles = root / "roles" / "retired"
         self.quarantine = root / "quarantine" / "quarantine.jsonl"
         self.index = root / "index"

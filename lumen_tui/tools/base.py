@@ -60,7 +60,6 @@ class ToolResult(Struct, frozen=True):
     data: dict[str, Any] = {}
     truncated: int = 0  # bytes of text that were left out
     summary: str = ""  # a few words for the live tail, such as `14 entries`
-    material: bool = False  # the text comes from outside: it is fenced before a model reads it
     refused: bool = False  # the call was not made
 
 

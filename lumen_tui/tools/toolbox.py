@@ -36,7 +36,6 @@ from lumen_tui.tools.custom import JsonSchema, schema_of
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import FIND, GREP
-from lumen_tui.tools.policy import fence
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.policy.rules import check, derive
 from lumen_tui.tools.policy.verdict import (
@@ -178,7 +177,6 @@ class Toolbox:
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
         self._past = CallHistory(called=before)
         self._refused = 0
-        self.mark = fence.new_mark()
 
     @property
     def steps(self) -> int:
@@ -210,10 +208,6 @@ class Toolbox:
             return one_line(tool.describe(convert(tool, arguments)), 200)
         except ToolError:
             return one_line(name, 60)
-
-    def fenced(self, name: str, arguments: Mapping[str, object], result: ToolResult) -> ToolResult:
-        """Return the result as a model gets it: material from outside is fenced."""
-        return fence.fenced(result, self.describe(name, arguments), self.mark)
 
     def call(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Carry out one call. Raises Stopped, and StepLimit where the caller continues after its last step."""
@@ -332,7 +326,6 @@ class Toolbox:
             if requested.allowed_once or "write" in requested.call.groups:
                 context.begins(name)
             result = self._outputs.limit(requested.tool.run(context, requested.arguments))
-            result = msgspec.structs.replace(result, material=name not in fence.OWN_WORDS)
         except (ToolError, StoreError, OSError) as error:
             result = self._failed(error)
         self._note(requested, result)

@@ -15,10 +15,9 @@ import msgspec
 from lumen_tui import __version__
 from lumen_tui.model import transcript as shape
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
-from lumen_tui.model.tasks import TaskEvent, Usage
+from lumen_tui.model.tasks import Spec, TaskEvent, Usage
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
-from lumen_tui.providers.base import Job
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.tools.base import ToolResult
@@ -123,12 +122,13 @@ class Transcript:
         self._call_id = ""
         self._calls = 0
 
-    def begin(self, job: Job, model: str) -> None:
-        """Write the first line: what the model is asked."""
+    def begin(self, spec: Spec, model: str, prompts: Iterable[str]) -> None:
+        """Write the first lines: the task as it was given, and the versions of the prompts that the model gets."""
         self._model = model
-        parts = [job.objective, job.context if job.context.strip() else ""]
-        parts.append("\n".join(f"- {text}" for text in job.constraints))
+        parts = [spec.objective, spec.context if spec.context.strip() else ""]
+        parts.append("\n".join(f"- {text}" for text in spec.constraints))
         self._line("user", message={"role": "user", "content": "\n\n".join(part for part in parts if part)})
+        self.remark(f"prompts: {', '.join(prompts)}", "prompts")
 
     def reserved(self, model: str) -> None:
         """Begin a new answer: a model call was reserved."""

@@ -11,6 +11,7 @@ import msgspec
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.prompts import Request, text_of
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import Run, Spec
@@ -41,14 +42,14 @@ from lumen_tui.tools.agent import report
 from lumen_tui.tools.agent.notes import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
-from lumen_tui.tools.policy.fence import fence
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import ApprovalClient
+from lumen_tui.worker.prompt import build
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import TaskTally, World, rules_for_record, system_prompt
+from lumen_tui.worker.world import TaskTally, World, rules_for_record
 
 
 class CannotBegin(Exception):
@@ -112,6 +113,8 @@ class Task:
         self._context = self._make_context()
         self._toolbox = _toolbox(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
         self._written = False
+        self._tier = ""
+        self._prompt = Request((), ())
 
     def _make_context(self) -> Context:
         world = self._world
@@ -144,7 +147,8 @@ class Task:
     def run(self) -> ConversationOutcome:
         """Do the task. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
         began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
-        self._events.event("started", began, session=self._tally.session, sandbox=self._sandbox())
+        self._tier = self._sandbox()
+        self._events.event("started", began, session=self._tally.session, sandbox=self._tier)
         for problem in self._problems:
             self._events.event("note", f"{problem.where}: {problem.what}")
         for text in rules_for_record(self._toolbox.rules):
@@ -173,7 +177,7 @@ class Task:
         provider = choose_provider(self._config.models, self._role, self.spec, self._world.environ)
         self._tally.brain = provider.brain
         job = self._job()
-        self._transcript.begin(job, provider.brain)
+        self._transcript.begin(self.spec, provider.brain, self._prompt.templates)
         conversation = provider.converse(job)
         try:
             return self._drive(conversation)
@@ -227,7 +231,7 @@ class Task:
         more |= {"refused": True} if result.refused else {}
         self._events.event("result", text, tool=name, ok=result.ok, **more)
         self._written = self._written or (call.name in ("write_result", report.NAME) and result.ok)
-        return self._toolbox.fenced(call.name, call.arguments, result)
+        return result
 
     def _permit(self, step: PermissionRequest) -> ToolResult:
         """Decide whether a back end may use a tool of its own."""
@@ -267,27 +271,25 @@ class Task:
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
-    def _known(self) -> str:
-        """Return the task's context, fenced as material; the briefing of a loop has fences of its own."""
-        before = earlier(acts_so_far(self._context)) if self._tally.attempt > 1 else ""
-        known = self.spec.context.strip()
-        if known and self._role.name != agent.ROLE:
-            known = fence(known, "the task's context", self._toolbox.mark)
-        return f"{before}\n\n{known}".strip()
-
     def _job(self) -> Job:
         rules = self._toolbox.rules
+        context = replace(self._context, rules=rules)
+        before = earlier(acts_so_far(context)) if self._tally.attempt > 1 else ""
+        self._prompt, problems = build(context, self._config, tier=self._tier, seconds=self.seconds, earlier=before)
+        for problem in problems:
+            self._events.event("note", f"{problem.where}: {problem.what}; {problem.hint}")
         return Job(
-            system=system_prompt(self._role, rules, self._toolbox.mark),
+            system=text_of(self._prompt.system),
+            opening=text_of(self._prompt.first),
             objective=self.spec.objective,
             folder=self.spec.folder,
-            context=self._known(),
+            context=self.spec.context,
             constraints=self.spec.constraints,
             advice=rules.advice,
             tools=tuple(self._toolbox.declarations()),
             now=self._world.now,
             sent=self._spending.sent,
-            launch=partial(launch, replace(self._context, rules=rules)),
+            launch=partial(launch, context),
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.loops.briefing import INBOX, BriefingInputs, brief, in_order
+from lumen_tui.engine.loops.briefing import INBOX, ORDERS, BriefingInputs, brief, in_order
 from lumen_tui.engine.loops.capsules import Capsules
 from lumen_tui.engine.loops.news import (
     News,
@@ -34,7 +34,7 @@ from lumen_tui.model.capsule import Briefing
 from lumen_tui.model.config import BudgetConfig, Config
 from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
 from lumen_tui.model.packets import bound_by
-from lumen_tui.model.records import Receipt
+from lumen_tui.model.records import Receipt, Signal
 from lumen_tui.model.schedules import SLEEP, SLEEP_NAME, Schedule, Source
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.tasks import Spec, Status
@@ -46,7 +46,6 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.schedules import schedules
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import read_json, write_exit
-from lumen_tui.tools.policy.fence import new_mark
 
 _OBJECTIVE = "Loop {}: see what came in, decide what is worth doing, give it to workers, and deposit."
 
@@ -73,7 +72,6 @@ class LoopSession:
             news=news,
             loop=loop,
             now=now,
-            mark=new_mark(),
             budget=_left(snapshot.spend),
             signals=in_order((signal for _, signal in news.signals), config.agent.name),
             capsule=self.capsules.wake(loop, config, now),
@@ -89,7 +87,7 @@ class LoopSession:
     def _record(self, facts: BriefingInputs, briefing: Briefing) -> OpenLoop:
         news = facts.news
         done, bad = by_end(news.ended)
-        seen = facts.signals[: briefing.taken[INBOX]]
+        seen = _shown(facts.signals, briefing)
         offset, newest = news.signals[-1] if news.signals and len(seen) == len(facts.signals) else (-1, None)
         spent = usage_of(news.ended)
         return OpenLoop(
@@ -152,6 +150,13 @@ class LoopSession:
         """Forget the session: its packet is written."""
         directories.remove(self._store.layout.open_loop)
         self.open = None
+
+
+def _shown(signals: tuple[Signal, ...], briefing: Briefing) -> tuple[Signal, ...]:
+    """Return the signals that are in the briefing: of the orders, and of the others, those that had room."""
+    orders = [signal for signal in signals if signal.order][: briefing.taken[ORDERS]]
+    others = [signal for signal in signals if not signal.order][: briefing.taken[INBOX]]
+    return (*orders, *others)
 
 
 def _spec(loop: int, briefing: Briefing, now: float) -> Spec:

@@ -118,13 +118,8 @@ class ModelProvider:
 
 
 def opening(job: Job) -> str:
-    """Return the first message: what to do, what is known (fenced by whoever made the job), and the rules."""
-    parts = [job.objective]
-    if job.context.strip():
-        parts.append(job.context)
-    if job.constraints:
-        parts.append("Constraints:\n" + "\n".join(f"- {text}" for text in job.constraints))
-    return "\n\n".join(parts)
+    """Return the first message of a conversation."""
+    return job.opening or "\n\n".join(part for part in (job.objective, job.context) if part.strip())
 
 
 class _GoesInCircles(Exception):

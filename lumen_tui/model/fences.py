@@ -1,0 +1,38 @@
+"""Data in a prompt stands between tags that its author cannot write: their beginnings are escaped in every text.
+
+So a prompt needs no secret mark, and is the same to the byte for the same words. An order of the operator has a tag of
+its own, which is escaped in data as well: nothing that is quoted can pass for one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lumen_tui.model.text import one_line
+
+_TAGS = ("data", "order")
+# Whatever is between < and the name that is no letter (a slash, spaces, invisible characters) still looks like the tag.
+_BEGINNING = re.compile(rf"[<＜﹤](?=[^\w<>＜＞]{{0,12}}(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Return `text` with every beginning of one of our tags escaped."""
+    return _BEGINNING.sub("&lt;", text)
+
+
+def fence(text: str, source: str) -> str:
+    """Return `text` as data from `source`: something to judge, never an instruction."""
+    return _tagged("data", text, f'from="{_attribute(source)}"')
+
+
+def order(text: str, by: str, about: str) -> str:
+    """Return `text` as an order of the operator `by`; `about` is its id and when it was given."""
+    return _tagged("order", text, f'from="{_attribute(by)}" about="{_attribute(about)}"')
+
+
+def _tagged(tag: str, text: str, attributes: str) -> str:
+    return f"<{tag} {attributes}>\n{escaped(text)}\n</{tag}>"
+
+
+def _attribute(text: str) -> str:
+    return one_line(escaped(text), 200).replace('"', "'").replace(">", "&gt;")

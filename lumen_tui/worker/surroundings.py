@@ -1,0 +1,107 @@
+"""Where a task is: the time, the machine, folders and git, the network, the sandbox, and who reads the result."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from lumen_tui.model import agent, times
+from lumen_tui.model.budget import dollars
+from lumen_tui.model.config import Config
+from lumen_tui.model.tasks import Spec
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context
+from lumen_tui.tools.sandbox import policy
+from lumen_tui.tools.sandbox.policy import FILES
+from lumen_tui.tools.shell import git_status
+
+_MOST_FOLDERS = 4  # of which git is asked
+_GIT_SECONDS = 1.0
+_SANDBOXES = {
+    "bubblewrap": "Commands run in a sandbox (bubblewrap): they see the disk without keys and secrets, write to the "
+    "folders above only, and have a /tmp of their own.",
+    "landlock": "Commands run in a sandbox (Landlock): they read the disk without keys and secrets, and write to the "
+    "folders above only.",
+    "ask": "There is no sandbox here: a person is asked before each command runs.",
+}
+
+
+def surroundings(context: Context, tier: str, config: Config) -> Iterator[str]:
+    """Yield a line each. `tier` is the sandbox tier of its commands; empty where none was tested, or it runs none."""
+    spec, rules = context.spec, context.rules
+    roots = policy.writable_roots(context, config.sandbox)[0] if rules.write else ()
+    yield f"Now: {_moment(context.now())}."
+    yield f"Machine: {os.uname().sysname} {os.uname().release}, {os.uname().machine}; user {_user(context)}."
+    if context.role.name == agent.ROLE:
+        yield f"State folder: {context.store.root}. You change no files yourself; your workers do."
+        return
+    own = context.folder / FILES if rules.write else context.folder
+    yield f"Folder: {own}; commands start there unless they name another."
+    yield from _repositories(context, roots)
+    yield f"You may change: {', '.join((*roots, str(own)))}." if rules.write else "You may change no files."
+    yield from _reach(context)
+    yield from _sandbox(context, tier, bool(roots))
+    yield f"Your result is read by {_reader(spec)}; it is kept as {context.folder / 'result.md'}."
+
+
+def money(spec: Spec) -> str:
+    """Return what the task may spend of its own, in words; empty where it has no limit but those of the day."""
+    budget = spec.budget
+    parts = [f"{budget.tokens:,} tokens"] if budget.tokens else []
+    parts += [dollars(budget.usd)] if budget.usd else []
+    parts += [f"{times.span(budget.seconds)} of work"] if budget.seconds else []
+    return " and ".join(parts)
+
+
+def _moment(now: float) -> str:
+    local = time.localtime(now)
+    return time.strftime(f"%A, %Y-%m-%d %H:%M %Z (UTC%z{_zone()})", local)
+
+
+def _zone() -> str:
+    """Return the IANA name of the zone, where the system says it."""
+    name = os.environ.get("TZ", "").lstrip(":") or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    return f", {one_line(name, 60)}" if "/" in name else ""
+
+
+def _user(context: Context) -> str:
+    return one_line(context.environ.get("USER") or context.environ.get("LOGNAME") or f"uid {os.geteuid()}", 60)
+
+
+def _repositories(context: Context, roots: tuple[str, ...]) -> Iterator[str]:
+    folders = dict.fromkeys([*roots, *(os.path.expanduser(root) for root in context.rules.roots)])
+    for folder in list(folders)[:_MOST_FOLDERS]:
+        found = git_status.changes(folder, environ=context.environ, seconds=_GIT_SECONDS)
+        if found.why == "":
+            state = f"{found.count:,} changed files" if found.count else "nothing changed"
+            yield f"Git: {found.root} is on {found.branch or 'no branch'} at {found.head[:12] or 'no commit'}, {state}."
+
+
+def _reach(context: Context) -> Iterator[str]:
+    rules = context.rules
+    if rules.shell != "none":
+        reaches = rules.shell == "any" and rules.network
+        yield "Network: commands reach it." if reaches else "Network: none for commands."
+    if "web_fetch" in rules.tools:
+        yield f"web_fetch reaches {', '.join(rules.hosts)} only."
+
+
+def _sandbox(context: Context, tier: str, granted: bool) -> Iterator[str]:
+    rules = context.rules
+    if rules.shell == "none":
+        return
+    if tier in _SANDBOXES:
+        yield _SANDBOXES[tier]
+    if rules.shell == "read" or not granted:
+        yield "git commit does not work here: commands can change nothing outside of your folder."
+    elif tier == "landlock":
+        yield "git commit does not work here: commands cannot write to .git. Leave your changes in the working tree."
+    elif tier == "bubblewrap":
+        yield "git commit works in repositories above; hooks and the configuration of git cannot be changed."
+
+
+def _reader(spec: Spec) -> str:
+    if agent.loop_of(spec.created_by):
+        return "the main agent, in its next loop"
+    return f"{one_line(spec.created_by, 60) or 'whoever gave the task'} and the main agent"
