@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from lumen_tui.actions.refusal import ActionError
 from lumen_tui.model.records import Action
 from lumen_tui.storage import process
 from lumen_tui.storage.rewriting import Watch, unwatched
@@ -14,6 +15,9 @@ from lumen_tui.storage.rewriting import Watch, unwatched
 CLI = "cli"  # all command lines of one operator, but those of an agent in a session, which are that session's
 ENGINE = "engine"  # what the engine does in an agent's name, or in its own
 LEARNING = "evolution"  # in whose name the engine learns by itself
+RESERVED = frozenset({
+    "approval.allow", "approval.allow_always", "constitution.approve", "evolution.accept", "budget.raise", "unkill",
+})  # fmt: skip
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 _ROOM = "room-"
 
@@ -26,6 +30,7 @@ class Caller(NamedTuple):
     now: float = 0.0  # seconds since 1970
     actions: list[str] | None = None  # ids; None outside `acting_for`: each action is undone by itself
     watch: Watch = unwatched  # gets the share that is done of what takes long
+    order: bool = False  # whether it comes from a process that is seen to be the operator's: `storage.origin`
 
 
 _NOBODY = Caller()
@@ -33,13 +38,19 @@ _caller: ContextVar[Caller] = ContextVar("caller", default=_NOBODY)
 
 
 @contextmanager
-def acting_for(by: str, client: str, now: float, watch: Watch = unwatched) -> Iterator[None]:
+def acting_for(by: str, client: str, now: float, watch: Watch = unwatched, *, order: bool = False) -> Iterator[None]:
     """Attribute the actions made in the block to this operator in this client; undo takes them back as one."""
-    token = _caller.set(Caller(by, client, now, [], watch))
+    token = _caller.set(Caller(by, client, now, [], watch, order))
     try:
         yield
     finally:
         _caller.reset(token)
+
+
+def must_not_be_agent(verb: str, evidence: str) -> None:
+    """Refuse one of RESERVED to a process that an agent started; `evidence` shows that it did."""
+    if verb in RESERVED and evidence:
+        raise ActionError(f"only the operator may do this, and an agent asks ({evidence}): do it in the room")
 
 
 def caller() -> Caller:

@@ -57,8 +57,9 @@ def signal(
     type: str = "coordination",
     reply_to: str = "",
     session_id: str = "",
+    order: bool = False,
 ) -> Record:
-    """Build a new line of signals.jsonl."""
+    """Build a new line of signals.jsonl; `order` where the process that sends it is the operator's own."""
     optional = {
         "target_agent": label(to, "reader"),
         "wu_id": work_unit(wu_id),
@@ -75,6 +76,8 @@ def signal(
         "sender": ids.check_label(by, "sender"),
     }
     record.update({key: value for key, value in optional.items() if value})
+    if order:
+        record["order"] = True
     record["schema"] = 1
     return record
 

@@ -158,11 +158,20 @@ def named(verb: str, arguments: Mapping[str, Any]) -> Request:
         raise ActionError(f"{verb}: {error}") from error
 
 
-def perform(store: Store, request: Request, *, by: str, now: float, client: str = "", watch: Watch = unwatched) -> Done:
+def perform(
+    store: Store,
+    request: Request,
+    *,
+    by: str,
+    now: float,
+    client: str = "",
+    watch: Watch = unwatched,
+    order: bool = False,
+) -> Done:
     """Carry out one request durably, as one entry of the journal of actions, which undo can take back.
 
     ActionError or StoreError where it could not be carried out; nothing was written then. `client` is where the
-    operator gave the command: see `actions.acting`. `watch` gets the share that is done of what takes long.
+    operator gave the command, `order` whether it is seen to be theirs: see `actions.acting`. `watch` gets the share that is done of what takes long.
 
     Secrets are removed from the fields first, so that nothing the verb writes, counts or compares contains one.
     """
@@ -171,7 +180,7 @@ def perform(store: Store, request: Request, *, by: str, now: float, client: str 
     try:
         ids.check_label(by, "operator")
         clean_request = msgspec.structs.replace(request, **clean_value(msgspec.structs.asdict(request)))
-        with acting.acting_for(by, client, now, watch):
+        with acting.acting_for(by, client, now, watch, order=order):
             return handler(request.verb)(store, clean_request, by=by, now=now)
     except (ids.BadId, ValueError, msgspec.ValidationError) as error:
         raise ActionError(str(error)) from error

@@ -41,6 +41,7 @@ def send(store: Store, request: SendSignal, *, by: str, now: float) -> Done:
         type=request.type,
         reply_to=answered,
         session_id=request.session_id,
+        order=acting.caller().order,
     )
     unit_note = places.ensure_unit(store.root, unit, by=by, now=now)
     if request.key:

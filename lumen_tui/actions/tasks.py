@@ -66,6 +66,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         depends_on=tuple(checks.task_id(store, dependency) for dependency in request.depends_on),
         created_by=by,
         created_at=times.iso(now),
+        order=acting.caller().order,
         key=request.key,
         budget=msgspec.convert(request.budget or Budget(), Budget),
     )

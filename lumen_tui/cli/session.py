@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.actions import acting
 from lumen_tui.actions.acting import AGENT_PROGRAM
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.registry import perform
@@ -20,6 +21,7 @@ from lumen_tui.model import views
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import layout as layouts
+from lumen_tui.storage import origin
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
@@ -30,12 +32,12 @@ if TYPE_CHECKING:
     from lumen_tui.storage.kept import KeptIndex
 
 
-AGENT = "CLAUDECODE"  # set in what an agent's own program starts
+AGENT = "CLAUDECODE"  # set in what Claude Code starts
 
 
 def by_agent() -> bool:
     """Return whether an agent's own program runs this command."""
-    return bool(os.environ.get(AGENT))
+    return bool(origin.agent_evidence(os.environ))
 
 
 class Session:
@@ -83,14 +85,21 @@ class Session:
 
     def perform(self, request: Request, *, by: str = "", watch: Watch = unwatched) -> Done:
         """Carry out one request as the operator and return its outcome."""
-        client = light.client(os.environ)
-        return perform(self.store, request, by=by or self.operator, now=self.now, client=client, watch=watch)
+        if request.verb in acting.RESERVED:
+            acting.must_not_be_agent(request.verb, origin.agent_evidence(os.environ))
+        return perform(
+            self.store,
+            request,
+            by=by or self.operator,
+            now=self.now,
+            client=light.client(os.environ),
+            watch=watch,
+            order=not origin.no_operator(os.environ),
+        )
 
     @contextmanager
     def as_one_action(self) -> Iterator[Caller]:
         """Attribute what the block does to the operator, and let undo take it back as one action."""
-        from lumen_tui.actions import acting
-
         with acting.acting_for(self.operator, light.client(os.environ), self.now):
             yield acting.caller()
 

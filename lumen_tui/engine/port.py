@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,7 +25,7 @@ from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.lineage.provenance import provenance
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.storage import files, process
+from lumen_tui.storage import files, origin, process
 from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.store import Store
@@ -142,11 +144,25 @@ class RemotePort:
         return self._stream.changes(stop)
 
     def submit(self, request: Request) -> Done:
+        from lumen_tui.actions import acting
         from lumen_tui.actions.registry import perform  # the room paints before it acts
 
         if reason := self.read_only:
             raise ActionError(f"nothing can be changed here: {reason}")
-        return perform(self._store, request, by=self.operator, now=self._clock.now(), client=self.client)
+        acting.must_not_be_agent(request.verb, self._origin[1])
+        return perform(
+            self._store,
+            request,
+            by=self.operator,
+            now=self._clock.now(),
+            client=self.client,
+            order=not self._origin[0],
+        )
+
+    @cached_property
+    def _origin(self) -> tuple[str, str]:
+        """Why what is asked here is no order of the operator, and what shows that an agent asks; empty for neither."""
+        return origin.no_operator(os.environ), origin.agent_evidence(os.environ)
 
     def task_detail(self, task_id: str) -> TaskDetail:
         for _ in range(_MOVES):

@@ -25,10 +25,11 @@ class ProviderError(Exception):
 
 
 class ToolCall(Struct, frozen=True):
-    """A tool the back end wants to use."""
+    """A tool the back end wants to use. `alone`: it is a result, and nothing else is in the answer."""
 
     name: str
     arguments: JsonObject
+    alone: bool = False
 
 
 class TextUpdate(Struct, frozen=True):
@@ -147,6 +148,9 @@ class Job(Struct, frozen=True):
     constraints: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces
     tools: tuple[Any, ...] = ()  # of ToolDeclaration
+    last: str = (
+        ""  # the tool after which nothing is called: it comes last in its answer, and only if all else went well
+    )
     now: Callable[[], float] = float  # seconds since 1970
     sent: Callable[[], None] = lambda: None  # called right before the request of the last Reserve leaves: what it
     # costs is owed from then on, also where nobody tells it; it must not leave where this raises a ProviderError

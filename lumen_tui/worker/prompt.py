@@ -49,7 +49,7 @@ def build(
     authority, frame, message = (template for template, _ in loaded)
     values = {
         "objective": lines_of(escaped(spec.objective), "task: objective"),
-        "limits": lines_of(_limits(context.rules, spec, seconds), "role, settings and constraints"),
+        "limits": lines_of(limits(context.rules, spec, seconds), "role, settings and constraints"),
         "surroundings": lines_of(_bullets(surroundings(context, tier, config)), "surroundings"),
         "earlier": lines_of(earlier, "acts of the attempt before"),
     }
@@ -129,7 +129,8 @@ def _bullets(lines: Iterator[str] | list[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _limits(rules: TaskRules, spec: Spec, seconds: float) -> str:
+def limits(rules: TaskRules, spec: Spec, seconds: float = 0.0) -> str:
+    """Return how far a task may go, the rules that are enforced, and the wishes that are not."""
     lines = [
         _SHELL[rules.shell],
         "You may change files." if rules.write else "You change no files; attempts are refused.",

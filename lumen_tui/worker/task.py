@@ -195,7 +195,7 @@ class Task:
             reply = None
             if isinstance(step, ToolCall):
                 reply = self._call(step)
-                if reply.ok and step.name == report.NAME:
+                if reply.ok and self._ends(step):
                     return ConversationOutcome(ok=True)
             elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
@@ -203,6 +203,12 @@ class Task:
                 reply = self._reserve(step)
             else:
                 self._take(step)
+
+    def _ends(self, call: ToolCall) -> bool:
+        """Return whether the task is over after this call, which went well."""
+        if call.name == report.NAME:
+            return True
+        return call.name == report.WRITE_RESULT.name and call.alone and not self._toolbox.unmet()
 
     def _reserve(self, step: Reserve) -> ToolResult | None:
         output = self._spending.reserve(step)
@@ -287,6 +293,7 @@ class Task:
             constraints=self.spec.constraints,
             advice=rules.advice,
             tools=tuple(self._toolbox.declarations()),
+            last=report.NAME if self._role.name == agent.ROLE else "",
             now=self._world.now,
             sent=self._spending.sent,
             launch=partial(launch, context),

@@ -18,6 +18,7 @@ NEEDED = (
     "LICENSE",
     "lumen_tui",
     "roles",
+    "prompts",
     "styles",
     "state/lumen.toml",
     "state/README.md",
@@ -88,6 +89,8 @@ def _run(programs: Path, folder: Path, *arguments: str) -> subprocess.CompletedP
 
 def test_the_wheel_holds_the_roles_the_styles_and_the_seed(wheel: Path, root: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
+    for prompt in (root / "prompts").glob("*.md"):
+        assert f"lumen_tui/shipped/prompts/{prompt.name}" in names
     for role in (root / "roles").glob("*.md"):
         assert f"lumen_tui/shipped/roles/{role.name}" in names
     for style in (root / "styles").rglob("*.tcss"):

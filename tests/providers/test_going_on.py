@@ -8,7 +8,7 @@ from lumen_rows import each_row
 
 from lumen_tui.model.config import ServerConfig
 from lumen_tui.providers.base import ConversationOutcome, ToolCall
-from lumen_tui.providers.conversation.conversation import is_call
+from lumen_tui.providers.conversation.false_ends import holds_call
 
 NAMES = ("list_dir", "other")
 
@@ -91,7 +91,7 @@ def test_a_call_as_text_is_no_result(box, api, words):
     ],
 )  # fmt: skip
 def test_what_is_a_call_as_text(words, is_one):
-    assert is_call(words, NAMES) is is_one
+    assert holds_call(words, NAMES) is is_one
 
 
 # ---- thinking

@@ -66,7 +66,7 @@ def test_text_is_in_the_live_tail_and_the_model_in_the_exit(work, api):
     ended = work.run()
     assert ended["status"] == "done"
     assert ended["brain"] == "anthropic claude-sonnet-5-5, then box qwen"
-    assert "".join(event["text"] for event in work.kinds("text")) == "I look.done"
+    assert "".join(event["text"] for event in work.kinds("text")) == "I look."
     assert any("box qwen goes on from here" in event["text"] for event in work.kinds("note"))
     assert (work.folder / "result.md").read_text() == "# Found\n"
 

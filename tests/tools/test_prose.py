@@ -16,7 +16,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.tools.base import BadRules, TaskRules
 from lumen_tui.tools.policy.rules import derive
-from lumen_tui.worker.world import system_prompt
+from lumen_tui.worker.prompt import limits
 
 BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604
 CUSTOM = msgspec.structs.replace(BUILDER, custom_tools=("ticket",))
@@ -165,7 +165,7 @@ def test_sentences_of_one_constraint_count_for_themselves() -> None:
 
 def test_the_model_is_told_every_constraint() -> None:
     texts = ("Read only", "Answer in French", "Report top 3", "Only read /srv/app. Be brief.", "Ask before writing")
-    told = system_prompt(BUILDER, rules(*texts))
+    told = limits(rules(*texts), Spec(id="t", objective="o"))
     for text in ("- Read only\n", "- Answer in French", "- Report top 3", "- Only read /srv/app.", "- Be brief.",
                  "- Ask before writing"):  # fmt: skip
         assert text in told

@@ -13,7 +13,7 @@ import time
 from lumen_tui.actions import fields
 from lumen_tui.actions.refusal import ActionError
 from lumen_tui.cli.fast import light
-from lumen_tui.storage import files
+from lumen_tui.storage import files, origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
         where = places.of_note(root, by=by, wu_id=wu_id, session=session)
         lane = places.lane_at(root, options.get("lane", "")) or places.lane_of(root, where.wu_id)
         options |= {"wu_id": where.wu_id, "session_id": where.session_id, "lane": lane}
-    record = fields.signal(words[0], by=by, now=now, **options)
+    record = fields.signal(words[0], by=by, now=now, order=not origin.no_operator(os.environ), **options)
     label = "signal sent" + (f" to {options['to']}" if options.get("to") else "")
     change = fields.made("signal", record["id"], None, {"sent": True})
     return _append(root, "signals.jsonl", record, change, label, by, now)

@@ -35,6 +35,7 @@ INBOX = "Inbox"
 ORDERS = "Orders of the operator"
 _MESSAGE, _EXCERPT = 2_000, 4_000  # characters of one signal and of one result
 _ORDERS = 66_000  # characters: an order of any length that can be sent stands there whole
+_LISTS = 20_000  # characters of what the engine adds to a wake-state: what was left out, what binds, what is next
 _SIGNALS, _RESULTS = 8_000, 12_000  # characters of all of them
 _ASKED = 1000  # characters of what waits for a person
 _NAMED = 40  # entries of one kind that are looked at at all
@@ -77,7 +78,7 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("Now", tuple(_now(inputs)), 1500),
         Section("Schedules that are due", tuple(map(_due, inputs.news.woken)), 4000, "schedules"),
         Section(ORDERS, tuple(_order(inputs, signal) for signal in orders), _ORDERS, "orders", "they come next time"),
-        Section("Wake-state", tuple(_wake(inputs)), MOST_WAKE + 400, more=f"read_file {layout.wake_state}"),
+        Section("Wake-state", tuple(_wake(inputs)), MOST_WAKE + _LISTS, more=f"read_file {layout.wake_state}"),
         Section("Memory blocks", tuple(_blocks(inputs)), block_texts.MOST, "blocks", str(layout.blocks)),
         Section("The loop before", tuple(_before(snapshot.packets)), 1500),
         Section("Capsule", tuple(_capsule(inputs)), 4 * inputs.capsule.budget + 600),

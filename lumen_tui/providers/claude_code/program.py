@@ -13,6 +13,7 @@ from typing import IO
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import Launched, ProviderError
+from lumen_tui.storage.origin import WORKER
 
 OLDEST = (2, 1, 248)  # before it, `/` and `@` at the beginning of a word were obeyed wherever they stood in a prompt
 MAX_OUTPUT = 16_000  # tokens of one answer
@@ -74,7 +75,7 @@ def arguments(program: str, model: str, turns: int, own: list[str]) -> list[str]
 
 def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, str]:
     """Return its environment: the keys that it needs, no other, and nothing that it does unasked."""
-    passed_on = {name: environ[name] for name in _PASSED_ON if name in environ}
+    passed_on = {name: environ[name] for name in _PASSED_ON if name in environ} | {WORKER: "claude"}
     return passed_on | {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT),
         "CLAUDE_CODE_MAX_RETRIES": str(config.tries - 1), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

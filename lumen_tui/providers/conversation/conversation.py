@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, closing
 
-import msgspec
 from msgspec.structs import replace
 
 from lumen_tui.model.config import ModelsConfig
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     Conversation,
@@ -25,6 +22,7 @@ from lumen_tui.providers.base import (
 )
 from lumen_tui.providers.conversation.calling import Answered, ModelCaller
 from lumen_tui.providers.conversation.compaction import Compaction, ContextWindow, without_native
+from lumen_tui.providers.conversation.false_ends import announces, holds_call, without_thinking
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     CallVerdict,
@@ -46,8 +44,10 @@ _CONTINUE = {
     "empty": "Your answer was empty. Go on: make the next tool call, or give the result.",
     "tool": "Your answer announced a tool call and held none. Make the call again, or give the result.",
     "astext": "You wrote a tool call as plain text, and it was not made. Call the tool itself, or give the result.",
+    "announced": "You announced a step and did not take it. Call the tool now, or give the result.",
 }
 _MAX_UNFINISHED = 3  # unfinished answers between two tool calls before the task is given up
+_ASKED_ONCE = ("astext", "announced")  # of these, the second one ends the task
 _STOP_REASONS = {
     "length": "the model's answers were cut at the length limit again and again: ask for less at a time",
     "pause": "the model paused again and again",
@@ -56,13 +56,11 @@ _STOP_REASONS = {
     "tool": "the model said that it calls a tool, and called none",
     "empty": "the model's answers were empty again and again",
     "astext": "the model writes its tool calls as plain text: choose a model, or a server, that can call tools",
+    "announced": "the model announced what it would do, twice, and did nothing",
 }
 _MAX_REPAIRS = 2
+_NOT_LAST = "Not done: another call of the same answer failed. Look at its result first, then call {} again."
 _RESULT = "write_result"  # the tool; whoever has written the result may end without a word
-
-_LONGEST_CALL = 20_000  # characters; whatever is longer is no call alone
-_CALL_MARKS = re.compile(r"<tool_call>|<\|tool_calls?(?:_section)?_begin\|>|<\|tool_call>|<function=\w|\[TOOL_CALLS\]")
-_FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 def connect(target: Target, config: ModelsConfig, environ: Mapping[str, str], now: Callable[[], float]) -> ModelClient:
@@ -138,6 +136,7 @@ class _ModelConversation:
         self._unfinished_count = 0
         self._unfinished = ""  # of the answer, where its end is still to come
         self._delivered = False
+        self._asked: set[str] = set()  # kinds of unfinished answers after which it was asked once more
 
     def run(self) -> Conversation:
         while True:
@@ -154,10 +153,14 @@ class _ModelConversation:
 
     def _checked(self, turn: AssistantMessage) -> AssistantMessage:
         """Return the answer, with another `stop` where it claims to be complete and is not."""
+        turn = without_thinking(turn)
         if turn.stop != "end":
             return turn
-        if is_call(turn.text, {tool.name for tool in self._job.tools}):
+        names = {tool.name for tool in self._job.tools}
+        if holds_call(turn.text, names):
             return replace(turn, stop="astext")
+        if names and not self._delivered and announces(turn.text):
+            return replace(turn, stop="announced")
         nothing = not (self._delivered or self._unfinished or turn.text.strip())
         return replace(turn, stop="empty") if nothing else turn
 
@@ -173,6 +176,10 @@ class _ModelConversation:
             return True
         if turn.stop not in (*_CONTINUE, "pause") or self._unfinished_count >= _MAX_UNFINISHED:
             return False
+        if turn.stop in _ASKED_ONCE:
+            if turn.stop in self._asked:
+                return False
+            self._asked.add(turn.stop)
         self._unfinished_count += 1
         self._unfinished += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
         self._entries += _continuation(turn)
@@ -228,16 +235,19 @@ class _ModelConversation:
 
     def _make_calls(self, turn: AssistantMessage) -> Generator[Step, Reply | None, list[ResultMessage]]:
         """Make the calls of one answer, in order. Raises _GoesInCircles."""
-        results = []
-        for call in turn.calls:
-            results.append((yield from self._call(call)))
+        results: dict[str, ResultMessage] = {}
+        for call in sorted(turn.calls, key=lambda call: call.name == self._job.last):
+            if call.name == self._job.last and not all(result.ok for result in results.values()):
+                results[call.id] = ResultMessage(call.id, call.name, _NOT_LAST.format(call.name), ok=False)
+            else:
+                results[call.id] = yield from self._call(call, alone=len(turn.calls) == 1)
         known = {tool.name for tool in self._job.tools}
         if self._repeats.count_bad_answer(all(call.bad or call.name not in known for call in turn.calls)):
             name = one_line(turn.calls[-1].name, 60)
             raise _GoesInCircles(f"the model keeps calling unknown tools, or without arguments (last: {name})")
-        return results
+        return [results[call.id] for call in turn.calls]
 
-    def _call(self, call: ModelCall) -> Generator[Step, Reply | None, ResultMessage]:
+    def _call(self, call: ModelCall, *, alone: bool) -> Generator[Step, Reply | None, ResultMessage]:
         verdict = self._repeats.judge(call)
         name = one_line(call.name, 60)
         if verdict is CallVerdict.END:
@@ -250,7 +260,7 @@ class _ModelConversation:
             yield TextUpdate(text, kind="note")
             self._repeats.add_result(text)
             return ResultMessage(call.id, call.name, text, ok=False)
-        reply = yield from ask(ToolCall(call.name, call.arguments))
+        reply = yield from ask(ToolCall(call.name, call.arguments, alone and call.name == _RESULT))
         self._repeats.add_result(reply.text)
         self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
         return ResultMessage(call.id, call.name, reply.text, reply.ok)
@@ -275,32 +285,3 @@ def _outcome(turn: AssistantMessage, before: str) -> ConversationOutcome:
 def _reason(turn: AssistantMessage) -> str:
     reason = _STOP_REASONS.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
     return f"{reason}: {turn.stop_detail}" if turn.stop_detail else reason
-
-
-class _WrittenCall(msgspec.Struct):
-    """What all of these forms have in common."""
-
-    name: str
-    arguments: object = None
-    parameters: object = None
-
-
-def is_call(text: str, names: Collection[str]) -> bool:
-    """Return whether an answer is nothing but a call of one of the tools. Words that speak of calls are none."""
-    words = text.strip()
-    if not words or len(words) > _LONGEST_CALL:
-        return False
-    if _CALL_MARKS.match(words):
-        return any(name in words for name in names)
-    fenced = _FENCE.match(words)
-    return _is_object(fenced.group(1) if fenced else words, names)
-
-
-def _is_object(words: str, names: Collection[str]) -> bool:
-    if not words.startswith("{"):
-        return False
-    try:
-        call = msgspec.json.decode(words, type=_WrittenCall)
-    except UNDECODABLE:
-        return False
-    return call.name in names and (call.arguments is not None or call.parameters is not None)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lumen_tui.model import ids
+from lumen_tui.model import ids, jsontext
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.merging import Settled, settle
 from lumen_tui.storage import directories, files, rewriting
@@ -226,7 +226,22 @@ def _unknown(
             matched[digest] += 1  # the same line may be there twice: an older state that came back
             part.present += 1
         else:
-            yield SourceLine(entry.number, clean_foreign(entry.line))
+            line = without_order(clean_foreign(entry.line))
+            if line != entry.line and known[digest := _digest(line)] > matched[digest]:
+                matched[digest] += 1  # it came before, as it is kept here
+                part.present += 1
+            else:
+                yield SourceLine(entry.number, line)
+
+
+def without_order(line: bytes) -> bytes:
+    """Return a line from elsewhere as one that is no order: whose word it is there says nothing here."""
+    if b'"order"' not in line and b"\\u" not in line:
+        return line
+    record = jsontext.decode(line)
+    if record is None or record.pop("order", None) is None:
+        return line
+    return jsontext.dumps(record).encode()
 
 
 def _settled(fd: int, part: ImportPart, fresh: list[SourceLine]) -> list[bytes]:

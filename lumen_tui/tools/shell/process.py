@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from lumen_tui.model.text import one_line
+from lumen_tui.storage.origin import WORKER
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
 from lumen_tui.tools.sandbox import limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.admission import Admission, admit
@@ -49,6 +50,7 @@ class CommandResult(Struct, frozen=True):
 def environment(context: Context) -> dict[str, str]:
     """Return the minimal environment of a child: no keys, and nothing that runs a program."""
     passed_on = {name: context.environ[name] for name in _PASSED_ON if name in context.environ}
+    passed_on[WORKER] = context.spec.id  # what is started here is never the operator
     path = [part for part in passed_on.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
     return {**passed_on, "PATH": os.pathsep.join(path), "TERM": "dumb", "PAGER": "cat", "NO_COLOR": "1"}
 

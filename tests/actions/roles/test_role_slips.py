@@ -13,11 +13,11 @@ from lumen_tui.model.config import Config, WebConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.store.settings.prompts import shipped_prompt
 from lumen_tui.store.settings.roles import list_roles, load_role, parse_role
 from lumen_tui.tools.base import BadRules
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.toolbox import TOOLS
-from lumen_tui.worker.world import system_prompt
 
 SLIPS = {
     "[limits]\nmax_step = 3": (3, "limits.max_step: there is no such setting; did you mean max_steps?"),
@@ -64,7 +64,7 @@ def test_every_tool_that_the_documentation_names_can_be_given_to_a_role():
 def test_no_role_loses_the_tool_that_every_prompt_asks_for():
     role = Role("r", "p", tools=("find",), prompt="Work.")
     rules = derive(role, Spec(id="t", objective="o", constraints=("Use only find", "Do not use write_result")))
-    assert "write_result" in rules.tools and "Call write_result" in system_prompt(role, rules)
+    assert "write_result" in rules.tools and "call write_result" in shipped_prompt("worker").body
     with pytest.raises(BadRules, match="write_result is refused by a rule"):
         derive(Role("r", "p", rules=(ToolRule("deny", "write_result"),)), Spec(id="t", objective="o"))
 

@@ -37,4 +37,4 @@ async def test_a_loop_reads_its_blocks_and_the_next_one_reads_what_it_wrote(offi
     await office.loop_over(2)
     second = next(r.first_text for r in api.asked if "Loop 2:" in r.first_text)
     assert "Ann looks after port 8443." in second
-    assert "26 of 20,000 characters, your own word" in second
+    assert "26 of 20,000 characters, the main agent's own word" in second

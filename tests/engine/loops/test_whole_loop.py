@@ -92,7 +92,7 @@ async def test_signal_in_two_tasks_out_results_in_and_then_silence(office, api, 
     first = await office.loop_over(1)
 
     briefing = next(r for r in api.asked if is_main(r)).first_text
-    assert "Why does nothing answer?" in briefing and '<material from="signal sig-' in briefing
+    assert "Why does nothing answer?" in briefing and '<data from="signal of tester: sig-' in briefing
     assert first.decided == ("ask workers first",) and first.abandoned[0].why == "workers do that"
     assert first.changed["tasks_created"] == 2 and first.changed["memory_added"] == 1
     assert first.brain.startswith("anthropic") and first.usage.tokens > 0 and not first.failed
@@ -138,7 +138,7 @@ async def test_the_transcript_is_a_session_file_without_secrets(office, api):
     raw = path.read_text()
     assert "sk-ant-0123456789abcdefghij" not in raw and "\\u001b" not in raw
     kinds = [(one["type"], one.get("message", {}).get("content")) for one in found]
-    assert kinds[0][0] == "user" and "</material mark=" in kinds[0][1]
+    assert kinds[0][0] == "user" and "</data>" in kinds[0][1]
     blocks = [content[0] for kind, content in kinds if kind == "assistant"]
     assert [block["type"] for block in blocks] == ["text", "tool_use", "tool_use"]
     results = [content[0] for kind, content in kinds[1:] if kind == "user"]

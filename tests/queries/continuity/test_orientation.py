@@ -111,10 +111,10 @@ def test_a_capsule_is_there_before_the_session_begins_and_stands_in_its_briefing
     )
     made = Capsules(home.layout).build(9, Config(), NOW)
     facts = BriefingInputs(
-        home.layout, SnapshotReader(home.root).snapshot(NOW), News([], [], 0, {}), (), 9, NOW, "a1b2", "no limit", made
+        home.layout, SnapshotReader(home.root).snapshot(NOW), News([], [], 0, {}), (), 9, NOW, "no limit", made
     )
     text = brief(facts).text
-    head, _, claims = text.partition('<material from="claims that are not fresh" mark="a1b2">')
+    head, _, claims = text.partition('<data from="claims that are not fresh">')
     assert "## Capsule" in head and "### Abandoned and decided against" in head and "the cache, because slow" in head
-    assert "the backup runs at 03:00 [soft-stale" in claims.partition("</material")[0]
+    assert "the backup runs at 03:00 [soft-stale" in claims.partition("</data")[0]
     assert not [line for line in brief(facts).cut if line.startswith("Capsule")]
