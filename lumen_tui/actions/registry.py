@@ -171,7 +171,8 @@ def perform(
     """Carry out one request durably, as one entry of the journal of actions, which undo can take back.
 
     ActionError or StoreError where it could not be carried out; nothing was written then. `client` is where the
-    operator gave the command, `order` whether it is seen to be theirs: see `actions.acting`. `watch` gets the share that is done of what takes long.
+    operator gave the command, `order` whether it is seen to be theirs: see `actions.acting`. `watch` gets the share
+    that is done of what takes long.
 
     Secrets are removed from the fields first, so that nothing the verb writes, counts or compares contains one.
     """

@@ -39,6 +39,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "schedules": ("schedule",),
     "evolve": ("evolve", "claude-md"),
     "constitution": ("constitution",),
+    "prompts": ("prompt",),
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),
     "agentfile": ("af",),

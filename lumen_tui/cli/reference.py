@@ -29,6 +29,7 @@ TITLES = {  # of the parts
     "schedules": "Schedules",
     "evolve": "Learning from sessions",
     "constitution": "The constitution",
+    "prompts": "Prompts",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",

@@ -57,6 +57,8 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     endpoints: dict[str, ServerConfig] = field(default_factory=dict)
     prices: dict[str, PriceConfig] = field(default_factory=dict)
     claude: ClaudeConfig = field(default_factory=ClaudeConfig)
+    thinking: dict[str, Literal["off", "adaptive"]] = field(default_factory=dict)  # by role, tier or model id
+    effort: dict[str, Literal["default", "low", "medium", "high", "xhigh", "max"]] = field(default_factory=dict)
     tries: Annotated[int, Meta(ge=1, le=20)] = 8  # of one call, where trying again can help
     connect_seconds: _Seconds = 10.0
     first_byte_seconds: _Seconds = 110.0  # until an answer of Anthropic begins; five times that for all others

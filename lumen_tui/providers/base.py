@@ -137,6 +137,14 @@ Step = ToolCall | TextUpdate | Reserve | Spent | PermissionRequest | BuiltinTool
 Conversation = Generator[Step, Reply | None, ConversationOutcome]
 
 
+class Tuning(Struct, frozen=True):
+    """How a model is to work, where it takes that; empty fields are not sent."""
+
+    thinking: str = ""  # adaptive
+    effort: str = ""  # low | medium | high | xhigh | max
+    cache: str = ""  # 1h: how long the vendor keeps tools and system prompt, where it is not its usual time
+
+
 class Job(Struct, frozen=True):
     """Everything a back end knows about one task."""
 
@@ -148,6 +156,7 @@ class Job(Struct, frozen=True):
     constraints: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces
     tools: tuple[Any, ...] = ()  # of ToolDeclaration
+    tuning: Tuning = Tuning()
     last: str = (
         ""  # the tool after which nothing is called: it comes last in its answer, and only if all else went well
     )

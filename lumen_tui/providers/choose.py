@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 
+from lumen_tui.model import agent
 from lumen_tui.model.config import NO_SERVERS, ModelsConfig
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Spec
-from lumen_tui.providers.base import Provider, ProviderError
+from lumen_tui.model.tasks import TIERS, Spec
+from lumen_tui.providers.base import Provider, ProviderError, Tuning
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target, endpoint, expand, split
 
 _CLAUDE_KEYS = (
@@ -143,6 +144,25 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
                 f"{target.endpoint.name} cannot take over a conversation: take it out of [models.fallback]"
             )
     return ModelProvider(chain, config, environ)
+
+
+_EFFORT = {agent.ROLE: "medium"}  # where the settings say nothing
+_THINKING = {"sonnet": "adaptive", "opus": "adaptive"}
+
+
+def tuning(config: ModelsConfig, role: Role, spec: Spec) -> Tuning:
+    """Return how the model of a task is to work: what the settings say of its role, else its tier, else its id."""
+    wanted = _wanted(config, role.name, role.tier, spec.model)
+    model = expand(config, wanted)
+    tier = next((name for name in TIERS if expand(config, name) == model), "")
+    names = [role.name, tier, wanted, model]
+    effort: Mapping[str, str] = {**_EFFORT, **config.effort}
+    thinking: Mapping[str, str] = {**_THINKING, **config.thinking}
+    return Tuning(
+        thinking=next((thinking[name] for name in names if name in thinking), "").replace("off", ""),
+        effort=next((effort[name] for name in names if name in effort), "").replace("default", ""),
+        cache="1h" if role.name == agent.ROLE else "",
+    )
 
 
 _NEEDED = {

@@ -148,6 +148,10 @@ class Layout:
     def role(self, name: str) -> Path:
         return self.roles / f"{ids.check_name(name, 'role')}.md"
 
+    def prompt(self, name: str) -> Path:
+        """Return the file of a person's own prompt."""
+        return self.prompts / f"{ids.check_name(name, 'prompt')}.md"
+
     def retired_role(self, name: str) -> Path:
         return self.retired_roles / f"{ids.check_name(name, 'role')}.md"
 

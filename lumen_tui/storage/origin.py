@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 WORKER = "LUMEN_WORKER"  # set in whatever a worker starts
 # Variables that programs of agents set in what they start.
 MARKS = (
-    WORKER, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID",
-    "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "GOOSE_TERMINAL", "CLINE_ACTIVE", "AUGMENT_AGENT", "AI_AGENT", "AGENT",
+    WORKER, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "GOOSE_TERMINAL", "CLINE_ACTIVE", "AUGMENT_AGENT",
+    "AI_AGENT", "AGENT",
 )  # fmt: skip
 PROGRAMS = frozenset({
     "claude", "codex", "gemini", "cursor-agent", "opencode", "goose", "aider", "cline", "amp", "crush", "lumen-worker",
@@ -94,7 +95,7 @@ def _read(path: str) -> bytes:
     except OSError:
         return b""
     try:
-        parts = []
+        parts: list[bytes] = []
         while (part := os.read(fd, 65_536)) and len(parts) * 4096 < _BYTES:
             parts.append(part)
         return b"".join(parts)

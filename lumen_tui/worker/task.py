@@ -30,7 +30,7 @@ from lumen_tui.providers.base import (
     TextUpdate,
     ToolCall,
 )
-from lumen_tui.providers.choose import choose_provider
+from lumen_tui.providers.choose import choose_provider, tuning
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
@@ -78,7 +78,8 @@ def read_attempt(folder: Path) -> int:
         return 1
 
 
-def _role(store: Store, spec: Spec) -> Role:
+def role_of(store: Store, spec: Spec) -> Role:
+    """Return the role of a task. Raises CannotBegin where it cannot be used."""
     name = spec.role
     if (name == agent.ROLE) != bool(agent.loop_of(spec.id)):
         raise CannotBegin(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
@@ -100,7 +101,7 @@ class Task:
         self._tally = tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
-        self._role = _role(store, self.spec)
+        self._role = role_of(store, self.spec)
         tally.session = session_id(self.spec, tally.attempt)
         self._config, self._problems = _config(store)
         self._events = Recorder(
@@ -293,6 +294,7 @@ class Task:
             constraints=self.spec.constraints,
             advice=rules.advice,
             tools=tuple(self._toolbox.declarations()),
+            tuning=tuning(self._config.models, self._role, self.spec),
             last=report.NAME if self._role.name == agent.ROLE else "",
             now=self._world.now,
             sent=self._spending.sent,

@@ -243,7 +243,7 @@ class ModelCaller:
     def _cost(self, counts: TokenCounts) -> Usage:
         target = self.wire.target
         price = price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own)
-        return cost(target.model, counts.fresh, counts.written, counts.read, counts.output, price)
+        return cost(target.model, counts.fresh, counts.written, counts.read, counts.output, price, hour=counts.hour)
 
     def _reserve(self, size: int) -> Reserve:
         output = self.wire.max_output or _OUTPUT
@@ -252,7 +252,8 @@ class ModelCaller:
 
     def _most(self, size: int, output: int) -> Usage:
         prompt = self.estimator.most(size)
-        kinds = (TokenCounts(fresh=prompt, output=output), TokenCounts(written=prompt, output=output))
+        hour = prompt if self._job.tuning.cache else 0
+        kinds = (TokenCounts(fresh=prompt, output=output), TokenCounts(written=prompt, output=output, hour=hour))
         return max((self._cost(counts) for counts in kinds), key=lambda usage: usage.usd)
 
 

@@ -186,7 +186,7 @@ class _ModelConversation:
         return True
 
     def _prompt(self) -> Prompt:
-        return Prompt(self._job.system, self._job.tools, self._entries)
+        return Prompt(self._job.system, self._job.tools, self._entries, self._job.tuning)
 
     def _ask(self) -> Answered:
         """Return the next answer, from the first model that gives one.

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from lumen_tui.providers.base import JsonObject
+from lumen_tui.providers.base import JsonObject, Tuning
 
 
 class TokenCounts(Struct, frozen=True):
@@ -18,6 +18,7 @@ class TokenCounts(Struct, frozen=True):
     written: int = 0  # to the prompt cache
     read: int = 0  # from it
     output: int = 0
+    hour: int = 0  # of those written, the ones that are kept for an hour
 
     @property
     def prompt(self) -> int:
@@ -77,6 +78,7 @@ class Prompt(Struct, frozen=True):
     system: str
     tools: tuple[Any, ...]  # of ToolDeclaration
     entries: tuple[Entry, ...]
+    tuning: Tuning = Tuning()
 
 
 def without_surrogates(text: str) -> str:

@@ -21,7 +21,7 @@ from lumen_tui.providers.conversation.history import (
     clean_json,
     without_surrogates,
 )
-from lumen_tui.providers.errors import unusable_answer
+from lumen_tui.providers.errors import refusal_text, unusable_answer
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, SdkClient, connecting, timeouts, too_long
 
@@ -141,7 +141,8 @@ class MessageAssembler:
         usage = self._usage
         output = max(usage.get("output_tokens", 0), 0 if self._ended else self._characters // 4)
         written, read = usage.get("cache_creation_input_tokens", 0), usage.get("cache_read_input_tokens", 0)
-        return TokenCounts(usage.get("input_tokens", 0), written, read, output)
+        hour = usage.get("ephemeral_1h_input_tokens", 0)
+        return TokenCounts(usage.get("input_tokens", 0), written, read, output, hour)
 
     def turn(self) -> AssistantMessage:
         """Return the whole answer. Raises ModelCallError where the stream ended before its end."""
@@ -167,7 +168,9 @@ class MessageAssembler:
 
 
 def _numbers(usage: object) -> dict[str, int]:
-    return {name: count for name, count in as_table(usage).items() if isinstance(count, int) and count >= 0}
+    found = as_table(usage)
+    counts = {**as_table(found.get("cache_creation")), **found}
+    return {name: count for name, count in counts.items() if isinstance(count, int) and count >= 0}
 
 
 def _call(block: JsonObject, place: int) -> ModelCall:
@@ -211,6 +214,20 @@ _MAX_OUTPUT = 16_000  # tokens of one answer, thinking included
 _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
+_UNKNOWN = re.compile(
+    r"not (?:supported|permitted|allowed|available)|unsupported|does ?n[o']t support|unknown|unexpected|extra inputs",
+    re.IGNORECASE,
+)
+_PARTS = {"output_config": "effort", "effort": "effort", "ttl": "ttl", "thinking": "thinking"}
+
+
+def _refused_part(refusal: str) -> str:
+    """Return which part of the tuning a server does not know; empty where the refusal is about something else."""
+    if not _UNKNOWN.search(refusal) or "signature" in refusal:
+        return ""
+    return next((part for name, part in _PARTS.items() if name in refusal), "")
+
+
 class AnthropicClient(SdkClient):
     """One model behind the Messages API."""
 
@@ -219,6 +236,7 @@ class AnthropicClient(SdkClient):
     ) -> None:
         super().__init__(target, config, environ, now)
         self.max_output = target.endpoint.max_output or _MAX_OUTPUT
+        self._left_out: set[str] = set()  # parts of a request that this server refused
         self._token = target.endpoint.token(environ)
         self._key = "" if self._token and not environ.get(target.endpoint.key_env) else target.endpoint.key(environ)
 
@@ -248,7 +266,14 @@ class AnthropicClient(SdkClient):
         return MessageAssembler(self.target)
 
     def _open(self, sdk: Any, prompt: Prompt, most: int) -> Any:
-        return sdk.messages.create(**self._request(prompt), max_tokens=most or self.max_output, stream=True)
+        while True:
+            try:
+                return sdk.messages.create(**self._request(prompt), max_tokens=most or self.max_output, stream=True)
+            except Exception as error:  # the edge to a vendor's code; what is not about these parts goes on up
+                part = _refused_part(refusal_text(error))
+                if not part or part in self._left_out:
+                    raise
+                self._left_out.add(part)
 
     def _events(self, stream: Any) -> Iterable[JsonObject]:
         return events_of(stream)
@@ -256,14 +281,25 @@ class AnthropicClient(SdkClient):
     def _request(self, prompt: Prompt) -> JsonObject:
         messages = [self._message(entry) for entry in prompt.entries]
         request: JsonObject = {"model": self.target.model, "messages": marked(messages)}
+        mark = self._mark(prompt)
         if prompt.system:
-            request["system"] = [{"type": "text", "text": prompt.system, **_MARK}]
+            request["system"] = [{"type": "text", "text": prompt.system, **mark}]
         tools = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.schema} for tool in prompt.tools
         ]
         if tools:
-            request["tools"] = [*tools[:-1], {**tools[-1], **_MARK}]
+            request["tools"] = [*tools[:-1], {**tools[-1], **mark}]
+        if prompt.tuning.thinking and "thinking" not in self._left_out:
+            request["thinking"] = {"type": prompt.tuning.thinking}
+        if prompt.tuning.effort and "effort" not in self._left_out:
+            request["output_config"] = {"effort": prompt.tuning.effort}
         return request
+
+    def _mark(self, prompt: Prompt) -> JsonObject:
+        """Return the mark of what is the same in every call of a role: tools and system prompt."""
+        if not prompt.tuning.cache or "ttl" in self._left_out:
+            return _MARK
+        return {"cache_control": {"type": "ephemeral", "ttl": prompt.tuning.cache}}
 
     def _message(self, entry: Entry) -> JsonObject:
         if isinstance(entry, UserMessage):

@@ -128,6 +128,7 @@ def expand(config: ModelsConfig, name: str) -> str:
 
 _CACHE_READ = 0.1  # times the input price
 _CACHE_WRITE = 1.25
+_CACHE_HOUR = 0.75  # more than that, for what is kept for an hour
 
 
 class Price(Struct, frozen=True):
@@ -175,16 +176,18 @@ def price_of(config: ModelsConfig, endpoint: str, model: str, *, own: bool = Fal
     return FREE if own else known(model)
 
 
-def cost(model: str, fresh: int, written: int, read: int, output: int, price: Price | None = None) -> Usage:
-    """Return tokens and dollars of one call: `fresh`, `written` to and `read` from the cache make the prompt.
-
-    A model without a known price counts as the dearest, so that caps hold.
+def cost(
+    model: str, fresh: int, written: int, read: int, output: int, price: Price | None = None, *, hour: int = 0
+) -> Usage:
+    """Return tokens and dollars of one call: `fresh`, `written` to and `read` from the cache make the prompt. Of
+    those written, `hour` are kept for an hour. A model without a known price counts as the dearest, so that caps hold.
     """
     price = price or known(model) or DEAREST
     reading = price.input * _CACHE_READ if price.cache_read is None else price.cache_read
     writing = price.input * _CACHE_WRITE if price.cache_write is None else price.cache_write
     prompt = fresh + written + read
-    dollars = (fresh * price.input + read * reading + written * writing + output * price.output) / 1e6
+    longer = hour * price.input * _CACHE_HOUR
+    dollars = (longer + fresh * price.input + read * reading + written * writing + output * price.output) / 1e6
     if 0 < price.band < prompt:
         dollars *= price.dearer
     return Usage(input_tokens=prompt, output_tokens=output, usd=dollars)

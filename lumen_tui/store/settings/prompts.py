@@ -34,7 +34,7 @@ def shipped_prompt(name: str) -> Template:
 def load_prompt(layout: Layout, name: str) -> tuple[Template, Problem | None]:
     """Return the prompt in force under one of the names in SLOTS, and what is wrong with a person's own one."""
     try:
-        data = files.read(layout.prompts / f"{name}.md", _MOST)
+        data = files.read(layout.prompt(name), _MOST)
         if data is None:
             return shipped_prompt(name), None
         return parse_prompt(name, data.decode(), "own"), None

@@ -30,7 +30,7 @@ class Cache:
 
     def bill(self, request: Request) -> dict[str, int]:
         """The three input counts of a request; writes its marked prefixes."""
-        digest, total, read, marked = hashlib.sha256(request.model.encode()), 0, 0, 0
+        digest, total, read, marked, hour = hashlib.sha256(request.model.encode()), 0, 0, 0, 0
         writes = set()
         for block in _blocks(request):
             mark = block.pop("cache_control", None)
@@ -40,10 +40,15 @@ class Cache:
                 read = total
             if mark:
                 marked = total
+                hour = total if mark.get("ttl") == "1h" else hour
                 writes.add(digest.hexdigest())
         self._written |= writes
         read = min(read, marked)
         return {
             "input_tokens": total - marked, "cache_read_input_tokens": read,
             "cache_creation_input_tokens": marked - read,
+            "cache_creation": {
+                "ephemeral_1h_input_tokens": max(0, hour - read),
+                "ephemeral_5m_input_tokens": marked - max(read, hour),
+            },
         }  # fmt: skip
