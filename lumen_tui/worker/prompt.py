@@ -122,7 +122,7 @@ def _giver(spec: Spec) -> str:
         return f"(This task is from the operator, {by}.)"
     if agent.loop_of(spec.created_by):
         return f"(This task is from the main agent, {by}.)"
-    return f"(This task is from {by}, who was not seen to be the operator.)"
+    return f"(This task was given in the name of {by}; that this is the operator was not seen.)"
 
 
 def _bullets(lines: Iterator[str] | list[str]) -> str:
