@@ -38,6 +38,8 @@ def surroundings(context: Context, tier: str, config: Config) -> Iterator[str]:
         return
     own = context.folder / FILES if rules.write else context.folder
     yield f"Folder: {own}; commands start there unless they name another."
+    if spec.folder:
+        yield f"Relative names in the task count from {spec.folder}."
     yield from _repositories(context, roots)
     yield f"You may change: {', '.join((*roots, str(own)))}." if rules.write else "You may change no files."
     yield from _reach(context)
