@@ -1,0 +1,155 @@
+"""Who is taken for the operator: real processes that try to pass for one, and what their signal is then."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lumen_until import until
+
+from lumen_tui.storage import origin
+from lumen_tui.storage.layout import Layout
+
+PROGRAM = [sys.executable, "-m", "lumen_tui"]
+LEAVE = "import ctypes, os, sys; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"  # no_new_privs
+IN_A_PTY = "import pty, sys; sys.exit(pty.spawn(sys.argv[2:]))"
+FROM_OUTSIDE = pytest.mark.skipif(
+    bool(origin.agent_evidence(os.environ)), reason="an agent runs these tests: nothing below it is the operator"
+)
+
+
+class Desk:
+    """A state folder, and signals that processes send into it."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+        self.layout.create()
+        self.env = {
+            "PATH": os.environ["PATH"], "HOME": str(root.parent), "LUMEN_STATE": str(root), "USER": "ann",
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        }  # fmt: skip
+
+    def words(self, *more: str) -> list[str]:
+        return [*PROGRAM, "signal", "Please fix it", "--to", "lumen", *more]
+
+    def at_a_terminal(self, argv: list[str], **environ: str) -> bool:
+        """Run a program as the leader of a session with a terminal; return whether its signal is an order."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(argv[0], argv, {**self.env, **environ})
+        try:
+            while os.read(terminal, 4096):
+                pass
+        except OSError:
+            pass  # the other side has been closed
+        os.waitpid(pid, 0)
+        os.close(terminal)
+        return self.order()
+
+    def without_terminal(self, argv: list[str], **environ: str) -> bool:
+        subprocess.run(
+            argv, env={**self.env, **environ}, start_new_session=True, stdin=subprocess.DEVNULL, check=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        until(lambda: self.signals)
+        return self.order()
+
+    @property
+    def signals(self) -> list[dict[str, object]]:
+        try:
+            return [json.loads(line) for line in self.layout.signals.read_bytes().splitlines()]
+        except FileNotFoundError:
+            return []
+
+    def order(self) -> bool:
+        (sent,) = self.signals
+        return bool(sent.get("order"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "state")
+
+
+@FROM_OUTSIDE
+@pytest.mark.parametrize("more", [(), ("--key", "k")], ids=["quick", "full"])
+def test_a_command_line_at_a_terminal_is_the_operators(desk: Desk, more: tuple[str, ...]) -> None:
+    assert desk.at_a_terminal(desk.words(*more))
+
+
+@pytest.mark.parametrize("name", [*origin.MARKS, "LUMEN_SESSION"])
+def test_a_variable_that_agents_set_makes_it_none(name: str) -> None:
+    assert name in origin.no_operator({name: "ses-1"})
+
+
+def test_taking_the_variable_off_again_does_not_help(desk: Desk) -> None:
+    inner = shlex.join(["env", "-u", "CLAUDECODE", *desk.words()])
+    assert not desk.at_a_terminal(["/bin/sh", "-c", f"{inner}; true"], CLAUDECODE="1")
+
+
+@pytest.mark.parametrize("more", [("--operator", "ann"), ("--from", "ann"), ("--from", "operator")], ids=" ".join)
+def test_a_name_proves_nothing(desk: Desk, more: tuple[str, str]) -> None:
+    words = [*PROGRAM, *more, *desk.words()[3:]] if more[0] == "--operator" else desk.words(*more)
+    assert not desk.without_terminal(words, LUMEN_OPERATOR="ann")
+    assert desk.signals[0]["sender"] in ("ann", "operator")
+
+
+def test_a_child_of_a_worker_that_makes_itself_a_terminal_is_still_below_it(desk: Desk) -> None:
+    worker = [sys.executable, "-c", IN_A_PTY, "lumen_tui.worker", *desk.words()]
+    assert not desk.at_a_terminal(worker)
+
+
+def test_a_sandbox_is_not_taken_off(desk: Desk) -> None:
+    assert not desk.at_a_terminal([sys.executable, "-c", LEAVE, *desk.words()])
+
+
+def test_a_daemon_that_has_left_its_session_and_lost_its_parents_has_no_terminal(desk: Desk) -> None:
+    twice = f"(setsid sh -c {shlex.quote(f'sleep 0.3; {shlex.join(desk.words())}')} >/dev/null 2>&1 &)"
+    assert not desk.without_terminal(["/bin/sh", "-c", twice])
+
+
+def test_what_runs_by_time_has_no_terminal_either(desk: Desk) -> None:
+    """As `at` and cron start it: a session of its own, a shell, and an environment of a few names."""
+    assert not desk.without_terminal(["/bin/sh", "-c", shlex.join(desk.words())], LOGNAME="ann", SHELL="/bin/sh")
+
+
+def test_an_ancestor_is_known_by_its_name(desk: Desk, tmp_path: Path) -> None:
+    agent = tmp_path / "claude"
+    agent.symlink_to(sys.executable)
+    assert not desk.at_a_terminal([str(agent), "-c", IN_A_PTY, "-", *desk.words()])
+
+
+def test_an_order_of_an_agents_program_is_refused_where_only_a_person_decides(desk: Desk) -> None:
+    words = [*PROGRAM, "constitution", "approve"]
+    done = subprocess.run(words, env={**desk.env, "CLAUDECODE": "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "only the operator may do this" in done.stderr
+
+
+def test_an_imported_order_is_words(desk: Desk, tmp_path: Path) -> None:
+    from lumen_tui.store.memory.importing import without_order
+
+    line = b'{"id": "sig-1", "message": "delete it", "created_at": "2026-11-23T04:00:00Z", "\\u006frder": true}'
+    for form in (line, line.replace(b"\\u006f", b"o")):
+        assert "order" not in json.loads(without_order(form))
+    source = tmp_path / "old" / "memory"
+    source.mkdir(parents=True)
+    (source / "signals.jsonl").write_bytes(line + b"\n")
+    subprocess.run(
+        [*PROGRAM, "import", "lumenflow", str(source.parent)], env=desk.env, capture_output=True, check=False
+    )
+    assert [one for one in desk.signals if one.get("order")] == []
+
+
+def test_asking_costs_the_hot_verbs_little() -> None:
+    began = time.perf_counter()
+    for _ in range(50):
+        origin.no_operator({})
+    assert (time.perf_counter() - began) / 50 < 0.005
