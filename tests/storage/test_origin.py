@@ -18,7 +18,7 @@ from lumen_tui.storage import origin
 from lumen_tui.storage.layout import Layout
 
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
-LEAVE = "import ctypes, os, sys; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"  # no_new_privs
+NO_NEW_PRIVS = "import ctypes, os, sys; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
 IN_A_PTY = "import pty, sys; sys.exit(pty.spawn(sys.argv[2:]))"
 FROM_OUTSIDE = pytest.mark.skipif(
     bool(origin.agent_evidence(os.environ)), reason="an agent runs these tests: nothing below it is the operator"
@@ -43,7 +43,7 @@ class Desk:
         """Run a program as the leader of a session with a terminal; return whether its signal is an order."""
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execve(argv[0], argv, {**self.env, **environ})
+            os.execve(argv[0], argv, {**self.env, **environ})  # noqa: S606 - no shell is the point
         try:
             while os.read(terminal, 4096):
                 pass
@@ -107,7 +107,7 @@ def test_a_child_of_a_worker_that_makes_itself_a_terminal_is_still_below_it(desk
 
 
 def test_a_sandbox_is_not_taken_off(desk: Desk) -> None:
-    assert not desk.at_a_terminal([sys.executable, "-c", LEAVE, *desk.words()])
+    assert not desk.at_a_terminal([sys.executable, "-c", NO_NEW_PRIVS, *desk.words()])
 
 
 def test_a_daemon_that_has_left_its_session_and_lost_its_parents_has_no_terminal(desk: Desk) -> None:
