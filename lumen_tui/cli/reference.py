@@ -30,6 +30,7 @@ TITLES = {  # of the parts
     "evolve": "Learning from sessions",
     "constitution": "The constitution",
     "prompts": "Prompts",
+    "operator": "The operator",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",

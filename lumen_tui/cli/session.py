@@ -94,8 +94,21 @@ class Session:
             now=self.now,
             client=light.client(os.environ),
             watch=watch,
-            order=not origin.no_operator(os.environ),
+            order=self._is_order(),
         )
+
+    def _is_order(self) -> bool:
+        """Return whether what is asked is the operator's own word; a token is used up by asking with it."""
+        if not origin.no_operator(os.environ):
+            return True
+        token = os.environ.get(origin.TOKEN, "")
+        if not token or origin.agent_evidence(os.environ):
+            return False
+        from lumen_tui.store.settings import tokens
+
+        if not tokens.use(self.layout, token, self.now):
+            raise ActionError(f"{origin.TOKEN} holds no valid token: `lumen-tui operator token` makes one")
+        return True
 
     @contextmanager
     def as_one_action(self) -> Iterator[Caller]:

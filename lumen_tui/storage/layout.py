@@ -99,6 +99,7 @@ class Layout:
 
     def _name_controls(self, root: Path) -> None:
         self.capsules = root / "loops" / "capsules"
+        self.operator_tokens = root / "operator-tokens.json"
         self.operators = root / "sessions" / "operators"
         self.approvals = root / "approvals"  # tool calls that wait for a person, with the answers
         self.done_approvals = root / "approvals" / "done"

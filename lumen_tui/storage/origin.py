@@ -28,6 +28,7 @@ PROGRAMS = frozenset({
     "lumen-zygote",
 })  # fmt: skip
 _WORKERS = b"lumen_tui.worker"  # in the command line of workers and of the process that forks them
+TOKEN = "LUMEN_TOKEN"  # noqa: S105 - a name: of a one-time token, with which a command without a terminal is the operator's
 _SESSION = "LUMEN_SESSION"  # an agent's session of work
 _DEEPEST = 64  # ancestors
 _BYTES = 1 << 20

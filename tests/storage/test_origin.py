@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from lumen_until import until
 
+from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.storage import origin
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings import tokens
 
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
 NO_NEW_PRIVS = "import ctypes, os, sys; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -146,6 +148,34 @@ def test_an_imported_order_is_words(desk: Desk, tmp_path: Path) -> None:
         [*PROGRAM, "import", "lumenflow", str(source.parent)], env=desk.env, capture_output=True, check=False
     )
     assert [one for one in desk.signals if one.get("order")] == []
+
+
+@FROM_OUTSIDE
+def test_a_token_counts_once_without_a_terminal_and_never_below_an_agent(desk: Desk) -> None:
+    token, refused = (tokens.make(desk.layout, by="ann", now=time.time(), seconds=60) for _ in range(2))
+    assert token not in desk.layout.operator_tokens.read_text()
+    assert desk.without_terminal(desk.words(), LUMEN_TOKEN=token)
+    again = subprocess.run(desk.words(), env={**desk.env, "LUMEN_TOKEN": token}, start_new_session=True, check=False)
+    assert again.returncode == 2 and len(desk.signals) == 1
+    below = {**desk.env, "LUMEN_TOKEN": refused, "CLAUDECODE": "1"}
+    subprocess.run(desk.words(), env=below, start_new_session=True, check=True)
+    assert not desk.signals[1].get("order")
+
+
+def test_a_token_without_the_scope_or_after_its_time_is_none(desk: Desk) -> None:
+    late = tokens.make(desk.layout, by="ann", now=1000.0, seconds=60)
+    assert not tokens.use(desk.layout, late, 1061.0)
+    narrow = tokens.make(desk.layout, by="ann", now=1000.0, seconds=60)
+    text = desk.layout.operator_tokens.read_text().replace('"approve"', '"speak"')
+    desk.layout.operator_tokens.write_text(text)
+    assert not tokens.use(desk.layout, narrow, 1001.0)
+    desk.layout.operator_tokens.write_bytes(b"\xff{")
+    assert not tokens.use(desk.layout, narrow, 1001.0)
+
+
+def test_no_worker_gets_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(origin.TOKEN, "lumen-x")
+    assert origin.TOKEN not in worker_env(())
 
 
 def test_asking_costs_the_hot_verbs_little() -> None:

@@ -126,6 +126,8 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
     options, _, words = _options(argv, SIGNAL)
     if len(words) != 1 or words[0] == "cleanup":  # `signal cleanup` is another command
         raise ValueError(words)
+    if os.environ.get(origin.TOKEN):
+        raise ValueError(origin.TOKEN)
     root = _root(options, state)
     by = options.pop("by", "") or light.operator(os.environ)
     now = time.time()
