@@ -31,6 +31,7 @@ _LONGEST_ID = 60  # characters: the name of the running test goes to every proce
 def pytest_configure() -> None:
     import lumen_certs
     import lumen_disk
+    import lumen_origin
     import lumen_program
     import lumen_sweeps
     import lumen_timeout
@@ -40,6 +41,7 @@ def pytest_configure() -> None:
     lumen_tree.name_it()
     lumen_program.name_run()
     lumen_disk.never_wait()
+    lumen_origin.forget_agents()
     lumen_certs.none_needed()
     lumen_timeout.install()
 

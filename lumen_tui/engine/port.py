@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -127,6 +126,8 @@ class RemotePort:
         self._store = Store(root)
         self._reader = SnapshotReader(root, operator)
         self._reader.clocks = clocks_of(self._clock)
+        # Why what is asked here is no order of the operator, and what shows that an agent asks: as the process began.
+        self._origin = origin.no_operator(os.environ), origin.agent_evidence(os.environ)
         self._turn = threading.Lock()
         self._stream = SnapshotStream(self._reader, self._clock, self._turn, lambda: self.read_only)
         self._titles: Titles | None = None
@@ -158,11 +159,6 @@ class RemotePort:
             client=self.client,
             order=not self._origin[0],
         )
-
-    @cached_property
-    def _origin(self) -> tuple[str, str]:
-        """Why what is asked here is no order of the operator, and what shows that an agent asks; empty for neither."""
-        return origin.no_operator(os.environ), origin.agent_evidence(os.environ)
 
     def task_detail(self, task_id: str) -> TaskDetail:
         for _ in range(_MOVES):

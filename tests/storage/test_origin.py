@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lumen_origin import BELOW_AN_AGENT
 from lumen_until import until
 
 from lumen_tui.engine.supervisor.workers import worker_env
@@ -22,9 +23,7 @@ from lumen_tui.store.settings import tokens
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
 NO_NEW_PRIVS = "import ctypes, os, sys; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
 IN_A_PTY = "import pty, sys; sys.exit(pty.spawn(sys.argv[2:]))"
-FROM_OUTSIDE = pytest.mark.skipif(
-    bool(origin.agent_evidence(os.environ)), reason="an agent runs these tests: nothing below it is the operator"
-)
+FROM_OUTSIDE = pytest.mark.skipif(BELOW_AN_AGENT, reason="an agent runs these tests: nothing below it is the operator")
 
 
 class Desk:

@@ -27,6 +27,7 @@ def declare(commands: CommandGroup) -> None:
     text = "A token with which one command without a terminal is the operator's."
     token = group.add("token", run_token, text, "operator token --for 1h")
     token.add_argument("--for", dest="seconds", type=seconds_of, default=600.0, metavar="TIME", help="how long [10m]")
+    token.json()
 
 
 def run_show(session: Session, args: Namespace) -> int:
@@ -50,6 +51,7 @@ def run_token(session: Session, args: Namespace) -> int:
     if not 1 <= args.seconds <= _LONGEST:
         raise ActionError("a token is valid for 1 second to 7 days")
     session.make_sure()
-    say(tokens.make(session.layout, by=session.operator, now=session.now, seconds=args.seconds))
+    made = tokens.make(session.layout, by=session.operator, now=session.now, seconds=args.seconds)
+    document({"token": made, "seconds": args.seconds}) if args.json else say(made)
     talk(f"valid once, for {times.span(args.seconds)}: {origin.TOKEN}=… lumen-tui signal TEXT")
     return 0

@@ -25,13 +25,14 @@ def declare(commands: CommandGroup) -> None:
     group = commands.group("prompt", "What models are sent.", alone="list")
     group.add("list", run_list, "The prompts, their versions, and which are your own.", "prompt list").json()
     show = group.add("show", run_show, "What a task of a role would be sent now.", "prompt show builder --task 7f2k")
-    show.add_argument("role", metavar="ROLE")
+    show.add_argument("role", metavar="ROLE", help="the role, or main for the main agent")
     show.add_argument("--task", default="", metavar="ID", help="this task, or loop-000012 of the main agent")
     show.add_argument("--plain", action="store_true", help="the text alone, as it is sent")
     show.json()
     text = group.add("text", run_text, "The file of a prompt.", "prompt text worker > state/prompts/worker.md")
     diff = group.add("diff", run_diff, "How your own prompt differs from the shipped one.", "prompt diff worker")
     for command in (text, diff):
+        command.json()
         command.add_argument("name", metavar="NAME", choices=tuple(SLOTS), help=", ".join(SLOTS))
     text.add_argument("--shipped", action="store_true", help="the one that ships, whichever is in force")
 
@@ -96,13 +97,16 @@ def _preview(session: Session, args: Namespace) -> PromptPreview:
 
 
 def run_text(session: Session, args: Namespace) -> int:
-    say(_text(session, args.name, shipped=args.shipped).rstrip())
-    return 0
+    return _say(args, _text(session, args.name, shipped=args.shipped).rstrip())
 
 
 def run_diff(session: Session, args: Namespace) -> int:
     own, ours = _text(session, args.name, shipped=False), _text(session, args.name, shipped=True)
-    say(difference(ours, own, "shipped", f"prompts/{args.name}.md") or "it is the shipped one")
+    return _say(args, difference(ours, own, "shipped", f"prompts/{args.name}.md") or "it is the shipped one")
+
+
+def _say(args: Namespace, text: str) -> int:
+    document({"name": args.name, "text": text}) if args.json else say(text)
     return 0
 
 

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 ADDED = re.compile(
     r"""
-    <(system-reminder | context | material | (?:data|order)(?=\s+from=) | ide_\w+ | command-\w+ | local-command-\w+ | bash-\w+ | task-notification
-      | user-prompt-submit-hook | persisted-output)\b[^>]*>
+    <(system-reminder | context | material | (?:data|order)(?=\s+from=) | ide_\w+ | command-\w+
+      | local-command-\w+ | bash-\w+ | task-notification | user-prompt-submit-hook | persisted-output)\b[^>]*>
     .*?
     (?:</\1[^>]*> | \Z)
     """,
