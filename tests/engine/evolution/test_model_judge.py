@@ -189,7 +189,7 @@ def test_the_words_of_a_candidate_stay_material_whatever_they_say(near: Mind, ap
     begun = [line for line in lines if line.startswith('<data from="')]
     assert len(begun) == lines.count("</data>") == 3
     [row] = rows(api.asked[0])
-    assert row["quote"] == quote.replace(key, "[masked: api-key]")
+    assert row["quote"] == quote.replace(key, "[masked: api-key]").replace("</", "&lt;/")
     assert "\u202e" not in api.asked[0].last_text
 
 
