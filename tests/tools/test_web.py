@@ -107,7 +107,6 @@ def test_a_page_comes_as_text(box, pages):
     assert "# Hello\n\na b c </next>" in result.text
     assert "<b>" not in result.text
     assert result.text.startswith(f"200 http://{pages}/page (text/html")
-    assert result.material
     assert box._context.memo.web == {"127.0.0.1"}
     assert '"/json?q=1"' in box.call("web_fetch", {"url": f"http://{pages}/json?q=1"}).text
     assert not box.call("web_fetch", {"url": f"http://{pages}/nothing"}).ok
