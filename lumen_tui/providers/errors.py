@@ -166,6 +166,18 @@ def _inner(error: BaseException) -> Any:
     return body.get("error", body) if isinstance(body, dict) else body
 
 
+_UNKNOWN = re.compile(
+    r"unsupported|not (?:supported|permitted|allowed)|does ?n[o']t support|unrecognized|unknown|extra_forbidden"
+    r"|unexpected|extra inputs",
+    re.IGNORECASE,
+)
+
+
+def is_unknown_part(refusal: str) -> bool:
+    """Return whether a server refused a request for a part that it does not know."""
+    return bool(_UNKNOWN.search(refusal))
+
+
 def refusal_text(error: BaseException) -> str:
     """Return all that a server said when it refused the form of a request, in lower case; empty for other errors."""
     return f"{_detail(error)} {_code(error)}".lower() if getattr(error, "status_code", 0) in (400, 422) else ""

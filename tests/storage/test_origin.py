@@ -85,6 +85,17 @@ def test_a_command_line_at_a_terminal_is_the_operators(desk: Desk, more: tuple[s
     assert desk.at_a_terminal(desk.words(*more))
 
 
+@FROM_OUTSIDE
+def test_a_room_at_a_terminal_is_the_operators(desk: Desk) -> None:
+    """As the room submits what a person does in it."""
+    code = (
+        "import os, pathlib; from lumen_tui.engine.port import RemotePort;"
+        "from lumen_tui.model.requests.signals import SendSignal;"
+        "RemotePort(pathlib.Path(os.environ['LUMEN_STATE']), 'ann').submit(SendSignal(message='Please fix it'))"
+    )
+    assert desk.at_a_terminal([sys.executable, "-c", code])
+
+
 @pytest.mark.parametrize("name", [*origin.MARKS, "LUMEN_SESSION"])
 def test_a_variable_that_agents_set_makes_it_none(name: str) -> None:
     assert name in origin.no_operator({name: "ses-1"})

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lumen_apiserver import text, tool, tools, use
+from lumen_apiserver import fail, text, tool, tools, use
 from lumen_folder import StateFolder
 
 from lumen_tui.actions.registry import named, perform
@@ -209,11 +209,18 @@ def test_thinking_and_effort_are_sent_as_the_settings_say(make_task, api):
 
 
 def test_a_server_that_does_not_know_them_is_asked_without(make_task, api):
-    from lumen_apiserver import fail
-
     api.say(fail(400, "thinking: adaptive thinking is not supported by this model"), tool("write_result", text="ok"))
     assert make_task("Look", role="builder").run(warm=True, **api.anthropic_env)["status"] == "done"
     assert "thinking" in api.asked[0].body and "thinking" not in api.asked[1].body
+
+
+def test_other_servers_get_the_effort_where_they_take_it(make_task, api):
+    task = make_task("Look", model="box:m")
+    box = f'[models.endpoints.box]\nbase_url = "{api.openai_url}"\nkey_env = "BOX_KEY"\n'
+    task.layout.config.write_text(f'[models]\neffort = {{ researcher = "low" }}\n{box}')
+    api.say(fail(400, "Unsupported parameter: 'reasoning_effort'"), tool("write_result", text="ok"))
+    assert task.run(warm=True, BOX_KEY="k", **api.openai_env)["status"] == "done"
+    assert api.asked[0].body["reasoning_effort"] == "low" and "reasoning_effort" not in api.asked[1].body
 
 
 # ---- what workers say

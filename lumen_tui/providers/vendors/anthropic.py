@@ -21,7 +21,7 @@ from lumen_tui.providers.conversation.history import (
     clean_json,
     without_surrogates,
 )
-from lumen_tui.providers.errors import refusal_text, unusable_answer
+from lumen_tui.providers.errors import is_unknown_part, refusal_text, unusable_answer
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, SdkClient, connecting, timeouts, too_long
 
@@ -214,16 +214,12 @@ _MAX_OUTPUT = 16_000  # tokens of one answer, thinking included
 _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-_UNKNOWN = re.compile(
-    r"not (?:supported|permitted|allowed|available)|unsupported|does ?n[o']t support|unknown|unexpected|extra inputs",
-    re.IGNORECASE,
-)
 _PARTS = {"output_config": "effort", "effort": "effort", "ttl": "ttl", "thinking": "thinking"}
 
 
 def _refused_part(refusal: str) -> str:
     """Return which part of the tuning a server does not know; empty where the refusal is about something else."""
-    if not _UNKNOWN.search(refusal) or "signature" in refusal:
+    if not is_unknown_part(refusal) or "signature" in refusal:
         return ""
     return next((part for name, part in _PARTS.items() if name in refusal), "")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from lumen_tui.providers.conversation.history import (
     clean_json,
     without_surrogates,
 )
-from lumen_tui.providers.errors import is_context_overflow, refusal_text, unusable_answer
+from lumen_tui.providers.errors import is_context_overflow, is_unknown_part, refusal_text, unusable_answer
 from lumen_tui.providers.vendors.anthropic import arguments_of, as_table, clean_id, clean_name
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, SdkClient, connecting, patience, timeouts, too_long
@@ -142,7 +141,6 @@ def _call(call: JsonObject, place: int) -> ModelCall:
 
 
 MISSING = 'the provider needs the openai package: pip install "lumen-tui[openai]"'
-_UNKNOWN = re.compile(r"unsupported|not supported|unrecognized|unknown|not permitted|extra_forbidden|unexpected")
 
 
 class OpenAIClient(SdkClient):
@@ -194,15 +192,16 @@ class OpenAIClient(SdkClient):
 
     def _adapt(self, refusal: str) -> bool:
         """Change the part of the request that a refusal names, each part once. Return whether there was one."""
-        if not _UNKNOWN.search(refusal) or is_context_overflow(refusal):
+        if not is_unknown_part(refusal) or is_context_overflow(refusal):
             return False
-        parts = [part for part in ("stream_options", self._limit_name) if part in refusal and part not in self._adapted]
+        names = ("stream_options", "reasoning_effort", self._limit_name)
+        parts = [part for part in names if part in refusal and part not in self._adapted]
         if not parts:
             return False
         self._adapted.add(parts[0])
         if parts[0] == "stream_options":
             self._usage_option = {}
-        else:
+        elif parts[0] != "reasoning_effort":
             other = "max_tokens" if parts[0] == "max_completion_tokens" else "max_completion_tokens"
             self._limit_name = other
             self._adapted.add(other)
@@ -218,6 +217,8 @@ class OpenAIClient(SdkClient):
         request: JsonObject = {"model": self.target.model, "messages": [*system, *messages]}
         if most := most or self.max_output:
             request[self._limit_name] = most
+        if prompt.tuning.effort and not self.target.endpoint.own and "reasoning_effort" not in self._adapted:
+            request["reasoning_effort"] = prompt.tuning.effort
         if prompt.tools:
             request["tools"] = [_tool(tool) for tool in prompt.tools]
         return request
