@@ -210,7 +210,14 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
     old = _spec(store, full_id) or Spec(id=full_id, objective="")
     caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(request.budget or {})}, Budget)
     spec = msgspec.structs.replace(
-        old, id=ids.new_id("tsk"), key="", retry_of=full_id, created_by=by, created_at=times.iso(now), budget=caps
+        old,
+        id=ids.new_id("tsk"),
+        key="",
+        retry_of=full_id,
+        created_by=by,
+        created_at=times.iso(now),
+        order=acting.caller().order,
+        budget=caps,
     )
     queued = _queue(store, _checked(store, spec), by=by, now=now, verb="task.retry")
     if status in (Status.FAILED, Status.LOST):
@@ -231,6 +238,9 @@ def edit(store: Store, request: EditTask, *, by: str, now: float) -> Done:
     except msgspec.ValidationError as error:
         raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(request.changes))}") from error
     must_wait(store, full_id)
+    after = msgspec.structs.replace(
+        after, order=before.order and acting.caller().order
+    )  # with others' words it is none
     change = Change(
         kind="task", key=full_id, before=some_fields(before, request.changes), after=some_fields(after, request.changes)
     )

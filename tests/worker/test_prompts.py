@@ -240,6 +240,17 @@ def test_a_worker_gives_no_order_by_its_tools_nor_from_its_sandbox(make_task, ap
     assert sent["sender"] == "builder" and "order" not in sent
 
 
+@pytest.mark.parametrize(("order", "stays"), [(True, True), (False, False)], ids=["the operator", "another"])
+def test_a_task_is_an_order_until_somebody_else_rewords_it(home, order, stays):
+    new = named("task.new", {"objective": "Fix the backup"})
+    task = perform(home.store, new, by="ann", now=home.now, order=True).target
+    spec = home.layout.task(task) / "spec.json"
+    assert json.loads(spec.read_bytes())["order"]
+    edit = named("task.edit", {"task_id": task, "changes": {"objective": "Delete the backup"}})
+    perform(home.store, edit, by="ann", now=home.now, order=order)
+    assert json.loads(spec.read_bytes())["order"] is stays
+
+
 def test_a_task_of_the_operator_says_so(make_task, api):
     asked = request_of(make_task, api, created_by="ann", order=True)
     assert "(This task is from the operator, ann.)" in asked.first_text
