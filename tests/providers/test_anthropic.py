@@ -310,3 +310,11 @@ def test_a_stop_closes_the_connection_and_leaves_no_answer_behind(desk, api):
     desk._now = stop
     with pytest.raises(Stopped):
         desk.talk()
+
+
+def test_what_is_kept_for_an_hour_costs_twice_the_input_to_write():
+    from lumen_tui.providers.vendors.endpoints import cost
+
+    for_five_minutes = cost("claude-opus-5-5", 0, 1_000_000, 0, 0).usd
+    for_an_hour = cost("claude-opus-5-5", 0, 1_000_000, 0, 0, hour=1_000_000).usd
+    assert (for_five_minutes, for_an_hour) == (pytest.approx(5.0), pytest.approx(8.0))
