@@ -39,7 +39,7 @@ def add(store: Store, request: AddSchedule, *, by: str, now: float) -> Done:
     config = load_config(store.layout)[0].scheduling
     new = _checked_fields(store, request, by, now)
     if _by_agent(store, by):
-        new = msgspec.structs.replace(new, source=Source.AGENT, usd=config.agent_usd)
+        new = msgspec.structs.replace(new, source=Source.AGENT, order=False, usd=config.agent_usd)
 
     def decide(known: Known) -> tuple[Schedule | None, Schedule]:
         return None, checking.checked(new, now, config, known.values())
@@ -84,6 +84,7 @@ def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> 
         folder=folder,
         settle=request.settle,
         on_signal=_matches(request.on_signal),
+        order=acting.caller().order,
         created_by=by,
         created_at=times.iso(now),
     )
@@ -219,7 +220,9 @@ def put_schedule(store: Store, change: Change) -> None:
     """For undo: bring the schedule to the change's `after`."""
     before = schedules.read(store.layout).get(change.key)
     if change.after is not None:
-        schedules.put(store.layout, msgspec.convert(change.after, Schedule))
+        after = msgspec.convert(change.after, Schedule)
+        order = after.order and acting.caller().order  # brought back by an agent it is no order any more
+        schedules.put(store.layout, msgspec.structs.replace(after, order=order))
     elif before is not None:
         schedules.put(store.layout, schedules.removed(before, acting.caller().now))
 

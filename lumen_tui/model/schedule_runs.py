@@ -57,6 +57,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
     first: str = ""  # of several that are recorded as one: the first of them, `due` is the last
     count: int = 1
     own: bool = False  # of a schedule of the agent
+    order: bool = False  # of a schedule that is an order of the operator
     cursor: dict[str, object] = field(default_factory=dict)  # how far the signals are looked through
     schema: int = 1
 
@@ -202,6 +203,7 @@ def new_run(
         about=about,
         why=why,
         own=schedule.source is Source.AGENT,
+        order=schedule.order,
     )
 
 

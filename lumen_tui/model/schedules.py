@@ -80,6 +80,7 @@ class Schedule(Struct, frozen=True, omit_defaults=True):
     paused_why: str = ""
     resumed_at: str = ""  # the end of that pause; empty while it lasts
     source: Source = Source.OPERATOR
+    order: bool = False  # whether whoever made it was seen to be the operator: its runs are orders
     status: ScheduleStatus = ScheduleStatus.ACTIVE
     created_by: str = ""
     created_at: str = ""

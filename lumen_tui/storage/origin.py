@@ -1,9 +1,10 @@
 """Whose process this is: the operator's own room or command line, or one that an agent started.
 
 An order of the operator is one that comes from a process of the first kind. Names and options prove nothing, so none
-is asked: what counts is what a process cannot take off itself. A sandbox stays on for good (no_new_privs), ancestors
-are told by the kernel, and who sits at a terminal has a controlling one. Where something cannot be seen the answer
-is no. It cannot be held against a program of the same user outside of every sandbox, which can write the state folder.
+is asked: what counts is what a process cannot take off itself. A sandbox stays on for good (no_new_privs, unless the
+whole container has it), ancestors are told by the kernel, and who sits at a terminal has a controlling one. Where
+something cannot be seen the answer is no. It cannot be held against a program of the same user outside of every
+sandbox, which can write the state folder.
 
 On the path of the hot verbs: it imports nothing but `os`.
 """
@@ -27,6 +28,7 @@ PROGRAMS = frozenset({
     "claude", "codex", "gemini", "cursor-agent", "opencode", "goose", "aider", "cline", "amp", "crush", "lumen-worker",
     "lumen-zygote",
 })  # fmt: skip
+_SANDBOXES = frozenset({"bwrap", "firejail", "minijail0", "nsjail"})  # the first process in what they make
 _WORKERS = b"lumen_tui.worker"  # in the command line of workers and of the process that forks them
 TOKEN = "LUMEN_TOKEN"  # noqa: S105 - a name: of a one-time token, with which a command without a terminal is the operator's
 _SESSION = "LUMEN_SESSION"  # an agent's session of work
@@ -38,8 +40,7 @@ def agent_evidence(environ: Mapping[str, str]) -> str:
     """Return what shows that an agent started this process, in a few words; empty where nothing does."""
     if name := next((name for name in MARKS if environ.get(name)), ""):
         return f"{name} is set"
-    if _status_field("NoNewPrivs") != "0":
-        return "it runs in a sandbox"
+    top, top_name = os.getpid(), ""
     for pid, name, _ in _lineage():
         if pid == 0:
             return "not all of its ancestors can be seen"
@@ -47,6 +48,9 @@ def agent_evidence(environ: Mapping[str, str]) -> str:
             return f"it was started below {name}"
         if mark := _mark_of(_read(f"/proc/{pid}/environ")):
             return f"{mark} is set in an ancestor"
+        top, top_name = pid, name
+    if _no_new_privs("self") and not (_no_new_privs(top) and top_name not in _SANDBOXES):
+        return "it runs in a sandbox"
     return ""
 
 
@@ -81,12 +85,9 @@ def _mark_of(environment: bytes) -> str:
     return next((name for name in MARKS if name.encode() in names), "")
 
 
-def _status_field(name: str) -> str:
-    for line in _read("/proc/self/status").splitlines():
-        key, _, value = line.decode(errors="replace").partition(":")
-        if key == name:
-            return value.strip()
-    return ""
+def _no_new_privs(pid: int | str) -> bool:
+    """Return whether a process can gain no rights: a sandbox has set it, or a container for all that is in it."""
+    return b"\nNoNewPrivs:\t0\n" not in _read(f"/proc/{pid}/status")
 
 
 def _read(path: str) -> bytes:

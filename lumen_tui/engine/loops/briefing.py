@@ -114,8 +114,13 @@ def _now(inputs: BriefingInputs) -> list[str]:
 
 
 def _due(run: Run) -> str:
-    text = bounded(run.text, _EXCERPT, f"`lumen-tui schedule show {run.name}`")
-    return f"- {run.name}, made by {one_line(run.by, 60)}, due {times.stamp(run.due_at)}: {text}"
+    """Return what a schedule says: the operator's is an order, one of the agent's own is data."""
+    about = f"schedule {run.name}, due {times.stamp(run.due_at)}" + (
+        f", on {run.cause} {run.about}" if run.about else ""
+    )
+    if run.order:
+        return order(run.text, run.by, about)
+    return fence(bounded(run.text, _EXCERPT, f"`lumen-tui schedule show {run.name}`"), f"{about}, made by {run.by}")
 
 
 def _wake(inputs: BriefingInputs) -> list[str]:

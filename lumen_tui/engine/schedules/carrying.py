@@ -46,7 +46,7 @@ def carry_out(store: Store, schedule: Schedule | None, run: Run, now: float) -> 
         return msgspec.structs.replace(run, state=RunState.DONE, at=at, text=schedule.text)
     by = f"{SENDER}{one_line(schedule.name, 64)}"
     try:
-        done = perform(store, _request(schedule, run), by=by, now=now, client=acting.ENGINE)
+        done = perform(store, _request(schedule, run), by=by, now=now, client=acting.ENGINE, order=schedule.order)
     except ActionError as error:
         return msgspec.structs.replace(run, state=RunState.FAILED, at=at, why=one_line(str(error), 300))
     return msgspec.structs.replace(run, state=RunState.DONE, at=at, made=done.target)

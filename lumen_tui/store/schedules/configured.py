@@ -78,6 +78,7 @@ def _one(
     schedule = Schedule(
         id=f"sch-{short_hash(f'settings {entry.name}')}",
         source=Source.SETTINGS,
+        order=True,  # the settings are the operator's: no worker can write them
         created_by=_FILE,
         created_at=times.iso(now),
         **values,
