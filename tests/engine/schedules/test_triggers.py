@@ -130,7 +130,8 @@ def test_the_watching_thread_ends_and_leaves_no_descriptor(ground: Ground, tmp_p
     assert ground.scheduler._triggers is not None
     watch: FileWatch = ground.scheduler._triggers._files
     thread = watch._thread
-    assert thread is not None and thread.is_alive() and _descriptors() == before + 1
+    assert thread is not None and thread.is_alive()
+    until(lambda: _descriptors() == before + 1)
     ground.crash()
     assert not thread.is_alive()
     assert _descriptors() == before
