@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -22,7 +21,7 @@ from lumen_tui.model.requests.schedules import (
     RunSchedule,
 )
 from lumen_tui.model.schedule_runs import OPEN, Run, RunState, new_run
-from lumen_tui.model.schedules import SLEEP, Schedule, ScheduleError, Source
+from lumen_tui.model.schedules import SLEEP, Schedule, ScheduleError, Source, signal_match
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -60,7 +59,6 @@ def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> 
     task = request.makes == "task"
     if task and request.role == agent.ROLE:
         raise ActionError("the main agent takes no tasks: `--as wake` tells it something at that time")
-    folder = os.path.realpath(os.path.expanduser(request.folder or ".")) if request.on_change else ""
     return Schedule(
         id=ids.new_id("sch"),
         name=request.name,
@@ -81,20 +79,13 @@ def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> 
         overlap=request.overlap,
         jitter=request.jitter,
         on_change=tuple(request.on_change),
-        folder=folder,
+        folder=checking.watched_folder(request.folder) if request.on_change else "",
         settle=request.settle,
-        on_signal=_matches(request.on_signal),
+        on_signal=signal_match(request.on_signal),
         order=acting.caller().order,
         created_by=by,
         created_at=times.iso(now),
     )
-
-
-def _matches(words: Sequence[str]) -> dict[str, str]:
-    pairs = [word.partition(":") for word in words]
-    if wrong := [name for name, colon, value in pairs if not colon or not value]:
-        raise ActionError(f"{wrong[0]!r} is no match: write FIELD:VALUE, such as kind:blocked or from:agent-*")
-    return {name: value for name, _, value in pairs}
 
 
 def _change(

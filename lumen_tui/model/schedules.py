@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 
@@ -11,10 +12,8 @@ from msgspec import Struct, field
 
 from lumen_tui.model import times
 
-SLEEP, SLEEP_NAME = (
-    "sch-sleep",
-    "agent-sleep",
-)  # of the main agent's own sleep: one schedule, replaced at the end of each loop
+# Of the main agent's own sleep: one schedule, replaced at the end of each loop.
+SLEEP, SLEEP_NAME = "sch-sleep", "agent-sleep"
 SENDER = "schedule "  # before the name of a schedule, where it sends a signal or makes a task
 SHORTEST = 60.0  # seconds between two runs of any schedule
 LATE = 60.0  # seconds behind its time from which a run counts as missed
@@ -114,6 +113,14 @@ class Schedule(Struct, frozen=True, omit_defaults=True):
         matches = ", ".join(f"{name}:{value}" for name, value in self.on_signal.items())
         parts += [f"on signal {matches}" if matches else ""]
         return "; ".join(part for part in parts if part)
+
+
+def signal_match(words: Iterable[str]) -> dict[str, str]:
+    """Return what a signal must have from words such as `kind:blocked`. ScheduleError for one that is none."""
+    pairs = [word.partition(":") for word in words]
+    if wrong := [name for name, colon, value in pairs if not colon or not value]:
+        raise ScheduleError(f"{wrong[0]!r} is no match: write FIELD:VALUE, such as kind:blocked or from:agent-*")
+    return {name: value for name, _, value in pairs}
 
 
 def matches(wanted: dict[str, str], signal: dict[str, str]) -> bool:

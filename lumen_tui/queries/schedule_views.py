@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
+from lumen_tui.model.requests.schedules import AddSchedule
 from lumen_tui.model.schedule_runs import Run, ScheduleView, Upcoming
-from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus
+from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus, signal_match
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.schedules import schedules
@@ -113,17 +114,26 @@ def view_reader(layout: Layout, clock: Callable[[], float]) -> Callable[[], Sequ
     return lambda: views(layout, clock())
 
 
-def first_time(when: str, zone: str, now: float) -> tuple[float, str]:
-    """Return when a schedule with this rule runs first, and why the rule will not do; one of both is empty."""
-    from lumen_tui.store.schedules import timing
+def first_time(request: AddSchedule, now: float) -> tuple[float, str]:
+    """Return when what is asked for runs first, 0 where it has no time, and why its time or triggers will not do."""
+    from lumen_tui.store.schedules import checking, timing
 
     try:
-        zone = zone or timing.local_zone()
-        rule = timing.canonical(when, zone, now)
+        zone = request.zone or timing.local_zone()
+        asked = Schedule(
+            id="",
+            name="",
+            when=timing.canonical(request.when, zone, now) if request.when else "",
+            zone=zone,
+            on_change=tuple(request.on_change),
+            folder=checking.watched_folder(request.folder) if request.on_change else "",
+            on_signal=signal_match(request.on_signal),
+            since=times.iso(now),
+        )
+        checking.check_triggers(asked)
     except ScheduleError as error:
         return 0.0, str(error)
-    asked = Schedule(id="", name="", when=rule, zone=zone, since=times.iso(now))
-    return timing.next_time(asked, now), ""
+    return (timing.next_time(asked, now) if asked.when else 0.0), ""
 
 
 def history(layout: Layout, schedule_id: str, limit: int) -> list[Run]:

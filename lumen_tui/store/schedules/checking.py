@@ -44,7 +44,7 @@ def checked(schedule: Schedule, now: float, config: SchedulingConfig, known: Ite
     if not (schedule.when or schedule.on_change or schedule.on_signal):
         raise ScheduleError("say when: a time (--when '0 9 * * 1-5'), --on-change or --on-signal")
     _numbers(schedule)
-    _triggers(schedule)
+    check_triggers(schedule)
     zone = schedule.zone or config.zone or timing.local_zone()
     when = timing.canonical(schedule.when, zone, now) if schedule.when else ""
     schedule = msgspec.structs.replace(schedule, zone=timing.zone_of(zone).key, when=when, since=times.iso(now))
@@ -79,7 +79,13 @@ def _numbers(schedule: Schedule) -> None:
             raise ScheduleError(f"{name} {value:g} will not do: {least:g} to {most:g}")
 
 
-def _triggers(schedule: Schedule) -> None:
+def watched_folder(name: str) -> str:
+    """Return the whole path of the folder whose changes are watched; of the current one where none is named."""
+    return os.path.realpath(os.path.expanduser(name or "."))
+
+
+def check_triggers(schedule: Schedule) -> None:
+    """Raise ScheduleError for the first fault of what starts it but the time."""
     if wrong := [name for name in schedule.on_signal if name not in FIELDS]:
         raise ScheduleError(f"a signal has no field {one_line(wrong[0], 40)!r}: one of {', '.join(FIELDS)}")
     if len(schedule.on_change) > _MOST_PATTERNS:

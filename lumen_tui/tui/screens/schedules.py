@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
 from rich.segment import Segment
 from textual.content import Content
 from textual.widget import Widget
@@ -74,7 +76,7 @@ def _outcome(run: Run) -> str:
 
 
 class ScheduleForm(FormScreen[AddSchedule]):
-    """Answers with the request to make a schedule by time."""
+    """Answers with the request to make a schedule: by time, on changed files, on signals."""
 
     DEFAULT_CLASSES = "long"
     SEND = "add"
@@ -87,6 +89,9 @@ class ScheduleForm(FormScreen[AddSchedule]):
         yield row("name", Line(placeholder="such as nightly-tests", id="name"))
         yield row("when", Offers(_EXAMPLES, id="when", placeholder="five cron fields, every 90m, at …, in 2h"))
         yield row("zone", Line(placeholder="that of this machine; such as Europe/Berlin", id="zone"))
+        yield row("files", Line(placeholder="or when these change, such as src/** *.md", id="on_change"))
+        yield row("in", Line(placeholder=f"{os.getcwd()}, for files", id="folder"))
+        yield row("signal", Line(placeholder="or on a signal, such as kind:blocked from:agent-*", id="on_signal"))
         yield row("makes", Choice(_GOALS, id="makes"))
         yield row("role", Offers(self._roles, id="role", value="researcher"))
         yield row("text", Prose("", placeholder="What is to be done?", sends=True, id="text"))
@@ -94,11 +99,11 @@ class ScheduleForm(FormScreen[AddSchedule]):
         yield row("overlap", Choice([(word, word) for word in OVERLAP], "skip", id="overlap"))
 
     def preview(self) -> Content:
-        when = self._line("when")
-        if not when:
+        asked = self._asked()
+        if not (asked.when or asked.on_change or asked.on_signal):
             return Content("minute hour day-of-month month day-of-week")
-        first, problem = first_time(when, self._line("zone"), self._now)
-        return Content(problem or f"first {times.dated(first, self._now)}")
+        first, problem = first_time(asked, self._now)
+        return Content(problem or (f"first {times.dated(first, self._now)}" if first else "on each of these"))
 
     def _line(self, name: str) -> str:
         return self.query_one(f"#{name}", Line).text
@@ -111,17 +116,25 @@ class ScheduleForm(FormScreen[AddSchedule]):
             name = ids.check_name(self._line("name"), "name")
         except ids.BadId as error:
             raise Invalid(f"The {error}.", "name") from error
-        when, zone = self._line("when"), self._line("zone")
-        if problem := first_time(when, zone, self._now)[1]:
-            raise Invalid(problem, "when")
-        text = self.query_one("#text", Prose).typed
-        if not text:
+        asked = self._asked()
+        if problem := first_time(asked, self._now)[1]:
+            raise Invalid(problem, "when" if asked.when else "on_change" if asked.on_change else "on_signal")
+        if not (asked.when or asked.on_change or asked.on_signal):
+            raise Invalid("Say when: a time, files or a signal.", "when")
+        if not asked.text:
             raise Invalid("Say what is to be done.", "text")
+        return msgspec.structs.replace(asked, name=name)
+
+    def _asked(self) -> AddSchedule:
+        """Return the request as far as it is typed."""
         return AddSchedule(
-            name=name,
-            text=text,
-            when=when,
-            zone=zone,
+            name="",
+            text=self.query_one("#text", Prose).typed,
+            when=self._line("when"),
+            zone=self._line("zone"),
+            on_change=self._line("on_change").split(),
+            folder=self._line("folder"),
+            on_signal=self._line("on_signal").split(),
             makes=self._choice("makes"),
             role=self._line("role") or "researcher",
             missed=self._choice("missed"),

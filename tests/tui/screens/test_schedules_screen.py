@@ -104,6 +104,31 @@ async def test_a_new_one_is_made_in_a_form_that_says_when_it_runs_first(room: An
         await until(pilot, lambda: "standup" in app.shown)
 
 
+async def test_one_by_files_and_signals_is_made_in_the_form(room: Any, port: RemotePort) -> None:
+    async with room(_screen(port), (80, 24)) as (app, pilot):
+        await until(pilot, lambda: "No schedules yet" in app.shown)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, ScheduleForm))
+        _put(app.screen, "name", "lint")
+        _put(app.screen, "text", "Lint what changed")
+        await pilot.press("f2")
+        await until(pilot, lambda: "Say when: a time, files or a signal." in app.shown)
+        _put(app.screen, "on_signal", "colour:red")
+        await until(pilot, lambda: "a signal has no field 'colour'" in app.shown)
+        _put(app.screen, "on_signal", "kind:blocked from:agent-*")
+        _put(app.screen, "folder", str(port.root / "nowhere"))
+        _put(app.screen, "on_change", "../x")
+        await until(pilot, lambda: "'../x' will not do" in app.shown)
+        _put(app.screen, "on_change", "src/** *.md")
+        await until(pilot, lambda: "there is no folder" in app.shown)
+        _put(app.screen, "folder", str(port.root))
+        await pilot.press("f2")
+        await until(pilot, lambda: _states(port)() == ["lint active"])
+    (made,) = [view.schedule for view in views(Layout(port.root), _NOW)]
+    assert made.on_change == ("src/**", "*.md") and made.folder == str(port.root)
+    assert made.on_signal == {"kind": "blocked", "from": "agent-*"} and not made.when
+
+
 async def test_in_a_room_that_only_looks_nothing_is_changed(room: Any, port: RemotePort) -> None:
     port.submit(_nightly())
     async with room(_screen(port, "read-only")) as (app, pilot):
