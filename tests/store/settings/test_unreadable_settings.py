@@ -74,7 +74,7 @@ def test_what_protects_holds_as_it_was_last_read(layout: Layout, how: str) -> No
     assert config.allow == (AllowRule("shell", "builder", "make test"),)
     assert config.workers == Config().workers  # all else is not in force
     assert [problem.where.partition(":")[0] for problem in problems] == ["lumen.toml"]
-    assert "holds as it was last read" in problems[0].hint
+    assert "hold as they were last read" in problems[0].hint
     layout.config.unlink()
     layout.config.write_text("[budget]\nday_usd = 9.0\n")
     assert load_and_keep(layout)[0].budget.day_usd == 9.0
