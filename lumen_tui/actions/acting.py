@@ -19,6 +19,7 @@ RESERVED = frozenset({
     "approval.allow", "approval.allow_always", "constitution.approve", "evolution.accept", "budget.raise", "unkill",
 })  # fmt: skip
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
+AGENT = "agent:"  # before the task whose model did it, by a tool
 _ROOM = "room-"
 
 
@@ -31,6 +32,11 @@ class Caller(NamedTuple):
     actions: list[str] | None = None  # ids; None outside `acting_for`: each action is undone by itself
     watch: Watch = unwatched  # gets the share that is done of what takes long
     order: bool = False  # whether it comes from a process that is seen to be the operator's: `storage.origin`
+
+    @property
+    def task(self) -> str:
+        """The task whose model asks for it by a tool; empty for everybody else."""
+        return self.client.removeprefix(AGENT) if self.client.startswith(AGENT) else ""
 
 
 _NOBODY = Caller()
@@ -80,8 +86,11 @@ def undo_filter(by: str, client: str) -> Callable[[Action], bool]:
 
 
 def may_undo_by_id(who: str, client: str, by: str) -> bool:
-    """Return whether an operator may undo, by its id, what `who` did: their own actions and what the engine learnt."""
-    return who == by or (who == LEARNING and client == ENGINE)
+    """Return whether an operator may undo, by its id, what `who` did.
+
+    Their own actions, what the engine learnt, and what the agent did by its tools.
+    """
+    return who == by or (who == LEARNING and client == ENGINE) or client.startswith(AGENT)
 
 
 def _left_behind(origin: str, client: str) -> bool:
@@ -96,4 +105,6 @@ def origin_text(origin: str, client: str) -> str:
         name = origin.removeprefix(_ROOM)
         pid = name.partition("-")[0]
         return f"in another room (process {pid})" if process.lives(name) else "in a room that has ended"
+    if origin.startswith(AGENT):
+        return f"by a tool in {origin.removeprefix(AGENT)}"
     return "on the command line" if origin in ("", CLI) else f"in {origin}"

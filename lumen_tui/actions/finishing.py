@@ -139,6 +139,7 @@ def done(store: Store, request: FinishWorkUnit, *, by: str, now: float) -> Done:
         unit = lanes.unit_of(store, request.wu_id)
         if unit.status == lanes.DONE:
             return _finish_again(store, unit, concluded, by=by, now=now)
+        lanes.must_be_free(store, unit, by=by, now=now)
         silence = lanes.signal_due_before_done(store, unit)
         warning = _gate(store, unit, config, request.no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
@@ -163,6 +164,7 @@ def done(store: Store, request: FinishWorkUnit, *, by: str, now: float) -> Done:
 def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, now: float) -> list[str]:
     """End sessions and summarize before the unit is done; the lock `work` is not held while memory locks are."""
     unit = lanes.unit_of(store, wu_id)
+    lanes.must_be_free(store, unit, by=by, now=now)
     if unit.status != lanes.DONE:
         _gate(store, unit, config, skip)
         return _conclude_unit(store, unit.id, status=lanes.DONE, by=by, now=now)

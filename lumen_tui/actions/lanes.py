@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.actions import checks, edits
+from lumen_tui.actions import agents, checks, edits
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import kinds, times
@@ -68,6 +68,13 @@ def is_stale(store: Store, holder: Holder, rules: LanesConfig, *, now: float) ->
     """Return whether a holder is both old and, by evidence, gone."""
     age = now - times.epoch(holder.since, now)
     return age >= rules.stale_hours * times.HOUR and work_units.is_gone(store.layout, holder)
+
+
+def must_be_free(store: Store, unit: Tracked, *, by: str, now: float) -> None:
+    """Refuse an agent what would end the work of somebody who is still there."""
+    known = {entry.wu_id: entry for entry in work_units.lane_holders(store.layout, unit.lane)}
+    stale = is_stale(store, _holder(unit, known.get(unit.id)), config_of(store).lanes, now=now)
+    agents.must_be_free(unit, by=by, stale=stale)
 
 
 def holder_text(holder: Holder, now: float) -> str:
@@ -172,6 +179,7 @@ def block(store: Store, request: BlockWorkUnit, *, by: str, now: float) -> Done:
         unit = unit_of(store, request.wu_id)
         if unit.status in (BLOCKED, DONE):
             raise ActionError(f"{unit.id} is {unit.status} already", missing=True)
+        must_be_free(store, unit, by=by, now=now)
         fields = {
             "status": BLOCKED,
             "blocked_by": by,
@@ -203,6 +211,7 @@ def release(store: Store, request: ReleaseWorkUnit, *, by: str, now: float) -> D
         unit = unit_of(store, request.wu_id)
         if unit.status != IN_PROGRESS:
             raise ActionError(f"{unit.id} is {unit.status}, nobody holds it", missing=True)
+        must_be_free(store, unit, by=by, now=now)
         fields = {"status": READY, **_FREE}
         whose = f" (was held by {unit.claimed_by})" if unit.claimed_by not in ("", by) else ""
         summary = f"{unit.id} released{whose}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
-from lumen_tui.actions import checks, decay, edits, fields, places, refusal, work
+from lumen_tui.actions import checks, decay, edits, fields, places, refusal, relations
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.fields import archived as archived
 from lumen_tui.actions.outcome import ActionError, Done
@@ -53,12 +53,12 @@ def create(store: Store, request: CreateNode, *, by: str, now: float) -> Done:
     summary = f"{record['type']} noted"
     links = []
     if source and not (request.key and _linked(store, record["id"], source)):
-        links.append(work.edge_change(Edge(record["id"], source, "discovered_from"), by=by, now=now))
+        links.append(relations.edge_change(Edge(record["id"], source, "discovered_from"), by=by, now=now))
     changes = [edits.made_node(record), *links]
     action = edits.new_action("node.create", changes, summary=f"{summary}: {edits.quoted(record)}", by=by, now=now)
     is_new = edits.add_node(store, record, action, once=bool(request.key))
     for link in links:
-        work.put_edge(store, link)
+        relations.put_edge(store, link)
     if not is_new:
         return Done(summary=f"{record['type']} was there already under this key", target=record["id"])
     twin = raw_json.same_text(store.layout.memory, record["id"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import acting, attention, checks, edits, engine, fields, places
+from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, places
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
@@ -64,7 +64,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         priority=request.priority or "P2",
         timeout_seconds=request.timeout_seconds,
         depends_on=tuple(checks.task_id(store, dependency) for dependency in request.depends_on),
-        created_by=by,
+        created_by=acting.caller().task or by,
         created_at=times.iso(now),
         order=acting.caller().order,
         key=request.key,
@@ -187,6 +187,7 @@ def cancel(store: Store, request: CancelTask, *, by: str, now: float) -> Done:
         raise ActionError(
             f"task {ids.short(full_id)} has ended already ({status.value}): nothing to cancel", missing=True
         )
+    agents.must_not_be_order(_spec(store, full_id))
     text = f"asked to cancel task {ids.short(full_id)}"
     action = edits.new_action(
         "task.cancel", [cancel_change(full_id)], summary=text, by=by, now=now, reason=request.reason
@@ -202,6 +203,8 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
 
     The old failure leaves the attention queue.
     """
+    if request.key and (existing := _under_key(store, task_files.id_for_key(request.key), request.key)):
+        return existing
     full_id = checks.task_id(store, request.task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
@@ -211,10 +214,10 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
     caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(request.budget or {})}, Budget)
     spec = msgspec.structs.replace(
         old,
-        id=ids.new_id("tsk"),
-        key="",
+        id=task_files.id_for_key(request.key) if request.key else ids.new_id("tsk"),
+        key=fields.label(request.key, "key"),
         retry_of=full_id,
-        created_by=by,
+        created_by=acting.caller().task or by,
         created_at=times.iso(now),
         order=acting.caller().order,
         budget=caps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from lumen_tui.actions import checks, edits, work
+from lumen_tui.actions import checks, edits, relations
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.nodes import archived
 from lumen_tui.actions.outcome import ActionError, Done
@@ -194,7 +194,7 @@ def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Do
         closed = [{**archived(f"merged into {title}", by=by, now=now), "metadata.merged_into": target}] * len(others)
         changes = [edits.patch(node, new, by=by, now=now) for node, new in zip(chosen, [*closed, fields], strict=True)]
         drawn = list(_taken_over(store, target, others, units))
-        ties[:] = [work.edge_change(edge, by=by, now=now) for edge in drawn]
+        ties[:] = [relations.edge_change(edge, by=by, now=now) for edge in drawn]
         summary = f"{len(others)} merged into {title}"
         action = edits.new_action(
             "triage.merge", [*changes, *ties], summary=summary, by=by, now=now, again=outcome.action_id
@@ -207,7 +207,7 @@ def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Do
         node_bulk.change(store.layout, [*others, target], edit)
         transaction.partly_done()  # the edges have a journal and a lock of their own
         for tie in ties:
-            work.put_edge(store, tie)
+            relations.put_edge(store, tie)
     return outcome
 
 

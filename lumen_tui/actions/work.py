@@ -1,31 +1,34 @@
-"""Work units: made, found again, retired; and the relations between them or between nodes."""
+"""Work units: made, split, found again, retired."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from lumen_tui.actions import acting, checks, edits, fields, refusal
+import msgspec
+
+from lumen_tui.actions import acting, agents, checks, edits, fields, relations
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.kinds import WORK_UNIT_TYPES
-from lumen_tui.model.records import RELATION_TYPES, Action, Change
-from lumen_tui.model.requests.work import AddRelation, NewWorkUnit, RemoveRelation
-from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries.trail import BLOCKS, Trail
-from lumen_tui.queries.trail_file import EDGES, NODES
-from lumen_tui.storage import directories, files
+from lumen_tui.model.records import Action, Change
+from lumen_tui.model.requests.work import NewWorkUnit, SplitWorkUnit, UnitPart
+from lumen_tui.model.text import plain
+from lumen_tui.model.work import Tracked, WorkUnit
+from lumen_tui.queries.trail import BLOCKS
+from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.memory import edges, nodes
 from lumen_tui.store.memory.edges import Edge
 from lumen_tui.store.work import open_sessions, work_units
 
-EDGE_KIND = "edge"  # of a change
 TITLE = "Untitled"
+_PARENT = "parent_child"  # a relation
+_FEWEST_PARTS, _MOST_PARTS = 2, 50
+_MOST_CONDITIONS, _LONGEST_CONDITION = 30, 1000  # of acceptance; characters of one
 
 
 def unit_side(layout: Layout, wu_id: str) -> Side | None:
@@ -54,35 +57,136 @@ def bring_back(layout: Layout, wu_id: str) -> None:
 
 
 def new(store: Store, request: NewWorkUnit, *, by: str, now: float) -> Done:
-    """Number and write the file under the lock of work units, where the action is announced."""
-    if request.type not in WORK_UNIT_TYPES:
-        raise ActionError(f"type {request.type!r} is unknown: one of {', '.join(WORK_UNIT_TYPES)}")
+    """Number and write the file, then draw an edge from each unit that it waits for."""
+    before = [checks.known_unit(store.layout, text or "?") for text in dict.fromkeys(request.depends_on)]
     draft = WorkUnit(
         id=ids.check_wu(request.id.upper()) if request.id else "",
-        title=" ".join(fields.prose(request.title, "title").split())[:200],
+        title=_title(request.title),
         lane=checks.lane(store.layout, request.lane) if request.lane.strip() else "",
-        type=request.type,
+        type=_type(request.type),
         priority=fields.priority(request.priority) or "P2",
+        acceptance=_acceptance(request.acceptance),
         created_at=times.iso(now),
         created_by=by,
         body=fields.prose(request.body, "text") if request.body else "",
         key=fields.label(request.key, "key"),
     )
-    actions: list[Action] = []
 
-    def begin(units: list[WorkUnit]) -> None:
-        summary = f"{units[0].id} made: {units[0].title}"
-        actions.append(edits.new_action("wu.new", [made_change(units[0])], summary=summary, by=by, now=now))
-        transaction.announce(actions[0])
+    def begin(units: list[WorkUnit]) -> Action:
+        unit = units[0]
+        changes = [relations.edge_change(Edge(name, unit.id, BLOCKS), by=by, now=now) for name in before]
+        summary = f"{unit.id} made: {unit.title}"
+        return edits.new_action("wu.new", [made_change(unit), *changes], summary=summary, by=by, now=now)
 
+    return _make(store, [draft], begin)
+
+
+def split(store: Store, request: SplitWorkUnit, *, by: str, now: float) -> Done:
+    """Write a unit for each part, in the lane of the whole, which then waits for all of them."""
+    whole_id = checks.known_unit(store.layout, request.wu_id or "?")
+    parts = msgspec.convert(list(request.parts), list[UnitPart])
+    if not _FEWEST_PARTS <= len(parts) <= _MOST_PARTS:
+        raise ActionError(f"{len(parts)} parts will not do: split a work unit into {_FEWEST_PARTS} to {_MOST_PARTS}")
+    key = fields.label(request.key, "key")
+
+    def begin(units: list[WorkUnit]) -> Action:
+        drawn = [relations.edge_change(edge, by=by, now=now) for edge in _ties(whole_id, units, request.in_order)]
+        summary = f"{whole_id} split into {', '.join(unit.id for unit in units)}"
+        changes = [*map(made_change, units), *drawn]
+        return edits.new_action("wu.split", changes, summary=summary, by=by, now=now, target=whole_id)
+
+    def drafts() -> list[WorkUnit]:
+        whole = _to_split(store, whole_id)
+        return [
+            _part(store, whole, part, key=key and f"{key}:{number}", by=by, now=now)
+            for number, part in enumerate(parts)
+        ]
+
+    return _make(store, drafts, begin)
+
+
+def _to_split(store: Store, wu_id: str) -> Tracked:
+    """Return the unit. ActionError where somebody works on it or it is over."""
+    whole = work_units.read_tracked(store.layout, wu_id)
+    if whole is None:
+        raise ActionError(f"there is no work unit {wu_id}", missing=True)
+    if whole.status == "done":
+        raise ActionError(f"{wu_id} is done (by {whole.done_by or 'somebody'}): make new work units instead")
+    if whole.status == "in_progress":
+        who = whole.claimed_by or "somebody"
+        raise ActionError(f"{wu_id} is in progress, held by {who}: `wu release {wu_id}` first, then split it")
+    return whole
+
+
+def _part(store: Store, whole: WorkUnit, part: UnitPart, *, key: str, by: str, now: float) -> WorkUnit:
+    title = _title(part.title)
+    return WorkUnit(
+        id="",
+        title=title,
+        lane=checks.lane(store.layout, part.lane) if part.lane.strip() else whole.lane,
+        type=whole.type,
+        priority=whole.priority,
+        acceptance=_acceptance(part.acceptance),
+        created_at=times.iso(now),
+        created_by=by,
+        body=fields.prose(part.body, "text") if part.body else f"# {title}\n\nA part of {whole.id}: {whole.title}",
+        key=key,
+    )
+
+
+def _ties(whole_id: str, parts: list[WorkUnit], in_order: bool) -> Iterator[Edge]:
+    """Yield the edges of a split: each part below the whole and before it, and in order also before the next part."""
+    for number, part in enumerate(parts):
+        yield Edge(whole_id, part.id, _PARENT)
+        yield Edge(part.id, whole_id, BLOCKS)
+        if in_order and number:
+            yield Edge(parts[number - 1].id, part.id, BLOCKS)
+
+
+def _make(
+    store: Store,
+    drafts: list[WorkUnit] | Callable[[], list[WorkUnit]],
+    begin: Callable[[list[WorkUnit]], Action],
+) -> Done:
+    """Number and write units under their lock, where the action is announced, and then draw its edges.
+
+    A kill between the two leaves the action open: undo and the doctor take back what is there.
+    """
     with journal.Transaction(store.layout) as transaction:
         try:
-            unit = work_units.add_units(store.layout, [draft], begin)[0]
+            with locks.waiting_lock(store.layout.lock("work")):
+                made = drafts() if callable(drafts) else drafts
+                units = work_units.numbered(store.layout, made)
+                agents.must_have_room(store, len(units))
+                action = begin(units)
+                transaction.announce(action)
+                work_units.write_units(store.layout, units)
         except work_units.KeyTaken as taken:
             return Done(summary=f"{taken.wu_id} was there already under this key", target=taken.wu_id)
         except FileExistsError as error:
             raise ActionError(f"{error}: leave the id out for the next free number") from error
-    return Done(summary=actions[0].summary, target=unit.id, action_id=actions[0].id)
+        if drawn := [change for change in action.changes if change.kind == relations.EDGE_KIND]:
+            transaction.partly_done()  # the edges have a journal and a lock of their own
+            for change in drawn:
+                relations.put_edge(store, change)
+    return Done(summary=action.summary, target=units[0].id, action_id=action.id)
+
+
+def _title(text: str) -> str:
+    return " ".join(plain(fields.prose(text, "title")).split())[:200]
+
+
+def _type(text: str) -> str:
+    if text not in WORK_UNIT_TYPES:
+        raise ActionError(f"type {text!r} is unknown: one of {', '.join(WORK_UNIT_TYPES)}")
+    return text
+
+
+def _acceptance(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return each condition on one line. ActionError where there are too many."""
+    if len(texts) > _MOST_CONDITIONS:
+        raise ActionError(f"{len(texts)} conditions of acceptance are too many: {_MOST_CONDITIONS} at most")
+    return tuple(" ".join(plain(fields.prose(text, "acceptance")).split())[:_LONGEST_CONDITION] for text in texts)
 
 
 def made_change(unit: WorkUnit) -> Change:
@@ -140,101 +244,3 @@ def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client:
             return ""
         raise
     return f"work unit {name} was not there: it is made; say in work/{name}.md what it is about"
-
-
-def add_relation(store: Store, request: AddRelation, *, by: str, now: float) -> Done:
-    """Look for the edge and for a circle first, then append one line."""
-    start, finish = _ends(store, request.from_id, request.to_id, request.type)
-    with Trail(store.layout, (NODES, EDGES)) as trail:
-        if start in trail.sources_of(finish, request.type):
-            raise ActionError(f"{start} {request.type} {finish} already", missing=True)
-        if request.type == BLOCKS and finish in _all_blockers(trail, start):
-            raise ActionError(f"{finish} blocks {start} already, directly or through others: that would be a circle")
-    return _append(store, start, finish, request.type, removed=False, by=by, now=now)
-
-
-def remove_relation(store: Store, request: RemoveRelation, *, by: str, now: float) -> Done:
-    """Append one line, with author and time of the edge for undo."""
-    start, finish = _ends(store, request.from_id, request.to_id, request.type)
-    with Trail(store.layout, (NODES, EDGES)) as trail:
-        if start not in trail.sources_of(finish, request.type):
-            raise ActionError(f"there is no relation {start} {request.type} {finish}", missing=True)
-    return _append(store, start, finish, request.type, removed=True, by=by, now=now)
-
-
-def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
-    summary = f"{_label(store, start)} {type.replace('_', ' ')} {_label(store, finish)}"
-    summary += ": taken away" if removed else ""
-    verb = "relation.remove" if removed else "relation.add"
-    edge = Edge(start, finish, type)
-    change = _removal_of(store, edge, by=by, now=now) if removed else edge_change(edge, by=by, now=now)
-    action = edits.new_action(verb, [change], summary=summary, by=by, now=now, target=finish)
-    with journal.carrying_out(store.layout, action):
-        put_edge(store, change)
-    return Done(summary=summary, target=finish, action_id=action.id)
-
-
-def edge_change(edge: Edge, *, by: str, now: float) -> Change:
-    """Return the change of adding an edge."""
-    return Change(EDGE_KIND, " ".join(edge), None, {"at": times.iso(now), "by": by})
-
-
-def _removal_of(store: Store, edge: Edge, *, by: str, now: float) -> Change:
-    """Return the change of removing an edge: undo adds it again with its author and time."""
-    at, drawn_by = edges.drawn(store.layout, edge)
-    side = {"at": at, "by": drawn_by, "removed_at": times.iso(now), "removed_by": by}
-    return Change(EDGE_KIND, " ".join(edge), side, None)
-
-
-def edge_now(store: Store, change: Change) -> dict[str, object] | None:
-    """For undo: the side of the change that is true now."""
-    edge = Edge(*change.key.split(" ", 2))
-    return (change.after or change.before) if edge in edges.in_force(store.layout) else None
-
-
-def put_edge(store: Store, change: Change) -> None:
-    """Add or remove the edge, as the change's `after` says."""
-    side = change.after or change.before or {}
-    removed = change.after is None
-    when, who = ("removed_at", "removed_by") if removed and "removed_at" in side else ("at", "by")
-    edge = Edge(*change.key.split(" ", 2))
-    edges.draw(store.layout, edge, at=str(side.get(when, "")), by=str(side.get(who, "")), removed=removed)
-
-
-def _label(store: Store, name: str) -> str:
-    """Return the title of a node, or the id of a work unit."""
-    if name.startswith("WU-"):
-        return name
-    matches = nodes.find(store.layout.memory, [name])
-    return edits.quoted(matches[name][1]) if name in matches else name
-
-
-def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
-    if type not in RELATION_TYPES:
-        raise ActionError(
-            f"relation {type!r} is unknown: one of {', '.join(RELATION_TYPES)}",
-            candidates=refusal.nearest(type, RELATION_TYPES),
-        )
-    start, finish = _resolve(store, from_id), _resolve(store, to_id)
-    if start == finish:
-        raise ActionError(f"{start} cannot be related to itself")
-    return start, finish
-
-
-def _resolve(store: Store, text: str) -> str:
-    """Return the id of a work unit or of a node."""
-    if text.upper().startswith("WU-"):
-        return checks.known_unit(store.layout, text)
-    return checks.node_ids(store, text)[0]
-
-
-def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
-    """Yield whatever blocks it, directly or through others."""
-    known = set()
-    waiting = [identifier]
-    while waiting:
-        for blocker in trail.sources_of(waiting.pop(), BLOCKS):
-            if blocker not in known:
-                known.add(blocker)
-                waiting.append(blocker)
-                yield blocker

@@ -366,6 +366,14 @@ class SchedulingConfig(Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class ProjectsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[projects]: how far the agent may plan by itself"""
+
+    units: Annotated[int, Meta(ge=0, le=1000)] = 20  # work units that one loop or one task makes
+    open_units: Annotated[int, Meta(ge=0, le=100_000)] = 200  # that are not done, beyond which it makes none
+    acts: Annotated[int, Meta(ge=0, le=10_000)] = 40  # other changes of units, discoveries and tasks, of one loop
+
+
 class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[room]"""
 
@@ -391,6 +399,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     capsule: CapsuleConfig = field(default_factory=CapsuleConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
     scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
+    projects: ProjectsConfig = field(default_factory=ProjectsConfig)
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)

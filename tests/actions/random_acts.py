@@ -208,7 +208,14 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "role.adjust": lambda stage: {"name": _role(stage), "text": ROLE.format(stage.fresh("Keeps"))},
     "role.fire": lambda stage: {"name": _role(stage), "reason": "no work"},
     "role.rehire": lambda stage: {"name": _role(stage)},
-    "wu.new": lambda stage: {"title": stage.fresh("work"), "lane": stage.chance.choice(LANES)},
+    "wu.new": lambda stage: {
+        "title": stage.fresh("work"), "lane": stage.chance.choice(LANES),
+        "depends_on": stage.chance.choice([[], [stage.any("unit")]]),
+    },
+    "wu.split": lambda stage: {
+        "wu_id": stage.any("unit"), "in_order": stage.chance.random() < 0.5,
+        "parts": [{"title": stage.fresh("part"), "acceptance": ["it runs"]}] * 2,
+    },
     "wu.claim": _unit,
     "wu.block": lambda stage: _unit(stage, reason="waits"),
     "wu.unblock": _unit,
@@ -299,6 +306,6 @@ def way_back(stage: Stage, verb: str, arguments: Arguments) -> Arguments:
 
 MAKES = {
     "task.new": "task", "task.retry": "task", "signal.send": "signal", "node.create": "node", "wu.new": "unit",
-    "triage.promote": "unit", "archive.insert": "passage", "fact.add": "fact", "decision.note": "decision",
-    "block.new": "block", "schedule.add": "schedule",
+    "wu.split": "unit", "triage.promote": "unit", "archive.insert": "passage", "fact.add": "fact",
+    "decision.note": "decision", "block.new": "block", "schedule.add": "schedule",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""`wu list | show | new | claim | block | unblock | release | done | lanes`, and `link`: the backlog."""
+"""`wu list | show | new | split | claim | block | unblock | release | done | lanes`, and `link`: the backlog."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.actions import checks, lanes, refusal
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.parser import request_of
-from lumen_tui.cli.session import Session, document, print_id, read_text, say, table, talk
+from lumen_tui.cli.session import Session, document, print_id, print_id_and_outcome, read_text, say, table, talk
 from lumen_tui.model import lanes as names
 from lumen_tui.model.requests.work import (
     AddRelation,
@@ -22,6 +22,7 @@ from lumen_tui.model.requests.work import (
     NewWorkUnit,
     ReleaseWorkUnit,
     RemoveRelation,
+    SplitWorkUnit,
     UnblockWorkUnit,
 )
 from lumen_tui.store.work import work_units
@@ -49,15 +50,7 @@ def declare(commands: CommandGroup) -> None:
     new.add_argument(
         "--body-file", default="", metavar="FILE", help="the description from a file (- for standard input)"
     )
-    for name, kind, text, more in (
-        ("claim", ClaimWorkUnit, "Take a work unit on, within the limit of its lane.", ""),
-        ("block", BlockWorkUnit, "Stop work on it; its lane becomes free.", ' --reason "no key"'),
-        ("unblock", UnblockWorkUnit, "Make it ready again.", ""),
-        ("release", ReleaseWorkUnit, "Release it, or free what another left.", ""),
-        ("done", FinishWorkUnit, "Finish it: stamp, broadcast, lane free.", ""),
-    ):
-        request = _claim if kind is ClaimWorkUnit else None
-        group.verb(name, kind, text, f"wu {name} WU-042{more}", request=request).author()
+    _declare_moves(group)
     lanes = group.add("lanes", run_lanes, "Lanes with their limits and who holds a slot.", "wu lanes")
     for command in (listing, show, lanes):
         command.json()
@@ -72,8 +65,35 @@ def declare(commands: CommandGroup) -> None:
     link.author()
 
 
+def _declare_moves(group: CommandGroup) -> None:
+    """Add what becomes of a work unit."""
+    split = group.verb(
+        "split",
+        SplitWorkUnit,
+        "Make work units of its parts; it waits for them. Prints the id of the first.",
+        'wu split WU-042 "Write the parser" "Write the printer" --in-order',
+        prints=print_id_and_outcome,
+        request=_split,
+    )
+    split.add_argument("titles", nargs="+", metavar="TITLE", help="what a part is about, in a line each")
+    split.author()
+    for name, kind, text, more in (
+        ("claim", ClaimWorkUnit, "Take a work unit on, within the limit of its lane.", ""),
+        ("block", BlockWorkUnit, "Stop work on it; its lane becomes free.", ' --reason "no key"'),
+        ("unblock", UnblockWorkUnit, "Make it ready again.", ""),
+        ("release", ReleaseWorkUnit, "Release it, or free what another left.", ""),
+        ("done", FinishWorkUnit, "Finish it: stamp, broadcast, lane free.", ""),
+    ):
+        request = _claim if kind is ClaimWorkUnit else None
+        group.verb(name, kind, text, f"wu {name} WU-042{more}", request=request).author()
+
+
 def _new(_: Session, args: Namespace) -> NewWorkUnit:
     return request_of(NewWorkUnit, args, body=read_text(args.body_file) if args.body_file else args.body)
+
+
+def _split(_: Session, args: Namespace) -> SplitWorkUnit:
+    return request_of(SplitWorkUnit, args, parts=[{"title": title} for title in args.titles])
 
 
 def _claim(_: Session, args: Namespace) -> ClaimWorkUnit:

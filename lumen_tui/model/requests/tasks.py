@@ -41,6 +41,7 @@ class RetryTask(Request, tag="task.retry", frozen=True, kw_only=True):
     """Queue a new task with the spec of one that ended; `budget` replaces caps of the old one."""
 
     task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
+    key: Annotated[str, Arg("the same key gives the same task, however often it is asked for")] = ""
     budget: Mapping[str, object] | None = None
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
+
+from msgspec import Struct
 
 from lumen_tui.model.kinds import RELATION_TYPES, WORK_UNIT_TYPES
 from lumen_tui.model.requests.base import Arg, Request
@@ -16,8 +19,28 @@ class NewWorkUnit(Request, tag="wu.new", frozen=True, kw_only=True):
     type: Annotated[str, Arg("", choices=WORK_UNIT_TYPES)] = "task"
     priority: Annotated[str, Arg("P0 to P3", "-p")] = "P2"
     body: Annotated[str, Arg("the description")] = ""
+    acceptance: Annotated[Sequence[str], Arg("what must be so before it is done", "--accept", metavar="TEXT")] = ()
+    depends_on: Annotated[Sequence[str], Arg("a work unit that must be done first", "--after", metavar="ID")] = ()
     id: Annotated[str, Arg("WU-NNN instead of the next free number")] = ""
     key: Annotated[str, Arg("the same key makes the same work unit, however often it is asked for")] = ""
+
+
+class UnitPart(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part into which a work unit is split; without a lane it goes where the whole is."""
+
+    title: str
+    body: str = ""
+    acceptance: tuple[str, ...] = ()
+    lane: str = ""
+
+
+class SplitWorkUnit(Request, tag="wu.split", frozen=True, kw_only=True):
+    """Make a work unit of each part; the whole waits for all of them. The same `key` splits once."""
+
+    wu_id: Annotated[str, Arg("the work unit", place="ID")]
+    parts: Sequence[Mapping[str, object]]  # each a UnitPart
+    in_order: Annotated[bool, Arg("each part waits for the one before it")] = False
+    key: Annotated[str, Arg("the same key makes the same parts, however often it is asked for")] = ""
 
 
 class ClaimWorkUnit(Request, tag="wu.claim", frozen=True, kw_only=True):
