@@ -20,8 +20,8 @@ from lumen_tui.model.requests.schedules import (
     ResumeSchedule,
     RunSchedule,
 )
-from lumen_tui.model.schedule_runs import OPEN, Run, RunState, new_run
-from lumen_tui.model.schedules import SLEEP, Schedule, ScheduleError, Source, signal_match
+from lumen_tui.model.schedule_runs import OPEN, RunState, ScheduledRun, new_run
+from lumen_tui.model.schedules import SLEEP, Schedule, ScheduleError, ScheduleSource, signal_match
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -38,7 +38,7 @@ def add(store: Store, request: AddSchedule, *, by: str, now: float) -> Done:
     config = load_config(store.layout)[0].scheduling
     new = _checked_fields(store, request, by, now)
     if _by_agent(store, by):
-        new = msgspec.structs.replace(new, source=Source.AGENT, order=False, usd=config.agent_usd)
+        new = msgspec.structs.replace(new, source=ScheduleSource.AGENT, order=False, usd=config.agent_usd)
 
     def decide(known: Known) -> tuple[Schedule | None, Schedule]:
         return None, checking.checked(new, now, config, known.values())
@@ -127,7 +127,7 @@ def remove(store: Store, request: RemoveSchedule, *, by: str, now: float) -> Don
 
     def decide(known: Known) -> tuple[Schedule, Schedule]:
         before = _own(store, known, request.name, by)
-        if before.source is Source.SETTINGS:
+        if before.source is ScheduleSource.SETTINGS:
             raise ActionError(f"{before.name} is in lumen.toml: take it out there, or pause it here")
         if before.id == SLEEP:
             raise ActionError("the agent's sleep ends by itself: `beat` wakes it now")
@@ -146,7 +146,7 @@ def _find(known: Iterable[Schedule], name: str) -> Schedule:
 def _own(store: Store, known: Known, name: str, by: str) -> Schedule:
     """Return the schedule that `by` may change: an agent only one of the agent's."""
     schedule = _find(known.values(), name)
-    if schedule.source is not Source.AGENT and _by_agent(store, by):
+    if schedule.source is not ScheduleSource.AGENT and _by_agent(store, by):
         raise ActionError(f"schedule {schedule.name} is a person's: only a person changes it")
     return schedule
 
@@ -189,7 +189,7 @@ def run(store: Store, request: RunSchedule, *, by: str, now: float) -> Done:
     return Done(summary=summary + later, target=schedule.id, action_id=action.id)
 
 
-def _asked(run: Run) -> dict[str, Any]:
+def _asked(run: ScheduledRun) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(run)
     return fields
 
@@ -218,7 +218,7 @@ def put_schedule(store: Store, change: Change) -> None:
         schedules.put(store.layout, schedules.removed(before, acting.caller().now))
 
 
-def _run_of(store: Store, key: str) -> Run | None:
+def _run_of(store: Store, key: str) -> ScheduledRun | None:
     return schedules.valid_runs(store.layout).get(key)
 
 
@@ -240,6 +240,6 @@ def may_run(store: Store, change: Change) -> None:
 def put_run(store: Store, change: Change) -> None:
     """For undo: take back a run that has not begun, or ask for it again."""
     may_run(store, change)
-    asked = msgspec.convert(change.after or change.before, Run)
+    asked = msgspec.convert(change.after or change.before, ScheduledRun)
     state = RunState.WITHDRAWN if change.after is None else RunState.ASKED
     schedules.append_runs(store.layout, [msgspec.structs.replace(asked, state=state)])

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import times
-from lumen_tui.model.schedules import LATE, Schedule, Source
+from lumen_tui.model.schedules import LATE, Schedule, ScheduleSource
 
 
 class RunState(StrEnum):
@@ -38,7 +38,7 @@ _SETTLES = (RunState.BEGUN, RunState.QUEUED, RunState.SKIPPED, RunState.MISSED, 
 _FINAL = (RunState.BEGUN, RunState.QUEUED, RunState.DONE, RunState.SKIPPED, RunState.FAILED)
 
 
-class Run(Struct, frozen=True, omit_defaults=True):
+class ScheduledRun(Struct, frozen=True, omit_defaults=True):
     """One line of schedule-runs.jsonl; the last line of a key is the valid one."""
 
     schedule: str
@@ -72,13 +72,13 @@ class RunHistory(Struct):
 
     settled: float = 0.0  # every time up to here is accounted for
     final: set[str] = field(default_factory=set)  # keys of runs that were made, or decided against for good
-    open: dict[str, Run] = field(default_factory=dict)
-    last: Run | None = None  # the newest that made something
-    failed: Run | None = None  # the newest, where it failed
+    open: dict[str, ScheduledRun] = field(default_factory=dict)
+    last: ScheduledRun | None = None  # the newest that made something
+    failed: ScheduledRun | None = None  # the newest, where it failed
     triggered: list[float] = field(default_factory=list)  # when triggers started it, the last hundred
     changed: float = 0.0  # the last time at which changed files were dealt with
 
-    def take(self, run: Run) -> None:
+    def take(self, run: ScheduledRun) -> None:
         """Take in a line, in the order in which they were written."""
         if run.cause == "time" and run.state in _SETTLES and run.key not in self.final:
             self.settled = run.due_at
@@ -120,24 +120,24 @@ class Due(Struct, frozen=True):
     more: bool = False  # there are more than were counted
 
 
-class Verdict(Struct, frozen=True):
+class RunVerdict(Struct, frozen=True):
     """What is to become of runs that are due: records that end the matter, and those that are to be carried out."""
 
-    settled: tuple[Run, ...] = ()
-    chosen: tuple[Run, ...] = ()
+    settled: tuple[ScheduledRun, ...] = ()
+    chosen: tuple[ScheduledRun, ...] = ()
 
 
-def decide(schedule: Schedule, due: Due, known: RunHistory, now: float) -> Verdict:
+def decide(schedule: Schedule, due: Due, known: RunHistory, now: float) -> RunVerdict:
     """Account for every time in `due`: run, skipped because of a pause, or missed, by the schedule's policy."""
     fresh = [at for at in due.newest if key_of(schedule, at) not in known.final]
     if not fresh:
-        return Verdict((_range(schedule, due, RunState.FROM_HERE, now, _MADE),) if due.count else ())
+        return RunVerdict((_range(schedule, due, RunState.FROM_HERE, now, _MADE),) if due.count else ())
     if not schedule.active:
-        return Verdict(
+        return RunVerdict(
             (_range(schedule, due, RunState.MISSED, now, "nothing drove the schedule until it was removed"),)
         )
     if schedule.paused:
-        return Verdict((_range(schedule, due, RunState.SKIPPED, now, schedule.pause_words),))
+        return RunVerdict((_range(schedule, due, RunState.SKIPPED, now, schedule.pause_words),))
     held = [at for at in fresh if _in_pause(schedule, at)]
     free = [at for at in fresh if at not in held]
     settled = [_one(schedule, at, RunState.SKIPPED, now, schedule.pause_words) for at in held]
@@ -148,7 +148,7 @@ def decide(schedule: Schedule, due: Due, known: RunHistory, now: float) -> Verdi
         part = Due(tuple(lost), before + len(lost), due.first if before else lost[0], due.more)
         last = lost[-1] if lost else max(due.first, due.newest[0] - 1)
         settled.insert(0, _range(schedule, part, RunState.MISSED, now, _why_missed(schedule, chosen), last))
-    return Verdict(tuple(settled), tuple(_one(schedule, at, RunState.BEGUN, now) for at in chosen))
+    return RunVerdict(tuple(settled), tuple(_one(schedule, at, RunState.BEGUN, now) for at in chosen))
 
 
 def _by_policy(schedule: Schedule, free: Sequence[float], now: float) -> list[float]:
@@ -174,11 +174,11 @@ def _in_pause(schedule: Schedule, at: float) -> bool:
     return times.epoch(schedule.paused_at) <= at <= times.epoch(schedule.resumed_at, at)
 
 
-def _one(schedule: Schedule, at: float, state: RunState, now: float, why: str = "") -> Run:
+def _one(schedule: Schedule, at: float, state: RunState, now: float, why: str = "") -> ScheduledRun:
     return new_run(schedule, key_of(schedule, at), state, at, now, why=why)
 
 
-def _range(schedule: Schedule, due: Due, state: RunState, now: float, why: str, last: float = 0.0) -> Run:
+def _range(schedule: Schedule, due: Due, state: RunState, now: float, why: str, last: float = 0.0) -> ScheduledRun:
     """Record several times as one line, which has no key: none of them was begun."""
     more = " (and more before them)" if due.more else ""
     run = new_run(schedule, "", state, last or due.newest[-1], now, why=why + more)
@@ -188,9 +188,9 @@ def _range(schedule: Schedule, due: Due, state: RunState, now: float, why: str, 
 def new_run(
     schedule: Schedule, key: str, state: RunState, due: float, now: float, *, cause: str = "time", why: str = "",
     about: str = "",
-) -> Run:  # fmt: skip
+) -> ScheduledRun:  # fmt: skip
     """Return a record of a run of this schedule."""
-    return Run(
+    return ScheduledRun(
         schedule=schedule.id,
         key=key,
         state=state,
@@ -202,7 +202,7 @@ def new_run(
         by=schedule.created_by,
         about=about,
         why=why,
-        own=schedule.source is Source.AGENT,
+        own=schedule.source is ScheduleSource.AGENT,
         order=schedule.order,
     )
 
@@ -213,8 +213,8 @@ class ScheduleView(Struct, frozen=True):
     schedule: Schedule
     next: float = 0.0
     open: int = 0  # runs that wait or are asked for
-    last: Run | None = None
-    recent: tuple[Run, ...] = ()  # newest first
+    last: ScheduledRun | None = None
+    recent: tuple[ScheduledRun, ...] = ()  # newest first
 
     @property
     def state(self) -> str:

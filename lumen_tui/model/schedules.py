@@ -40,7 +40,7 @@ class ScheduleStatus(StrEnum):
     REMOVED = "removed"
 
 
-class Source(StrEnum):
+class ScheduleSource(StrEnum):
     """Where a schedule comes from."""
 
     OPERATOR = "operator"
@@ -78,7 +78,7 @@ class Schedule(Struct, frozen=True, omit_defaults=True):
     paused_by: str = ""
     paused_why: str = ""
     resumed_at: str = ""  # the end of that pause; empty while it lasts
-    source: Source = Source.OPERATOR
+    source: ScheduleSource = ScheduleSource.OPERATOR
     order: bool = False  # whether whoever made it was seen to be the operator: its runs are orders
     status: ScheduleStatus = ScheduleStatus.ACTIVE
     created_by: str = ""

@@ -9,7 +9,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.requests.schedules import AddSchedule
-from lumen_tui.model.schedule_runs import Run, ScheduleView, Upcoming
+from lumen_tui.model.schedule_runs import ScheduledRun, ScheduleView, Upcoming
 from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus, signal_match
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage.layout import Layout
@@ -91,7 +91,7 @@ def next_run(schedule: Schedule, now: float) -> float:
 
 def views(layout: Layout, now: float, *, all: bool = False) -> list[ScheduleView]:
     """Return the schedules, the next to run first; with `all` also those that are over or removed. Texts are safe."""
-    runs: defaultdict[str, list[Run]] = defaultdict(list)
+    runs: defaultdict[str, list[ScheduledRun]] = defaultdict(list)
     for run in schedules.valid_runs(layout).values():
         runs[run.schedule].append(safe_record(run))
     known = [safe_record(one) for one in schedules.read(layout).values()]
@@ -102,7 +102,7 @@ def views(layout: Layout, now: float, *, all: bool = False) -> list[ScheduleView
 _PAST = (ScheduleStatus.OVER, ScheduleStatus.REMOVED)
 
 
-def _view(schedule: Schedule, runs: Sequence[Run], now: float) -> ScheduleView:
+def _view(schedule: Schedule, runs: Sequence[ScheduledRun], now: float) -> ScheduleView:
     made = [run for run in runs if run.state == "run"]
     waiting = sum(run.state in ("asked", "begun", "queued") for run in runs)
     recent = tuple(reversed(runs[-_RECENT:]))
@@ -136,13 +136,13 @@ def first_time(request: AddSchedule, now: float) -> tuple[float, str]:
     return (timing.next_time(asked, now) if asked.when else 0.0), ""
 
 
-def history(layout: Layout, schedule_id: str, limit: int) -> list[Run]:
+def history(layout: Layout, schedule_id: str, limit: int) -> list[ScheduledRun]:
     """Return the newest runs, the last one first, of one schedule or of all."""
     found = [run for run in schedules.valid_runs(layout).values() if schedule_id in ("", run.schedule)]
     return [safe_record(run) for run in reversed(found[-limit:])]
 
 
-def made_words(run: Run) -> str:
+def made_words(run: ScheduledRun) -> str:
     """Return what came of a run, on one line."""
     if run.made:
         return f"made {ids.short(run.made)}"

@@ -18,7 +18,7 @@ from lumen_tui.model.requests.schedules import (
     ResumeSchedule,
     RunSchedule,
 )
-from lumen_tui.model.schedule_runs import Run, ScheduleView
+from lumen_tui.model.schedule_runs import ScheduledRun, ScheduleView
 from lumen_tui.model.schedules import Schedule, ScheduleError
 from lumen_tui.model.text import one_line
 
@@ -38,7 +38,7 @@ def declare(commands: CommandGroup) -> None:
         "add",
         AddSchedule,
         "Have something done by time, on changed files or on signals.",
-        "schedule add nightly 'Run the tests' --when '0 3 * * *' --zone Europe/Berlin --role tester",
+        "schedule add nightly 'ScheduledRun the tests' --when '0 3 * * *' --zone Europe/Berlin --role tester",
         prints=print_id_and_outcome,
         judged=True,
     )
@@ -151,7 +151,7 @@ def run_history(session: Session, args: Namespace) -> int:
     return 0 if runs else 3
 
 
-def _print_runs(runs: list[Run]) -> None:
+def _print_runs(runs: list[ScheduledRun]) -> None:
     from lumen_tui.queries.schedule_views import made_words
 
     table([(times.exact(run.due_at), run.name, str(run.state), run.cause, made_words(run)) for run in runs])

@@ -18,7 +18,7 @@ from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch, decode_receipt
 from lumen_tui.model.relay import Submission
-from lumen_tui.model.schedule_runs import Run
+from lumen_tui.model.schedule_runs import ScheduledRun
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import LedgerEntry
 from lumen_tui.model.tasks import TaskEvent
@@ -116,7 +116,7 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.versions_log: Version,
         layout.archival: Passage,
         layout.schedules: _Identified,
-        layout.schedule_runs: Run,
+        layout.schedule_runs: ScheduledRun,
     }
 
 

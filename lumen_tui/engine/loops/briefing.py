@@ -19,7 +19,7 @@ from lumen_tui.model.capsule import Briefing, Capsule, Section, assemble_briefin
 from lumen_tui.model.fences import escaped, fence, order
 from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
-from lumen_tui.model.schedule_runs import Run
+from lumen_tui.model.schedule_runs import ScheduledRun
 from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
@@ -113,7 +113,7 @@ def _now(inputs: BriefingInputs) -> list[str]:
     ]
 
 
-def _due(run: Run) -> str:
+def _due(run: ScheduledRun) -> str:
     """Return what a schedule says: the operator's is an order, one of the agent's own is data."""
     about = f"schedule {run.name}, due {times.stamp(run.due_at)}" + (
         f", on {run.cause} {run.about}" if run.about else ""

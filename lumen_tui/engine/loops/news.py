@@ -15,7 +15,7 @@ from lumen_tui.model import agent, ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import TASK_ENDED, Artifact, EngineEvent, Health, LeftOut, Packet, task_end
 from lumen_tui.model.records import Signal, decode_node, decode_signal
-from lumen_tui.model.schedule_runs import Run, RunState
+from lumen_tui.model.schedule_runs import RunState, ScheduledRun
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import journal
@@ -32,7 +32,7 @@ class News:
     discoveries: int
     cursor: dict[str, Any]
     by_workers: dict[str, int] = field(default_factory=dict)  # what they added to memory, as a packet counts it
-    woken: list[Run] = field(default_factory=list)  # runs of schedules that wake the agent
+    woken: list[ScheduledRun] = field(default_factory=list)  # runs of schedules that wake the agent
 
     def __bool__(self) -> bool:
         return bool(self.ended or self.signals or self.discoveries or self.woken)
@@ -66,16 +66,16 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     )
 
 
-def _waking(line: bytes) -> Run | None:
+def _waking(line: bytes) -> ScheduledRun | None:
     """Return the run of a schedule that wakes the agent; None for any other line."""
     try:
-        run = decode_safe(line, Run)
+        run = decode_safe(line, ScheduledRun)
     except UNDECODABLE:
         return None
     return run if run.makes == "wake" and run.state is RunState.DONE else None
 
 
-def due_words(run: Run) -> str:
+def due_words(run: ScheduledRun) -> str:
     """Return what a schedule tells the agent, on one line, with its name."""
     return one_line(f"{run.text} (schedule {run.name}, due {times.stamp(run.due_at)})", 400)
 

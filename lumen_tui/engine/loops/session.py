@@ -35,7 +35,7 @@ from lumen_tui.model.config import BudgetConfig, Config
 from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
 from lumen_tui.model.packets import bound_by
 from lumen_tui.model.records import Receipt, Signal
-from lumen_tui.model.schedules import SLEEP, SLEEP_NAME, Schedule, Source
+from lumen_tui.model.schedules import SLEEP, SLEEP_NAME, Schedule, ScheduleSource
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
@@ -210,7 +210,7 @@ def _plan_wake(store: Store, packet: Packet, state: LoopState) -> None:
             when=f"at {state.rests_until}",
             makes="wake",
             since=packet.completed_at,
-            source=Source.AGENT,
+            source=ScheduleSource.AGENT,
             created_by=agent.ROLE,
             created_at=packet.completed_at,
         )

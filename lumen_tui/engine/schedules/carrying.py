@@ -13,7 +13,7 @@ from lumen_tui.model import times
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.requests.tasks import NewTask
-from lumen_tui.model.schedule_runs import Run, RunState
+from lumen_tui.model.schedule_runs import RunState, ScheduledRun
 from lumen_tui.model.schedules import SENDER, SLEEP, Schedule
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
@@ -23,7 +23,7 @@ from lumen_tui.store.tasks import task_files
 _CAUSES = {"change": "on a change of", "signal": "on the signal"}
 
 
-def is_open(layout: Layout, run: Run | None) -> bool:
+def is_open(layout: Layout, run: ScheduledRun | None) -> bool:
     """Return whether the task of a run waits or works."""
     if run is None or run.makes != "task" or not run.made:
         return False
@@ -31,7 +31,7 @@ def is_open(layout: Layout, run: Run | None) -> bool:
     return folder is not None and not task_files.status_of(folder).ended
 
 
-def carry_out(store: Store, schedule: Schedule | None, run: Run, now: float) -> Run:
+def carry_out(store: Store, schedule: Schedule | None, run: ScheduledRun, now: float) -> ScheduledRun:
     """Do what the schedule is for, unless it was done under this key; return the record of how it ended.
 
     StoreError where nothing can be written: the run stays open.
@@ -52,7 +52,7 @@ def carry_out(store: Store, schedule: Schedule | None, run: Run, now: float) -> 
     return msgspec.structs.replace(run, state=RunState.DONE, at=at, made=done.target)
 
 
-def _request(schedule: Schedule, run: Run) -> Request:
+def _request(schedule: Schedule, run: ScheduledRun) -> Request:
     if schedule.makes == "signal":
         return SendSignal(
             message=schedule.text,
@@ -76,8 +76,8 @@ def _request(schedule: Schedule, run: Run) -> Request:
     )
 
 
-def _context(schedule: Schedule, run: Run) -> str:
+def _context(schedule: Schedule, run: ScheduledRun) -> str:
     """Return what the worker is told of why it runs."""
     cause = _CAUSES.get(run.cause)
     about = f"{cause} {run.about}" if cause else f"due {times.stamp(run.due_at)}"
-    return f"Run of the schedule {schedule.name} of {schedule.created_by}, {about}."
+    return f"ScheduledRun of the schedule {schedule.name} of {schedule.created_by}, {about}."

@@ -15,7 +15,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.schedules.carrying import carry_out, is_open
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.model.schedule_runs import Run, RunState, Verdict, decide, new_run
+from lumen_tui.model.schedule_runs import RunState, RunVerdict, ScheduledRun, decide, new_run
 from lumen_tui.model.schedules import MOST_QUEUED, Schedule, ScheduleError, ScheduleStatus
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
@@ -75,8 +75,8 @@ class Scheduler:
         for schedule in self.book.schedules.values():
             if schedule.when and schedule.status is not ScheduleStatus.OVER:
                 by_time = self._by_time(schedule, now)
-                by_trigger = verdicts.get(schedule.id, Verdict())
-                verdicts[schedule.id] = Verdict(
+                by_trigger = verdicts.get(schedule.id, RunVerdict())
+                verdicts[schedule.id] = RunVerdict(
                     (*by_time.settled, *by_trigger.settled), (*by_time.chosen, *by_trigger.chosen)
                 )
         records = [run for name, verdict in verdicts.items() for run in self._recorded(name, verdict, config, now)]
@@ -84,7 +84,7 @@ class Scheduler:
         self._carry_out_open(now)
         self._end_single_times()
 
-    def _record(self, records: list[Run], now: float) -> None:
+    def _record(self, records: list[ScheduledRun], now: float) -> None:
         if not records:
             return
         schedules.append_runs(self._store.layout, records)
@@ -95,19 +95,19 @@ class Scheduler:
                 text = f"schedule {run.name}: {many} {run.state}, due {times.stamp(run.due_at)}: {run.why}"
                 self._log.add(f"schedule_{run.state}", text, now)
 
-    def _by_time(self, schedule: Schedule, now: float) -> Verdict:
+    def _by_time(self, schedule: Schedule, now: float) -> RunVerdict:
         """Decide on the times at which a schedule was due, of a removed one up to its end."""
         known = self.book.history(schedule)
         if schedule.active and known.settled > now + _SET_BACK:
             why = "the clock was set back"
-            return Verdict((new_run(schedule, "", RunState.FROM_HERE, now, now, why=why),))
+            return RunVerdict((new_run(schedule, "", RunState.FROM_HERE, now, now, why=why),))
         until = now if schedule.active else min(now, times.epoch(schedule.paused_at, now))
         try:
             due = timing.due(schedule, known.settled, until)
         except ScheduleError as error:
             self._cannot_be_read(schedule, error, now)
-            return Verdict()
-        return decide(schedule, due, known, now) if due.count else Verdict()
+            return RunVerdict()
+        return decide(schedule, due, known, now) if due.count else RunVerdict()
 
     def _cannot_be_read(self, schedule: Schedule, error: ScheduleError, now: float) -> None:
         """Report once a rule that nobody could have made by a command; the others go on."""
@@ -115,7 +115,7 @@ class Scheduler:
             self._unreadable.add(schedule.id)
             self._log.add("schedule_failed", f"schedule {schedule.name} cannot be read: {error}", now)
 
-    def _recorded(self, name: str, verdict: Verdict, config: Config, now: float) -> list[Run]:
+    def _recorded(self, name: str, verdict: RunVerdict, config: Config, now: float) -> list[ScheduledRun]:
         """Return the records of a verdict in the order of their times, with what the run before holds back."""
         records, schedule = list(verdict.settled), self.book.schedules[name]
         known = self.book.history(schedule)
@@ -131,7 +131,7 @@ class Scheduler:
             records.append(run)
         return sorted(records, key=lambda run: run.due)
 
-    def _bounded(self, run: Run, config: Config, now: float) -> Run:
+    def _bounded(self, run: ScheduledRun, config: Config, now: float) -> ScheduledRun:
         """Skip a run of the agent's own schedules beyond the most of a day."""
         most, made = config.scheduling.agent_runs, self.book.days.get(times.iso(now)[:10], 0)
         if not run.own or made < most:
@@ -139,7 +139,7 @@ class Scheduler:
         why = f"the agent's own schedules have run {most} times today, the most they may"
         return msgspec.structs.replace(run, state=RunState.SKIPPED, why=why)
 
-    def _by_triggers(self, now: float) -> tuple[dict[str, Verdict], list[Run]]:
+    def _by_triggers(self, now: float) -> tuple[dict[str, RunVerdict], list[ScheduledRun]]:
         """Return what triggers started, by schedule, and the record of how far the signals were looked through."""
         wanted = [one for one in self.book.active if one.on_change or one.on_signal]
         if self._triggers is None:
@@ -164,7 +164,7 @@ class Scheduler:
             kind = "schedule_failed" if done.state is RunState.FAILED else "schedule_run"
             self._log.add(kind, f"schedule {run.name}, due {times.stamp(run.due_at)}: {words}", now, run=run.key)
 
-    def _waits(self, schedule: Schedule, run: Run) -> bool:
+    def _waits(self, schedule: Schedule, run: ScheduledRun) -> bool:
         known = self.book.history(schedule)
         return next(iter(known.open)) != run.key or is_open(self._store.layout, known.last)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from lumen_tui.engine.schedules.watching import FileWatch
 from lumen_tui.model import times
 from lumen_tui.model.records import Signal, decode_signal
-from lumen_tui.model.schedule_runs import Run, RunState, Verdict, key_of, new_run
+from lumen_tui.model.schedule_runs import RunState, RunVerdict, ScheduledRun, key_of, new_run
 from lumen_tui.model.schedules import MOST_TRIGGERED, SENDER, Schedule, matches
 from lumen_tui.storage import journal
 from lumen_tui.storage.layout import Layout
@@ -36,17 +36,17 @@ class Triggers:
         """Return whether a file that is watched changed, or a signal came: at most one `stat`."""
         return self._files.pending() or (self._waits_for_signals and stamp(self._layout.signals) != self._stamp)
 
-    def poll(self, wanted: Sequence[Schedule], now: float) -> tuple[dict[str, Verdict], list[Run]]:
+    def poll(self, wanted: Sequence[Schedule], now: float) -> tuple[dict[str, RunVerdict], list[ScheduledRun]]:
         """Return what was started, by schedule; and how far the signals were looked through, to be recorded last."""
         runs, aside = self._by_signals([one for one in wanted if one.on_signal], now)
         runs += self._by_files([one for one in wanted if one.on_change], now)
-        started: dict[str, Verdict] = {}
+        started: dict[str, RunVerdict] = {}
         for schedule in wanted:
             if own := [run for run in runs if run.schedule == schedule.id]:
                 started[schedule.id] = self._bounded(schedule, own, now)
         return started, aside
 
-    def _by_signals(self, wanted: Sequence[Schedule], now: float) -> tuple[list[Run], list[Run]]:
+    def _by_signals(self, wanted: Sequence[Schedule], now: float) -> tuple[list[ScheduledRun], list[ScheduledRun]]:
         self._waits_for_signals = bool(wanted)
         self._stamp, before = stamp(self._layout.signals), self._stamp
         if not wanted or self._stamp == before:
@@ -61,9 +61,9 @@ class Triggers:
             return [], []
         self._recorded = offset if isinstance(offset, int) else 0
         at = times.iso(now)
-        return runs, [Run("", "", RunState.READ, at, at, cause="signal", cursor=cursor)]
+        return runs, [ScheduledRun("", "", RunState.READ, at, at, cause="signal", cursor=cursor)]
 
-    def _on(self, schedule: Schedule, signal: Signal, now: float) -> Run | None:
+    def _on(self, schedule: Schedule, signal: Signal, now: float) -> ScheduledRun | None:
         """Return the run that a signal starts, unless it did so before."""
         key = key_of(schedule, signal.id)
         came = times.epoch(signal.created_at, now)
@@ -76,7 +76,7 @@ class Triggers:
     def _known(self, schedule: Schedule, key: str) -> bool:
         return key in self._book.history(schedule).final
 
-    def _by_files(self, wanted: Sequence[Schedule], now: float) -> list[Run]:
+    def _by_files(self, wanted: Sequence[Schedule], now: float) -> list[ScheduledRun]:
         settled = {one.id: max(self._book.history(one).changed, times.epoch(one.since)) for one in wanted}
         self._files.watch(wanted, settled)
         by_id = {schedule.id: schedule for schedule in wanted}
@@ -89,7 +89,7 @@ class Triggers:
                     runs.append(new_run(schedule, key, RunState.BEGUN, at, now, cause="change", about=path))
         return runs
 
-    def _bounded(self, schedule: Schedule, runs: Sequence[Run], now: float) -> Verdict:
+    def _bounded(self, schedule: Schedule, runs: Sequence[ScheduledRun], now: float) -> RunVerdict:
         """Skip the runs of a paused schedule, and those beyond the most of an hour."""
         why = schedule.pause_words if schedule.paused else ""
         recent = [at for at in self._book.history(schedule).triggered if 0 <= now - at < times.HOUR]
@@ -100,7 +100,7 @@ class Triggers:
             new_run(schedule, run.key, RunState.SKIPPED, run.due_at, now, cause=run.cause, about=run.about, why=why)
             for run in over
         )
-        return Verdict(skipped, tuple(runs[:room]))
+        return RunVerdict(skipped, tuple(runs[:room]))
 
 
 def _fields(signal: Signal) -> dict[str, str]:

@@ -21,7 +21,7 @@ from lumen_tui.model.schedules import (
     SLEEP_NAME,
     Schedule,
     ScheduleError,
-    Source,
+    ScheduleSource,
 )
 from lumen_tui.model.text import one_line
 from lumen_tui.store.schedules import timing
@@ -48,7 +48,7 @@ def checked(schedule: Schedule, now: float, config: SchedulingConfig, known: Ite
     zone = schedule.zone or config.zone or timing.local_zone()
     when = timing.canonical(schedule.when, zone, now) if schedule.when else ""
     schedule = msgspec.structs.replace(schedule, zone=timing.zone_of(zone).key, when=when, since=times.iso(now))
-    if schedule.source is Source.AGENT:
+    if schedule.source is ScheduleSource.AGENT:
         _agent_bounds(schedule, now, config, known)
     return schedule
 
@@ -102,7 +102,7 @@ def check_triggers(schedule: Schedule) -> None:
 def _agent_bounds(schedule: Schedule, now: float, config: SchedulingConfig, known: Iterable[Schedule]) -> None:
     if schedule.on_change or schedule.on_signal:
         raise ScheduleError("the agent schedules by time alone: ask a person for a trigger")
-    own = [other for other in known if other.active and other.source is Source.AGENT and other.id != SLEEP]
+    own = [other for other in known if other.active and other.source is ScheduleSource.AGENT and other.id != SLEEP]
     if len([other for other in own if other.id != schedule.id]) >= config.agent_schedules:
         names = ", ".join(other.name for other in own[:5])
         raise ScheduleError(f"{len(own)} of your schedules are in force, the most there may be: {names}")

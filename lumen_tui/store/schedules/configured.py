@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.ids import short_hash
-from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus, Source
+from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleSource, ScheduleStatus
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.store.schedules import checking, timing
@@ -77,7 +77,7 @@ def _one(
     values["folder"] = os.path.realpath(os.path.expanduser(entry.folder)) if entry.folder else ""
     schedule = Schedule(
         id=f"sch-{short_hash(f'settings {entry.name}')}",
-        source=Source.SETTINGS,
+        source=ScheduleSource.SETTINGS,
         order=True,  # the settings are the operator's: no worker can write them
         created_by=_FILE,
         created_at=times.iso(now),
@@ -88,7 +88,7 @@ def _one(
     before = known.get(schedule.id)
     if before is not None and not (entry.zone or config.scheduling.zone):
         schedule = msgspec.structs.replace(schedule, zone=before.zone)  # where the machine was when it was taken in
-    others = [other for other in known.values() if other.source is not Source.SETTINGS]
+    others = [other for other in known.values() if other.source is not ScheduleSource.SETTINGS]
     return _carried_over(_checked(schedule, before, config, [*found, *others], now), before, now)
 
 
@@ -124,7 +124,7 @@ def changes(config: Config, known: Mapping[str, Schedule], now: float) -> tuple[
     changed = [schedule for schedule in wanted if known.get(schedule.id) != schedule]
     named = {f"sch-{short_hash('settings ' + str(table.get('name', '')))}" for table in config.schedules}
     for schedule in known.values():
-        if schedule.source is Source.SETTINGS and schedule.active and schedule.id not in named:
+        if schedule.source is ScheduleSource.SETTINGS and schedule.active and schedule.id not in named:
             changed.append(
                 msgspec.structs.replace(
                     schedule,

@@ -8,7 +8,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
-from lumen_tui.model.schedule_runs import OPEN, Run, RunHistory
+from lumen_tui.model.schedule_runs import OPEN, RunHistory, ScheduledRun
 from lumen_tui.model.schedules import Schedule, ScheduleStatus
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import files
@@ -21,7 +21,7 @@ from lumen_tui.store.memory import nodes
 _RETAINED = 500  # runs of one schedule that a shortened journal keeps
 _LONG = 4 * 1024 * 1024  # bytes from which the journal of runs is shortened
 _schedule = msgspec.json.Decoder(Schedule).decode
-_run = msgspec.json.Decoder(Run).decode
+_run = msgspec.json.Decoder(ScheduledRun).decode
 Known = dict[str, Schedule]
 Actions = Callable[[], bytes]  # lines of actions for what is appended
 
@@ -63,17 +63,17 @@ def put(layout: Layout, schedule: Schedule) -> bool:
     return bool(change(layout, lambda known: [] if known.get(schedule.id) == schedule else [schedule]))
 
 
-def runs(layout: Layout) -> Iterator[Run]:
+def runs(layout: Layout) -> Iterator[ScheduledRun]:
     """Yield every record of runs, oldest first."""
-    return Journal(layout.schedule_runs).records(Run)
+    return Journal(layout.schedule_runs).records(ScheduledRun)
 
 
-def valid_runs(layout: Layout) -> dict[str, Run]:
+def valid_runs(layout: Layout) -> dict[str, ScheduledRun]:
     """Return the valid record of each run, by its key; what was recorded as one has a key of its own, by its place."""
     return {run.key or f"#{number}": run for number, run in enumerate(runs(layout)) if run.schedule}
 
 
-def append_runs(layout: Layout, records: Iterable[Run], actions: bytes = b"") -> None:
+def append_runs(layout: Layout, records: Iterable[ScheduledRun], actions: bytes = b"") -> None:
     """Append records of runs durably, in one write, with the actions that they belong to."""
     lines = b"".join([encode(record) for record in records])
     with files.locked_log(layout.schedule_runs) as fd:
@@ -132,7 +132,7 @@ class ScheduleBook:
             schedule = decode_safe(line, Schedule)
             self.schedules[schedule.id] = schedule
             return
-        run = decode_safe(line, Run)
+        run = decode_safe(line, ScheduledRun)
         if run.cursor:
             self.cursor = run.cursor
         if run.schedule:
@@ -152,7 +152,7 @@ class ScheduleBook:
         return [schedule for schedule in self.schedules.values() if schedule.active]
 
     @property
-    def open_runs(self) -> list[tuple[Schedule | None, Run]]:
+    def open_runs(self) -> list[tuple[Schedule | None, ScheduledRun]]:
         """Runs that were decided or asked for and not carried out, with their schedules, oldest first."""
         return [
             (self.schedules.get(name), run) for name, known in self._histories.items() for run in [*known.open.values()]
@@ -179,7 +179,7 @@ def shorten(layout: Layout) -> int:
     return before - sum(1 for _ in Journal(layout.schedule_runs).lines())
 
 
-def _to_keep(valid: list[Run]) -> set[tuple[str, str, str]]:
+def _to_keep(valid: list[ScheduledRun]) -> set[tuple[str, str, str]]:
     kept: dict[str, int] = {}
     marks = set()
     for run in reversed(valid):

@@ -11,7 +11,7 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.agent import Act
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.requests.schedules import AddSchedule, RemoveSchedule
-from lumen_tui.model.schedules import Schedule, ScheduleError, Source
+from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleSource
 from lumen_tui.model.text import one_line
 from lumen_tui.store.schedules import checking, schedules, timing
 from lumen_tui.store.schedules.schedules import Known
@@ -61,7 +61,7 @@ def schedule(context: Context, arguments: ScheduleArguments) -> ToolResult:
             makes=arguments.makes,
             role=arguments.role,
             usd=config.agent_usd if arguments.makes == "task" else 0.0,
-            source=Source.AGENT,
+            source=ScheduleSource.AGENT,
             created_by=agent.ROLE,
             created_at=times.iso(now),
         )
@@ -85,7 +85,7 @@ def schedule(context: Context, arguments: ScheduleArguments) -> ToolResult:
 def unschedule(context: Context, arguments: UnscheduleArguments) -> ToolResult:
     def decide(known: Known) -> list[Schedule]:
         before = checking.find(known.values(), arguments.name)
-        if before.source is not Source.AGENT:
+        if before.source is not ScheduleSource.AGENT:
             raise ScheduleError(f"{before.name} is a person's: you remove your own only")
         return [schedules.removed(before, context.now())]
 

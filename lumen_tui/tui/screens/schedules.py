@@ -15,7 +15,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.schedules import AddSchedule, PauseSchedule, RemoveSchedule, ResumeSchedule, RunSchedule
-from lumen_tui.model.schedule_runs import Run, ScheduleView
+from lumen_tui.model.schedule_runs import ScheduledRun, ScheduleView
 from lumen_tui.model.schedules import MISSED, OVERLAP
 from lumen_tui.queries.schedule_views import first_time, made_words
 from lumen_tui.tui import words
@@ -67,11 +67,11 @@ def _goal(view: ScheduleView) -> str:
     return view.schedule.role if view.schedule.makes == "task" else dict(_GOALS)[view.schedule.makes]
 
 
-def _went_wrong(run: Run) -> bool:
+def _went_wrong(run: ScheduledRun) -> bool:
     return str(run.state) in ("failed", "missed")
 
 
-def _outcome(run: Run) -> str:
+def _outcome(run: ScheduledRun) -> str:
     return " ".join(part for part in (str(run.state), made_words(run)) if part)
 
 

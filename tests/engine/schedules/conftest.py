@@ -17,7 +17,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.schedules.scheduler import Scheduler
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.model.schedule_runs import Run, RunState
+from lumen_tui.model.schedule_runs import RunState, ScheduledRun
 from lumen_tui.model.schedules import Schedule
 from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
@@ -112,7 +112,7 @@ class Ground(StateFolder):
         assert self._scheduler is not None
         return self._scheduler
 
-    def runs(self, name: str = "") -> list[Run]:
+    def runs(self, name: str = "") -> list[ScheduledRun]:
         return [run for run in schedules.valid_runs(self.layout).values() if name in ("", run.name)]
 
     def states(self, name: str = "") -> list[str]:
