@@ -153,16 +153,16 @@ def _own(store: Store, known: Known, name: str, by: str) -> Schedule:
 
 def pause(store: Store, request: PauseSchedule, *, by: str, now: float) -> Done:
     """Append that it is paused, by whom and why."""
-    why = one_line(request.reason, 300)
+    reason = one_line(request.reason, 300)
 
     def decide(known: Known) -> tuple[Schedule, Schedule]:
         before = _own(store, known, request.name, by)
         if before.paused:
             raise ActionError(f"{before.name} is {before.pause_words} already")
         at = times.iso(now)
-        return before, msgspec.structs.replace(before, paused_at=at, paused_by=by, paused_why=why, resumed_at="")
+        return before, msgspec.structs.replace(before, paused_at=at, paused_by=by, paused_why=reason, resumed_at="")
 
-    return _change(store, decide, "schedule.pause", "schedule {} paused", by=by, now=now, reason=why)[1]
+    return _change(store, decide, "schedule.pause", "schedule {} paused", by=by, now=now, reason=reason)[1]
 
 
 def resume(store: Store, request: ResumeSchedule, *, by: str, now: float) -> Done:
@@ -202,7 +202,9 @@ def schedule_now(store: Store, change: Change) -> Side | None:
 def may_schedule(store: Store, change: Change) -> None:
     """For undo: refuse to bring back a schedule whose name another has now."""
     after = change.after
-    others = [one for one in schedules.read(store.layout).values() if one.active and one.id != change.key]
+    others = [
+        schedule for schedule in schedules.read(store.layout).values() if schedule.active and schedule.id != change.key
+    ]
     if after is not None and any(other.name == after["name"] for other in others):
         raise ActionError(f"there is another schedule {after['name']} now: remove that first")
 
@@ -232,9 +234,9 @@ def may_run(store: Store, change: Change) -> None:
     """For undo: refuse to take back a run that was begun."""
     known = _run_of(store, change.key)
     if change.after is None and known is not None and known.state is not RunState.ASKED:
-        made = f"; `task cancel {known.made}` ends its task" if known.makes == "task" and known.made else ""
+        hint = f"; `task cancel {known.made}` ends its task" if known.makes == "task" and known.made else ""
         state = "has begun" if known.state in OPEN else f"is over ({known.state})"
-        raise ActionError(f"the run {state}: it cannot be taken back{made}")
+        raise ActionError(f"the run {state}: it cannot be taken back{hint}")
 
 
 def put_run(store: Store, change: Change) -> None:

@@ -112,9 +112,11 @@ def edges_of(issue: Raw) -> Iterator[Raw]:
 
 def dependencies(issue: Raw) -> list[Raw]:
     """Return the dependencies that name what they depend on."""
-    found = issue.get("dependencies")
-    listed = found if isinstance(found, list) else []
-    return [one for one in listed if isinstance(one, dict) and text_of(one, "depends_on_id")]
+    value = issue.get("dependencies")
+    listed = value if isinstance(value, list) else []
+    return [
+        dependency for dependency in listed if isinstance(dependency, dict) and text_of(dependency, "depends_on_id")
+    ]
 
 
 def texts_of(issue: Raw) -> list[str]:
@@ -124,7 +126,7 @@ def texts_of(issue: Raw) -> list[str]:
     for comment in comments if isinstance(comments, list) else ():
         if isinstance(comment, dict) and text_of(comment, "text"):
             texts.append(f"{text_of(comment, 'author')}: {text_of(comment, 'text')}")
-    ends = [text_of(one, "depends_on_id") for one in dependencies(issue)]
+    ends = [text_of(dependency, "depends_on_id") for dependency in dependencies(issue)]
     return [text for text in texts if text] + [end for end in ends if is_external(end)]
 
 

@@ -21,26 +21,32 @@ _RELATIONS = {"parent_child": "parent-child", "discovered_from": "discovered-fro
 _BACKWARDS = ("blocks", "parent_child")
 
 
-def issue_of(node: Raw, found: Sequence[Raw] = ()) -> Raw:
+def issue_of(node: Raw, dependencies: Sequence[Raw] = ()) -> Raw:
     """Return the issue of a discovery. `found` are its dependencies now; those that beads had are as they were."""
     metadata = table_of(node, "metadata")
-    kept = table_of(metadata, "beads")
+    original = table_of(metadata, "beads")
     title, description = _parts(text_of(node, "content"))
     issue: Raw = {
-        **kept,
+        **original,
         "id": text_of(metadata, "beads_id") or text_of(node, "id"),
         "title": title,
         **({"description": description} if description else {}),
-        "issue_type": text_of(kept, "issue_type") or next((tag for tag in _tags(node) if tag in _TYPES), "task"),
+        "issue_type": text_of(original, "issue_type") or next((tag for tag in _tags(node) if tag in _TYPES), "task"),
         "created_at": _date(node.get("created_at")),
         "updated_at": _date(node.get("updated_at") or node.get("created_at")),
         **({"created_by": node["created_by"]} if text_of(node, "created_by") else {}),
     }
-    issue["labels"] = [tag for tag in _tags(node) if tag != issue["issue_type"] or tag in _labels(kept)]
-    issue["priority"] = _priority(metadata, kept)
-    issue.update(_state(metadata, kept, str(issue["updated_at"])))
-    known = {(text_of(one, "type"), text_of(one, "depends_on_id")): one for one in beads.dependencies(kept)}
-    issue["dependencies"] = [known.get((str(one["type"]), str(one["depends_on_id"])), one) for one in found]
+    issue["labels"] = [tag for tag in _tags(node) if tag != issue["issue_type"] or tag in _labels(original)]
+    issue["priority"] = _priority(metadata, original)
+    issue.update(_state(metadata, original, str(issue["updated_at"])))
+    known = {
+        (text_of(dependency, "type"), text_of(dependency, "depends_on_id")): dependency
+        for dependency in beads.dependencies(original)
+    }
+    issue["dependencies"] = [
+        known.get((str(dependency["type"]), str(dependency["depends_on_id"])), dependency)
+        for dependency in dependencies
+    ]
     for key in ("labels", "dependencies"):
         if not issue[key]:
             del issue[key]
@@ -77,8 +83,8 @@ def node_of(issue: Raw) -> Raw:
 
 def _plain(issue: Raw) -> Raw:
     """Return the issue without the mark."""
-    rest = _without(table_of(issue, "metadata"), MARK)
-    return {**issue, "metadata": rest} if rest else _without(issue, "metadata")
+    others = _without(table_of(issue, "metadata"), MARK)
+    return {**issue, "metadata": others} if others else _without(issue, "metadata")
 
 
 def unit_of(issue: Raw) -> Raw | None:
@@ -166,16 +172,16 @@ def beads_priority(ours: str) -> int:
     return int(ours[1]) if ours in ("P0", "P1", "P2", "P3") else _USUAL
 
 
-def _priority(metadata: Raw, kept: Raw) -> int:
-    own, ours = beads.priority_of(kept), text_of(metadata, "priority")
+def _priority(metadata: Raw, original: Raw) -> int:
+    own, ours = beads.priority_of(original), text_of(metadata, "priority")
     return own if own >= 0 and ours == f"P{min(own, 3)}" else beads_priority(ours)
 
 
-def _state(metadata: Raw, kept: Raw, changed: str) -> Raw:
+def _state(metadata: Raw, original: Raw, changed: str) -> Raw:
     """Return the fields that say how it is with a discovery: closed, with its reason, or still open."""
     status = text_of(metadata, "status")
-    before = text_of(kept, "status") or _OPEN
-    closed_at = text_of(kept, "closed_at") if before == _CLOSED else ""
+    before = text_of(original, "status") or _OPEN
+    closed_at = text_of(original, "closed_at") if before == _CLOSED else ""
     if status == "archived":
         reason = text_of(metadata, "archive_reason")
         when = closed_at or _date(metadata.get("archived_at") or changed)
@@ -190,10 +196,10 @@ def _state(metadata: Raw, kept: Raw, changed: str) -> Raw:
 
 
 def _parts(content: str) -> tuple[str, str]:
-    title, _, rest = content.partition("\n")
+    title, _, others = content.partition("\n")
     if not title.strip() or len(title) > _TITLE:
         return (title.strip()[:_TITLE] or "(no title)"), content
-    return title, rest.strip("\n")
+    return title, others.strip("\n")
 
 
 def _tags(node: Raw) -> list[str]:
@@ -201,8 +207,8 @@ def _tags(node: Raw) -> list[str]:
     return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
 
-def _labels(kept: Raw) -> Iterable[object]:
-    labels = kept.get("labels")
+def _labels(original: Raw) -> Iterable[object]:
+    labels = original.get("labels")
     return labels if isinstance(labels, list) else ()
 
 

@@ -47,8 +47,10 @@ class ScheduleIndex:
         """Return the next runs, the soonest first."""
         if self._worked_out != self.revision or (self._ahead and self._ahead[0].at <= now):
             self._worked_out = self.revision
-            ahead = [Upcoming(one.name, next_run(one, now)) for one in self._book.active]
-            self._ahead = tuple(sorted((one for one in ahead if one.at), key=lambda one: one.at)[:_NAMED])
+            ahead = [Upcoming(schedule.name, next_run(schedule, now)) for schedule in self._book.active]
+            self._ahead = tuple(
+                sorted((upcoming for upcoming in ahead if upcoming.at), key=lambda upcoming: upcoming.at)[:_NAMED]
+            )
         return self._ahead
 
     def problems(self, config: Config, now: float) -> list[Problem]:
@@ -64,14 +66,17 @@ class ScheduleIndex:
 
     def _failed(self) -> list[Problem]:
         """Return a problem for each schedule in force whose last run failed."""
-        histories = [(one, self._book.history(one).failed) for one in self._book.active if not one.paused]
+        histories = [
+            (schedule, self._book.history(schedule).failed) for schedule in self._book.active if not schedule.paused
+        ]
         return [
             Problem(
-                f"schedule {one.name}",
+                f"schedule {schedule.name}",
                 f"its run due {times.stamp(run.due_at)} failed: {run.why}",
-                f"`schedule run {one.name}` tries again once that is fixed, `schedule pause {one.name}` lets it rest",
+                f"`schedule run {schedule.name}` tries again once that is fixed, "
+                f"`schedule pause {schedule.name}` lets it rest",
             )
-            for one, run in histories
+            for schedule, run in histories
             if run is not None
         ]
 
@@ -94,8 +99,12 @@ def views(layout: Layout, now: float, *, all: bool = False) -> list[ScheduleView
     runs: defaultdict[str, list[ScheduledRun]] = defaultdict(list)
     for run in schedules.valid_runs(layout).values():
         runs[run.schedule].append(safe_record(run))
-    known = [safe_record(one) for one in schedules.read(layout).values()]
-    shown = [_view(one, runs[one.id], now) for one in known if one.active or (all and one.status in _PAST)]
+    known = [safe_record(schedule) for schedule in schedules.read(layout).values()]
+    shown = [
+        _view(schedule, runs[schedule.id], now)
+        for schedule in known
+        if schedule.active or (all and schedule.status in _PAST)
+    ]
     return sorted(shown, key=lambda view: (not view.schedule.active, not view.next, view.next, view.schedule.name))
 
 
@@ -103,10 +112,10 @@ _PAST = (ScheduleStatus.OVER, ScheduleStatus.REMOVED)
 
 
 def _view(schedule: Schedule, runs: Sequence[ScheduledRun], now: float) -> ScheduleView:
-    made = [run for run in runs if run.state == "run"]
+    done = [run for run in runs if run.state == "run"]
     waiting = sum(run.state in ("asked", "begun", "queued") for run in runs)
     recent = tuple(reversed(runs[-_RECENT:]))
-    return ScheduleView(schedule, next_run(schedule, now), waiting, made[-1] if made else None, recent)
+    return ScheduleView(schedule, next_run(schedule, now), waiting, done[-1] if done else None, recent)
 
 
 def view_reader(layout: Layout, clock: Callable[[], float]) -> Callable[[], Sequence[ScheduleView]]:
@@ -138,8 +147,8 @@ def first_time(request: AddSchedule, now: float) -> tuple[float, str]:
 
 def history(layout: Layout, schedule_id: str, limit: int) -> list[ScheduledRun]:
     """Return the newest runs, the last one first, of one schedule or of all."""
-    found = [run for run in schedules.valid_runs(layout).values() if schedule_id in ("", run.schedule)]
-    return [safe_record(run) for run in reversed(found[-limit:])]
+    runs = [run for run in schedules.valid_runs(layout).values() if schedule_id in ("", run.schedule)]
+    return [safe_record(run) for run in reversed(runs[-limit:])]
 
 
 def made_words(run: ScheduledRun) -> str:

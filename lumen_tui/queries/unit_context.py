@@ -31,10 +31,12 @@ def unit_context(layout: Layout, wu_id: str, now: float) -> str:
     if unit is None:
         return f"There is no {wu_id} any more."
     sent = _signals(layout, wu_id)
-    orders = [order(one.message, one.sender, _about(one, now)) for one in sent if one.order]
+    orders = [order(signal.message, signal.sender, _about(signal, now)) for signal in sent if signal.order]
     parts = [fence("\n".join(_described(unit)), f"work unit {wu_id}"), *_trail(layout, wu_id, now), *orders]
-    if others := [one for one in sent if not one.order]:
-        lines = [f"- {_about(one, now)}, from {one.sender}: {one_line(one.message, _ENTRY)}" for one in others]
+    if others := [signal for signal in sent if not signal.order]:
+        lines = [
+            f"- {_about(signal, now)}, from {signal.sender}: {one_line(signal.message, _ENTRY)}" for signal in others
+        ]
         parts.append(fence("\n".join(lines), f"signals about {wu_id}"))
     return "\n\n".join(parts)
 
@@ -52,12 +54,12 @@ def _described(unit: UnitView) -> Iterator[str]:
 
 def _trail(layout: Layout, wu_id: str, now: float) -> Iterator[str]:
     with Trail(layout) as trail:
-        found = {
+        sections = {
             "last checkpoint": trail.newest(wu_id, (CHECKPOINT,), 1),
             "decisions": trail.newest(wu_id, (DECISION,), _MOST, any_state=True),
             "open discoveries": trail.ready(wu_id, (DISCOVERY,), _MOST),
         }
-    for name, nodes in found.items():
+    for name, nodes in sections.items():
         if nodes:
             yield fence("\n".join(_node(node, now) for node in nodes), f"{name} of {wu_id}")
 
@@ -71,14 +73,14 @@ def _node(node: NodeView, now: float) -> str:
 
 def _signals(layout: Layout, wu_id: str) -> list[Signal]:
     """Return the newest signals about a unit, oldest first."""
-    mark, found = wu_id.encode(), []
+    mark, signals = wu_id.encode(), []
     for line in backwards.read_tail(layout.signals, _TAIL).splitlines():
         if mark in line:
             try:
-                found.append(decode_signal(line))
+                signals.append(decode_signal(line))
             except UNDECODABLE:
                 continue  # the torn end of the journal
-    return [signal for signal in found if signal.wu_id == wu_id][-_MOST:]
+    return [signal for signal in signals if signal.wu_id == wu_id][-_MOST:]
 
 
 def _about(signal: Signal, now: float) -> str:

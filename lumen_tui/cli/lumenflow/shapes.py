@@ -88,8 +88,8 @@ def _profile(session: Session, _: Namespace, value: Value) -> object:
     tags = Counter(tag for node in every for tag in node.get("tags") or () if isinstance(tag, str))
     return {
         "success": True,
-        "nodes": [{**by_id.get(one["id"], {}), **one} for one in value],
-        "profileBlock": "\n\n".join(one["content"] for one in value),
+        "nodes": [{**by_id.get(record["id"], {}), **record} for record in value],
+        "profileBlock": "\n\n".join(record["content"] for record in value),
         "stats": {"totalProjectNodes": len(every), "includedNodes": len(value), "byTag": dict(tags)},
     }
 
@@ -107,7 +107,7 @@ def _delete(_: Session, __: Namespace, value: Value) -> object:
 
 
 def _ids(records: Value) -> list[str]:
-    return [str(one["id"]) if isinstance(one, dict) else str(one) for one in records]
+    return [str(record["id"]) if isinstance(record, dict) else str(record) for record in records]
 
 
 def _cleanup(session: Session, _: Namespace, value: Value) -> object:
@@ -147,8 +147,8 @@ def _signal_cleanup(session: Session, _: Namespace, value: Value) -> object:
 
 def _promote(session: Session, options: Namespace, value: Value) -> object:
     wanted = value["from"] if value["dry_run"] else [value["id"]]
-    found = nodes.find(session.layout.memory, wanted)
-    records = [found[name][1] for name in wanted if name in found]
+    hits = nodes.find(session.layout.memory, wanted)
+    records = [hits[name][1] for name in wanted if name in hits]
     head = {"success": True, "dryRun": bool(value["dry_run"])}
     return {**head, "promotedNodes": records} if options.wu else {**head, "promotedNode": records[0]}
 
@@ -175,8 +175,8 @@ def _summarize(session: Session, options: Namespace, value: Value) -> object:
 
 
 def _index(_: Session, __: Namespace, value: Value) -> object:
-    states = Counter(one["state"] for one in value["documents"])
-    names = [one["name"] for one in value["documents"]]
+    states = Counter(record["state"] for record in value["documents"])
+    names = [record["name"] for record in value["documents"]]
     return {
         "success": True,
         "nodesCreated": states["new"],

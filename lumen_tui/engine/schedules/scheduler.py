@@ -99,8 +99,8 @@ class Scheduler:
         """Decide on the times at which a schedule was due, of a removed one up to its end."""
         known = self.book.history(schedule)
         if schedule.active and known.settled > now + _SET_BACK:
-            why = "the clock was set back"
-            return RunVerdict((new_run(schedule, "", RunState.FROM_HERE, now, now, why=why),))
+            reason = "the clock was set back"
+            return RunVerdict((new_run(schedule, "", RunState.FROM_HERE, now, now, why=reason),))
         until = now if schedule.active else min(now, times.epoch(schedule.paused_at, now))
         try:
             due = timing.due(schedule, known.settled, until)
@@ -125,23 +125,23 @@ class Scheduler:
             run = self._bounded(chosen, config, now)
             if run.state is RunState.BEGUN and schedule.makes == "task" and (busy or waiting):
                 queues = schedule.overlap == "queue" and waiting < MOST_QUEUED
-                why = f"{known.last.made} still runs" if busy and known.last else "a run before it waits"
-                run = msgspec.structs.replace(run, state=RunState.QUEUED if queues else RunState.SKIPPED, why=why)
+                reason = f"{known.last.made} still runs" if busy and known.last else "a run before it waits"
+                run = msgspec.structs.replace(run, state=RunState.QUEUED if queues else RunState.SKIPPED, why=reason)
             waiting += run.state is not RunState.SKIPPED
             records.append(run)
         return sorted(records, key=lambda run: run.due)
 
     def _bounded(self, run: ScheduledRun, config: Config, now: float) -> ScheduledRun:
         """Skip a run of the agent's own schedules beyond the most of a day."""
-        most, made = config.scheduling.agent_runs, self.book.days.get(times.iso(now)[:10], 0)
-        if not run.own or made < most:
+        most, runs_today = config.scheduling.agent_runs, self.book.days.get(times.iso(now)[:10], 0)
+        if not run.own or runs_today < most:
             return run
-        why = f"the agent's own schedules have run {most} times today, the most they may"
-        return msgspec.structs.replace(run, state=RunState.SKIPPED, why=why)
+        reason = f"the agent's own schedules have run {most} times today, the most they may"
+        return msgspec.structs.replace(run, state=RunState.SKIPPED, why=reason)
 
     def _by_triggers(self, now: float) -> tuple[dict[str, RunVerdict], list[ScheduledRun]]:
         """Return what triggers started, by schedule, and the record of how far the signals were looked through."""
-        wanted = [one for one in self.book.active if one.on_change or one.on_signal]
+        wanted = [schedule for schedule in self.book.active if schedule.on_change or schedule.on_signal]
         if self._triggers is None:
             if not wanted:
                 return {}, []
@@ -181,9 +181,9 @@ class Scheduler:
         changed, problems = configured.changes(config, self.book.schedules, now)
         if changed:
             at = times.iso(now)
-            again = [one for one in changed if one.since == at and one.id in self.book.schedules]
-            why = "it got another time"
-            marks = [new_run(schedule, "", RunState.FROM_HERE, now, now, why=why) for schedule in again]
+            again = [schedule for schedule in changed if schedule.since == at and schedule.id in self.book.schedules]
+            reason = "it got another time"
+            marks = [new_run(schedule, "", RunState.FROM_HERE, now, now, why=reason) for schedule in again]
             schedules.append_runs(self._store.layout, marks)
             schedules.change(self._store.layout, lambda _: changed)
             self.book.refresh()

@@ -38,8 +38,8 @@ class Triggers:
 
     def poll(self, wanted: Sequence[Schedule], now: float) -> tuple[dict[str, RunVerdict], list[ScheduledRun]]:
         """Return what was started, by schedule; and how far the signals were looked through, to be recorded last."""
-        runs, aside = self._by_signals([one for one in wanted if one.on_signal], now)
-        runs += self._by_files([one for one in wanted if one.on_change], now)
+        runs, aside = self._by_signals([schedule for schedule in wanted if schedule.on_signal], now)
+        runs += self._by_files([schedule for schedule in wanted if schedule.on_change], now)
         started: dict[str, RunVerdict] = {}
         for schedule in wanted:
             if own := [run for run in runs if run.schedule == schedule.id]:
@@ -77,7 +77,9 @@ class Triggers:
         return key in self._book.history(schedule).final
 
     def _by_files(self, wanted: Sequence[Schedule], now: float) -> list[ScheduledRun]:
-        settled = {one.id: max(self._book.history(one).changed, times.epoch(one.since)) for one in wanted}
+        settled = {
+            schedule.id: max(self._book.history(schedule).changed, times.epoch(schedule.since)) for schedule in wanted
+        }
         self._files.watch(wanted, settled)
         by_id = {schedule.id: schedule for schedule in wanted}
         runs = []
@@ -91,13 +93,13 @@ class Triggers:
 
     def _bounded(self, schedule: Schedule, runs: Sequence[ScheduledRun], now: float) -> RunVerdict:
         """Skip the runs of a paused schedule, and those beyond the most of an hour."""
-        why = schedule.pause_words if schedule.paused else ""
+        reason = schedule.pause_words if schedule.paused else ""
         recent = [at for at in self._book.history(schedule).triggered if 0 <= now - at < times.HOUR]
-        room = 0 if why else max(0, MOST_TRIGGERED - len(recent))
-        why = why or f"it was started {MOST_TRIGGERED} times within the hour, the most a trigger may"
+        room = 0 if reason else max(0, MOST_TRIGGERED - len(recent))
+        reason = reason or f"it was started {MOST_TRIGGERED} times within the hour, the most a trigger may"
         over = runs[room:]
         skipped = tuple(
-            new_run(schedule, run.key, RunState.SKIPPED, run.due_at, now, cause=run.cause, about=run.about, why=why)
+            new_run(schedule, run.key, RunState.SKIPPED, run.due_at, now, cause=run.cause, about=run.about, why=reason)
             for run in over
         )
         return RunVerdict(skipped, tuple(runs[:room]))

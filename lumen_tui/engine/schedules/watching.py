@@ -47,7 +47,7 @@ class FileWatch:
 
     def watch(self, wanted: Sequence[Schedule], settled: Mapping[str, float]) -> None:
         """Watch for these schedules and no others; what changed after `settled`, while nobody watched, counts."""
-        watched = tuple((one.id, one.folder, one.on_change, one.settle) for one in wanted)
+        watched = tuple((schedule.id, schedule.folder, schedule.on_change, schedule.settle) for schedule in wanted)
         if watched == self._watched:
             return
         self._end_thread()
@@ -83,10 +83,10 @@ class FileWatch:
         from watchfiles import watch
 
         pending: dict[str, tuple[float, float, str]] = {}  # schedule -> when it is settled (monotonic), changed, path
-        folders = sorted({one.folder for one in wanted if os.path.isdir(one.folder)})
+        folders = sorted({schedule.folder for schedule in wanted if os.path.isdir(schedule.folder)})
         for schedule in wanted:
-            if (found := self._newest(schedule, stop)) and found[0] > settled[schedule.id]:
-                pending[schedule.id] = (time.monotonic() + schedule.settle, *found)
+            if (newest := self._newest(schedule, stop)) and newest[0] > settled[schedule.id]:
+                pending[schedule.id] = (time.monotonic() + schedule.settle, *newest)
         changes = watch(
             *folders, watch_filter=None, stop_event=stop, debounce=_STEP, step=_STEP, rust_timeout=_STEP,
             yield_on_timeout=True, raise_interrupt=False, ignore_permission_denied=True,

@@ -88,7 +88,7 @@ def _outside(layout: Layout, path: Path) -> None:
         raise Refused(f"{path} is in the state folder itself: name a place outside of it")
 
 
-def raw_lines(path: Path, left_out: dict[str, int], what: str) -> Iterator[Raw]:
+def raw_lines(path: Path, left_out: dict[str, int], kind: str) -> Iterator[Raw]:
     """Yield the records of a journal; lines that cannot be read are counted."""
     for line in Journal(path).lines():
         try:
@@ -98,7 +98,7 @@ def raw_lines(path: Path, left_out: dict[str, int], what: str) -> Iterator[Raw]:
         if isinstance(record, dict):
             yield record
         else:
-            count(left_out, f"damaged lines of {what} (doctor names them)")
+            count(left_out, f"damaged lines of {kind} (doctor names them)")
 
 
 def count_damaged(layout: Layout, left_out: dict[str, int]) -> None:
@@ -107,10 +107,10 @@ def count_damaged(layout: Layout, left_out: dict[str, int]) -> None:
         pass
 
 
-def count(counts: dict[str, int], what: str, number: int = 1) -> None:
+def count(counts: dict[str, int], kind: str, number: int = 1) -> None:
     """Add to the count of a kind; nothing is no kind."""
     if number:
-        counts[what] = counts.get(what, 0) + number
+        counts[kind] = counts.get(kind, 0) + number
 
 
 def edges_in_force(layout: Layout, left_out: dict[str, int]) -> list[Raw]:
@@ -136,7 +136,7 @@ def units(layout: Layout, left_out: dict[str, int]) -> Iterator[Unit]:
 def left_behind(layout: Layout) -> dict[str, int]:
     """Count what of a state folder neither of these tools has a place for, by kind."""
     counts: dict[str, int] = {}
-    for what, path, pattern in (
+    for kind, path, pattern in (
         ("retired work units", layout.work, "retired/WU-*.md"),
         ("memory blocks", layout.blocks, "*.md"),
         ("tasks", layout.tasks, "*/spec.json"),
@@ -148,8 +148,8 @@ def left_behind(layout: Layout) -> dict[str, int]:
         ("lane locks", layout.root / "locks", "lane-*.lock"),
         ("loop capsules", layout.capsules, "*"),
     ):
-        count(counts, what, sum(1 for _ in path.glob(pattern)))
-    for what, path in (
+        count(counts, kind, sum(1 for _ in path.glob(pattern)))
+    for kind, path in (
         ("passages of the archive", layout.archival),
         ("signals that cleanup moved away", layout.memory_archive),
         ("uses of nodes", layout.touches),
@@ -159,5 +159,5 @@ def left_behind(layout: Layout) -> dict[str, int]:
         ("entries of the audit log", layout.actions),
         ("model calls", layout.spend),
     ):
-        count(counts, what, sum(1 for _ in Journal(path).lines()) if path.exists() else 0)
+        count(counts, kind, sum(1 for _ in Journal(path).lines()) if path.exists() else 0)
     return counts

@@ -114,7 +114,7 @@ def find(known: Iterable[Schedule], word: str) -> Schedule:
     """Return the schedule in force of this name, id, or beginning of an id. ScheduleError with what there is."""
     active = [schedule for schedule in known if schedule.active]
     hits = [schedule for schedule in active if word in (schedule.name, schedule.id)]
-    hits = hits or [one for one in active if len(word) > 1 and one.id.startswith((word, f"sch-{word}"))]
+    hits = hits or [schedule for schedule in active if len(word) > 1 and schedule.id.startswith((word, f"sch-{word}"))]
     if len(hits) == 1:
         return hits[0]
     names = ", ".join(schedule.name for schedule in active[:8]) or "none yet"

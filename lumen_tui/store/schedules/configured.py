@@ -52,21 +52,21 @@ class ScheduleConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 def configured(config: Config, known: Mapping[str, Schedule], now: float) -> tuple[list[Schedule], list[Problem]]:
     """Return the schedules of the settings as they should be in the journal, and a problem for each that is wrong."""
-    found: dict[str, Schedule] = {}
+    schedules: dict[str, Schedule] = {}
     problems = []
     for number, table in enumerate(config.schedules, 1):
         name = one_line(str(table.get("name", "")), 64) or f"number {number}"
         try:
-            schedule = _one(table, config, [*found.values()], known, now)
+            schedule = _one(table, config, [*schedules.values()], known, now)
         except ScheduleError as error:
             problems.append(Problem(_FILE, f"schedules {name}: {error}", "it is not in force until it is fixed"))
             continue
-        found[schedule.id] = schedule
-    return list(found.values()), problems
+        schedules[schedule.id] = schedule
+    return list(schedules.values()), problems
 
 
 def _one(
-    table: dict[str, Any], config: Config, found: Iterable[Schedule], known: Mapping[str, Schedule], now: float
+    table: dict[str, Any], config: Config, schedules: Iterable[Schedule], known: Mapping[str, Schedule], now: float
 ) -> Schedule:
     try:
         entry = msgspec.convert(table, ScheduleConfig)
@@ -89,7 +89,7 @@ def _one(
     if before is not None and not (entry.zone or config.scheduling.zone):
         schedule = msgspec.structs.replace(schedule, zone=before.zone)  # where the machine was when it was taken in
     others = [other for other in known.values() if other.source is not ScheduleSource.SETTINGS]
-    return _carried_over(_checked(schedule, before, config, [*found, *others], now), before, now)
+    return _carried_over(_checked(schedule, before, config, [*schedules, *others], now), before, now)
 
 
 def _checked(
@@ -107,12 +107,12 @@ def _carried_over(schedule: Schedule, before: Schedule | None, now: float) -> Sc
     """Return the entry with what the journal knows of it: since when its rule holds, and its pause."""
     if before is None:
         return schedule
-    kept = {name: getattr(before, name) for name in _KEPT}
+    carried = {name: getattr(before, name) for name in _KEPT}
     if (schedule.when, schedule.zone) == (before.when, before.zone):
-        kept["since"] = before.since
+        carried["since"] = before.since
     if before.status is ScheduleStatus.REMOVED:
-        kept |= {"resumed_at": times.iso(now), "status": ScheduleStatus.ACTIVE}
-    return msgspec.structs.replace(schedule, **kept)
+        carried |= {"resumed_at": times.iso(now), "status": ScheduleStatus.ACTIVE}
+    return msgspec.structs.replace(schedule, **carried)
 
 
 def changes(config: Config, known: Mapping[str, Schedule], now: float) -> tuple[list[Schedule], list[Problem]]:

@@ -27,17 +27,17 @@ def canonical(when: str, zone: str, now: float) -> str:
     """Return a rule as it is kept. ScheduleError for one that cannot be read, is over, or is due too often."""
     words = " ".join(when.split())
     zone_of(zone)
-    kind, _, rest = words.partition(" ")
+    kind, _, text = words.partition(" ")
     if kind == "in":
-        moment = datetime.fromtimestamp(now + _duration(rest), zone_of(zone))
+        moment = datetime.fromtimestamp(now + _duration(text), zone_of(zone))
         return f"at {moment:%Y-%m-%d %H:%M:%S}"
     if kind == "at":
-        if _moment(rest, zone) <= now:
-            raise ScheduleError(f"{rest} ({zone}) is over: name a time to come")
+        if _moment(text, zone) <= now:
+            raise ScheduleError(f"{text} ({zone}) is over: name a time to come")
         return words
     if kind == "every":
-        if _duration(rest) < SHORTEST:
-            raise ScheduleError(f"every {rest} is too often: {SHORTEST:g} seconds is the shortest interval")
+        if _duration(text) < SHORTEST:
+            raise ScheduleError(f"every {text} is too often: {SHORTEST:g} seconds is the shortest interval")
         return words
     _cron(words, datetime.fromtimestamp(now, zone_of(zone)))
     return words
@@ -111,12 +111,12 @@ def _cron(words: str, after: datetime, *, reverse: bool = False) -> CronSim:
 
 def after(schedule: Schedule, moment: float) -> Iterator[float]:
     """Yield the times after `moment` at which the schedule is due, ascending."""
-    kind, _, rest = schedule.when.partition(" ")
+    kind, _, text = schedule.when.partition(" ")
     if kind == "at":
-        at = _moment(rest, schedule.zone)
+        at = _moment(text, schedule.zone)
         return iter((at,) if at > moment else ())
     if kind == "every":
-        return _steps(times.epoch(schedule.since), _duration(rest), moment)
+        return _steps(times.epoch(schedule.since), _duration(text), moment)
     return _cron_times(schedule.when, schedule.zone, moment) if schedule.when else iter(())
 
 
@@ -148,9 +148,9 @@ def due(schedule: Schedule, settled: float, now: float) -> Due:
 
 def _many(schedule: Schedule, settled: float, now: float, first: float) -> Due:
     """Return more times than are counted one by one: the newest, and how many where that is a division."""
-    kind, _, rest = schedule.when.partition(" ")
+    kind, _, text = schedule.when.partition(" ")
     if kind == "every":
-        every = _duration(rest)
+        every = _duration(text)
         count = int((now - schedule.jitter - first) // every) + 1
         last = first + (count - 1) * every
         return Due(tuple(last - every * back for back in range(_KEPT - 1, -1, -1)), count, first)

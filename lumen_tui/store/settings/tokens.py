@@ -30,7 +30,7 @@ def make(layout: Layout, *, by: str, now: float, seconds: float) -> str:
     """Return a new token that can be used once within `seconds`; the oldest of too many is dropped."""
     token = f"lumen-{secrets.token_urlsafe(24)}"
     with locks.waiting_lock(layout.lock("operator")):
-        valid = [one for one in _read(layout) if one.expires > now]
+        valid = [entry for entry in _read(layout) if entry.expires > now]
         _write(layout, [*valid, Token(_digest(token), now + seconds, by)][-MOST:])
     return token
 
@@ -41,11 +41,11 @@ def use(layout: Layout, token: str, now: float) -> bool:
         return False
     with locks.waiting_lock(layout.lock("operator")):
         known = _read(layout)
-        found = next((one for one in known if secrets.compare_digest(one.sha256, _digest(token))), None)
-        if found is None:
+        used = next((entry for entry in known if secrets.compare_digest(entry.sha256, _digest(token))), None)
+        if used is None:
             return False
-        _write(layout, [one for one in known if one is not found])
-    return found.expires > now and found.scope == APPROVE
+        _write(layout, [entry for entry in known if entry is not used])
+    return used.expires > now and used.scope == APPROVE
 
 
 def _digest(token: str) -> str:
