@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Mapping
 from typing import Protocol
@@ -12,17 +11,13 @@ import msgspec
 
 from lumen_tui.model.evolution import TARGETS, Metrics, Version
 from lumen_tui.storage import directories, files, journal
+from lumen_tui.storage.git import Git, GitFailed
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved
 
-_SECONDS = 20.0  # for one call of git
 _BRANCH = "refs/heads/main"
 Texts = Mapping[str, bytes]  # target -> content; a file that is not there is left out
-
-
-class GitFailed(OSError):
-    """A git command failed."""
 
 
 class GitVersions:
@@ -36,38 +31,8 @@ class GitVersions:
         """Return whether git is installed."""
         return shutil.which("git") is not None
 
-    def _git(self, *words: str, data: bytes = b"", check: bool = True) -> bytes:
-        import subprocess  # 10 ms that only a new version pays
-
-        environ = {
-            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-            "GIT_DIR": str(self._folder),
-            "HOME": "/nonexistent",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_TERMINAL_PROMPT": "0",
-            "LC_ALL": "C",
-            "GIT_AUTHOR_NAME": "lumen",
-            "GIT_AUTHOR_EMAIL": "lumen@localhost",
-            "GIT_COMMITTER_NAME": "lumen",
-            "GIT_COMMITTER_EMAIL": "lumen@localhost",
-        }
-        command = ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsync=all", "-c", "gc.auto=0", *words]
-        try:
-            ran = subprocess.run(
-                command,
-                input=data,
-                env=environ,
-                capture_output=True,
-                timeout=_SECONDS,
-                cwd=self._folder.parent,
-                umask=0o077,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise GitFailed(f"git {words[0]} took longer than {_SECONDS:.0f} s") from error
-        if ran.returncode and check:
-            raise GitFailed(f"git {words[0]}: {ran.stderr.decode(errors='replace').strip()[:200]}")
-        return ran.stdout if not ran.returncode else b""
+    def _git(self, *words: str, data: bytes = b"") -> bytes:
+        return Git(str(self._folder.parent)).at(GIT_DIR=str(self._folder))(*words, data=data)
 
     def store(self, number: int, texts: Mapping[str, bytes], reason: str) -> None:
         """Store these files as one commit with a tag."""
@@ -75,11 +40,18 @@ class GitVersions:
             directories.make_folder(self._folder)
             self._git("init", "-q", "--bare", "--template=")
         tree = self._tree(texts)
-        parent = self._git("rev-parse", "-q", "--verify", _BRANCH, check=False).decode().strip()
+        parent = self._parent()
         message = f"version {number}: {reason}\n".encode()
         commit = self._git("commit-tree", tree, *(("-p", parent) if parent else ()), data=message).decode().strip()
         self._git("update-ref", _BRANCH, commit)
         self._git("update-ref", f"refs/tags/v{number}", commit)
+
+    def _parent(self) -> str:
+        """Return the commit of the version before; empty for the first one."""
+        try:
+            return self._git("rev-parse", "-q", "--verify", _BRANCH).decode().strip()
+        except GitFailed:
+            return ""
 
     def _tree(self, texts: Mapping[str, bytes]) -> str:
         """Write the blobs and their trees, one for each folder; return the hash of the root."""
