@@ -43,7 +43,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
     step: int
     at: str
     by: str
-    how: str  # new append replace patch rethink set lock unlock restore hand import undo removed
+    how: str  # new append insert replace patch rethink set lock unlock restore hand import undo removed
     text: str  # sha256 of the text, which is in blocks/texts/
     chars: int
     trust: str = "person"
@@ -134,6 +134,18 @@ def appended(text: str, more: str) -> str:
     if not more.strip():
         raise BadEdit("there is nothing to append: say it in a few words")
     return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{more}"
+
+
+def inserted(name: str, text: str, more: str, line: int) -> str:
+    """Return `text` with `more` after the line of that number: 0 at the top, -1 at the end. BadEdit beyond its end."""
+    lines = text.splitlines()
+    if line < 0 or line == len(lines):
+        return appended(text, more)
+    if line > len(lines):
+        raise BadEdit(f"{name} has {len(lines)} lines: insert_line is 0 to {len(lines)}, or -1 for the end")
+    if not more.strip():
+        raise BadEdit("there is nothing to insert: say it in a few words")
+    return "\n".join([*lines[:line], more.rstrip("\n"), *lines[line:]]) + ("\n" if text.endswith("\n") else "")
 
 
 def replaced(name: str, text: str, old: str, new: str) -> str:

@@ -84,10 +84,10 @@ def rule_sentence(rule: ToolRule) -> str:
     return f"{sentence} ({rule.why})" if rule.why else sentence
 
 
-READ_TOOLS = ("read_file", "list_dir", "find", "grep", "disk_usage")
+READ_TOOLS = ("read_file", "list_dir", "glob", "grep", "disk_usage")
 WRITE_TOOLS = ("write_file", "edit_file", "apply_patch")
 BACKGROUND_TOOLS = ("shell_start", "shell_output", "shell_stop")
-BLOCK_TOOLS = ("block_append", "block_replace", "block_rethink")  # the main agent has them; others where named
+BLOCK_TOOLS = ("memory_insert", "memory_replace", "memory_rethink")  # the main agent has them; others where named
 MEMORY_TOOLS = ("memory_search", "recall", "remember", "read_signals")
 RELAY_TOOLS = ("relay_read", "relay_submit")  # no shipped role has them; others where named
 REPORT_TOOLS = ("write_result", "signal", "discover")

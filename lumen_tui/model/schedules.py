@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import lru_cache
 
 from msgspec import Struct, field
 
-from lumen_tui.model import times
+from lumen_tui.model import globs, times
 
 # Of the main agent's own sleep: one schedule, replaced at the end of each loop.
 SLEEP, SLEEP_NAME = "sch-sleep", "agent-sleep"
@@ -133,16 +131,6 @@ def matches(wanted: dict[str, str], signal: dict[str, str]) -> bool:
     )
 
 
-@lru_cache(256)
-def path_pattern(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern such as `src/**` or `*.md`, for paths with slashes."""
-    parts = []
-    for piece in re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removeprefix("./")):
-        known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-        parts.append(known.get(piece, re.escape(piece)))
-    return re.compile("".join(parts))
-
-
 def concerns(schedule: Schedule, path: str) -> bool:
     """Return whether a change of this path, below the schedule's folder, is one that starts it."""
-    return any(path_pattern(pattern).fullmatch(path) for pattern in schedule.on_change)
+    return any(globs.path_pattern(pattern).fullmatch(path) for pattern in schedule.on_change)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model import renamed
 from lumen_tui.model.approvals import COMMANDS, moving
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role, ToolRule
@@ -18,7 +19,7 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools import custom
-from lumen_tui.tools.agent.blocks import BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK, RELAY_READ, RELAY_SUBMIT
+from lumen_tui.tools.agent.blocks import MEMORY_INSERT, MEMORY_REPLACE, MEMORY_RETHINK, RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import tools_of
@@ -35,7 +36,7 @@ from lumen_tui.tools.base import (
 from lumen_tui.tools.custom import JsonSchema, schema_of
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
-from lumen_tui.tools.files.search import FIND, GREP
+from lumen_tui.tools.files.search import GLOB, GREP
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.policy.rules import check, derive
 from lumen_tui.tools.policy.verdict import (
@@ -43,6 +44,7 @@ from lumen_tui.tools.policy.verdict import (
     CallHistory,
     RequestedCall,
     allowing,
+    arguments_of,
     check_foreign,
     convert,
     judge,
@@ -62,7 +64,7 @@ TOOLS: dict[str, AnyTool] = {
     for tool in (
         READ_FILE,
         LIST_DIR,
-        FIND,
+        GLOB,
         GREP,
         DISK_USAGE,
         SHELL,
@@ -80,9 +82,9 @@ TOOLS: dict[str, AnyTool] = {
         WRITE_RESULT,
         SIGNAL,
         DISCOVER,
-        BLOCK_APPEND,
-        BLOCK_REPLACE,
-        BLOCK_RETHINK,
+        MEMORY_INSERT,
+        MEMORY_REPLACE,
+        MEMORY_RETHINK,
         RELAY_READ,
         RELAY_SUBMIT,
     )
@@ -148,7 +150,7 @@ class Outputs:
             files.replace(self._context.folder / name, encoded)
         memo.outputs += 1
         memo.output_bytes += len(encoded)
-        return f"the whole is in {name}: read_file it with offset={shown}"
+        return f"the whole is in {name}: read_file it with byte_offset={shown}"
 
 
 class Toolbox:
@@ -255,6 +257,8 @@ class Toolbox:
         ToolError where it is refused.
         """
         tool = self._tools.get(name)
+        if tool is None and (present := self._tools.get(renamed.tool(name))):
+            raise ToolError(f"{name} is called {present.name} now: its arguments are {arguments_of(present)}")
         if tool is None or name not in self.rules.tools:
             allowed = ", ".join(tool for tool in self._tools if tool in self.rules.tools) or "none"
             raise ToolError(f"the tool {one_line(name, 60)!r} is not among those of this task: {allowed}")

@@ -52,7 +52,7 @@ _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address is behind 
 
 class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(min_length=8, max_length=_MAX_ADDRESS, description="an http or https address")]
-    seconds: Annotated[float, Meta(gt=0, le=60, description="longest time it may take")] = 20.0
+    timeout: Annotated[float, Meta(gt=0, le=60, description="seconds that it may take, 60 at most")] = 20.0
 
 
 class NotConnected(ToolError):
@@ -228,12 +228,12 @@ def _read(context: Context, response: http.client.HTTPResponse) -> tuple[bytes, 
 
 
 def web_fetch(context: Context, arguments: FetchArguments) -> ToolResult:
-    ends = context.monotonic() + arguments.seconds
+    ends = context.monotonic() + arguments.timeout
 
     def check() -> None:
         context.check()
         if context.monotonic() > ends:
-            raise ToolError(f"the page could not be read within {arguments.seconds:g} s")
+            raise ToolError(f"the page could not be read within {arguments.timeout:g} s")
 
     return _result(*_fetched(context, arguments), check)
 
@@ -245,7 +245,7 @@ def status_of(context: Context, arguments: FetchArguments) -> int:
 
 def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _FetchedPage]:
     """Return the page behind all redirects, and its address."""
-    ends = context.monotonic() + arguments.seconds
+    ends = context.monotonic() + arguments.timeout
     url = arguments.url
     for _ in range(_MAX_HOPS + 1):
         parts = parse(context, url)

@@ -72,7 +72,7 @@ class Stage:
 
     def _ask(self) -> None:
         for command in ("make deploy", "git push", "make publish"):
-            given = {"command": command, "cwd": "", "seconds": 120.0}
+            given = {"command": command, "cwd": "", "timeout": 120.0}
             task, call, now = self.known["task"][1], call_hash("shell", given), self.desk.now
             asked = Approval(
                 id=approvals.id_for(task, call, 0), task_id=task, tool="shell", hash=call, asked_at=times.iso(now),

@@ -145,7 +145,7 @@ def test_what_had_only_looked_goes_on(site, api):
 def test_what_had_begun_a_change_is_left_to_a_person(site, api, call):
     calls = {
         "shell": tool("shell", command="echo made >> made; touch went-on; sleep 60"),
-        "write_file": tool("write_file", path="made", text="made\n"),
+        "write_file": tool("write_file", path="made", content="made\n"),
     }
     api.otherwise(lambda asked: 30.0 if asked.results else calls[call])
     site.start()

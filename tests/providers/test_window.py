@@ -55,7 +55,7 @@ def test_the_newest_results_go_last_and_in_part():
 
 
 def test_long_arguments_are_cut_too():
-    call = ModelCall("c", "write_file", {"path": "/x", "text": "z" * 5000})
+    call = ModelCall("c", "write_file", {"path": "/x", "content": "z" * 5000})
     entries = (
         UserMessage("x"),
         AssistantMessage("", (call,), "tool", native=[{}]),

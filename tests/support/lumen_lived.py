@@ -111,7 +111,7 @@ class Life:
                 self.do("approval.deny", approval_ids=[approval], reason=say("not outside"))
 
     def _ask(self, task_id: str, command: str, ago: float) -> str:
-        arguments = {"command": command, "cwd": "", "seconds": 120.0}
+        arguments = {"command": command, "cwd": "", "timeout": 120.0}
         call = call_hash("shell", arguments)
         at = self.now - ago
         request = Approval(

@@ -32,16 +32,16 @@ def box(make_box):
 
 
 def test_a_new_file_with_its_folders(box, granted):
-    assert box.call("write_file", {"path": f"{granted}/a/b/new.py", "text": "x = 1\n"}).ok
+    assert box.call("write_file", {"path": f"{granted}/a/b/new.py", "content": "x = 1\n"}).ok
     assert (granted / "a" / "b" / "new.py").read_text() == "x = 1\n"
     assert stat.S_IMODE((granted / "a" / "b" / "new.py").stat().st_mode) == 0o644
-    again = box.call("write_file", {"path": f"{granted}/a/b/new.py", "text": "y"})
+    again = box.call("write_file", {"path": f"{granted}/a/b/new.py", "content": "y"})
     assert "is there already" in again.text
-    assert box.call("write_file", {"path": f"{granted}/a/b/new.py", "text": "y", "overwrite": True}).ok
+    assert box.call("write_file", {"path": f"{granted}/a/b/new.py", "content": "y", "overwrite": True}).ok
 
 
 def test_a_relative_path_is_the_tasks_own(box, state):
-    assert box.call("write_file", {"path": "notes.md", "text": "mine\n"}).ok
+    assert box.call("write_file", {"path": "notes.md", "content": "mine\n"}).ok
     assert (state.layout.task("tsk-a") / "files" / "notes.md").read_text() == "mine\n"
     assert box.call("read_file", {"path": "notes.md"}).text == "mine"
 
@@ -50,7 +50,7 @@ def test_an_edit_must_fit_exactly_once(box, granted):
     file = granted / "f"
     file.write_text("one two one\n")
     for old, why in (("one", "is there 2 times"), ("three", "is not in the file"), ("two", "")):
-        result = box.call("edit_file", {"path": str(file), "old": old, "new": "2"})
+        result = box.call("edit_file", {"path": str(file), "old_string": old, "new_string": "2"})
         assert result.ok == (not why)
         assert why in result.text
     assert file.read_text() == "one 2 one\n"
@@ -60,14 +60,14 @@ def test_line_endings_mode_and_bytes_are_kept(box, granted):
     file = granted / "f"
     file.write_bytes("\ufeffa\r\nb\r\nc\r\n".encode())
     file.chmod(0o750)
-    assert box.call("edit_file", {"path": str(file), "old": "a\nb\n", "new": "a\nB\nextra\n"}).ok
+    assert box.call("edit_file", {"path": str(file), "old_string": "a\nb\n", "new_string": "a\nB\nextra\n"}).ok
     assert file.read_bytes() == "\ufeffa\r\nB\r\nextra\r\nc\r\n".encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o750
     file.write_bytes(b"mixed\r\nlines\n")
-    assert box.call("edit_file", {"path": str(file), "old": "lines\n", "new": "ends\n"}).ok
+    assert box.call("edit_file", {"path": str(file), "old_string": "lines\n", "new_string": "ends\n"}).ok
     assert file.read_bytes() == b"mixed\r\nends\n"
     file.write_bytes(b"\xff\xfe")
-    assert "not UTF-8" in box.call("edit_file", {"path": str(file), "old": "a", "new": "b"}).text
+    assert "not UTF-8" in box.call("edit_file", {"path": str(file), "old_string": "a", "new_string": "b"}).text
 
 
 def test_a_patch_is_applied_as_a_whole_or_not_at_all(box, granted):
@@ -121,14 +121,14 @@ def test_what_may_not_be_written(box, granted, state, tmp_path, path):
     (granted / "link").symlink_to(tmp_path / "outside")
     os.link(tmp_path / "outside", granted / "hard")
     named = path.format(state=state.root, tmp=tmp_path, granted=granted)
-    assert not box.call("write_file", {"path": named, "text": "x", "overwrite": True}).ok
+    assert not box.call("write_file", {"path": named, "content": "x", "overwrite": True}).ok
     assert (tmp_path / "outside").read_text() == "safe"
     assert not (state.layout.operator).exists()
 
 
 def test_a_role_that_only_reads_has_none_of_them(make_box, granted):
     box = make_box("read", write=False)
-    assert "not among those" in box.call("write_file", {"path": f"{granted}/x", "text": "x"}).text
+    assert "not among those" in box.call("write_file", {"path": f"{granted}/x", "content": "x"}).text
     assert os.listdir(granted) == []
 
 

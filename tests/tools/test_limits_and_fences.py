@@ -23,15 +23,15 @@ def test_a_long_result_can_be_read_whole(make_box, tmp_path, state, sandbox):
     (tmp_path / "long").write_text("".join(f"line {number}\n" for number in range(20_000)))
     box = make_box(limits=Limits(max_output_bytes=130_000))
     result = box.call("shell", {"command": f"cat {tmp_path}/long"})
-    assert "the whole is in outputs/1.txt: read_file it with offset=60000" in result.text
+    assert "the whole is in outputs/1.txt: read_file it with byte_offset=60000" in result.text
     kept = state.layout.task("tsk-a") / "outputs" / "1.txt"
     assert kept.stat().st_mode & 0o077 == 0
     assert kept.read_text().startswith("line 0\n")
-    rest = box.call("read_file", {"path": "outputs/1.txt", "offset": 60_000})
+    rest = box.call("read_file", {"path": "outputs/1.txt", "byte_offset": 60_000})
     assert rest.data["offset"] == 60_000
-    assert rest.text in kept.read_text() or "more bytes: call read_file with offset=" in rest.text
+    assert rest.text in kept.read_text() or "more bytes: call read_file with byte_offset=" in rest.text
     for _ in range(3):
-        last = box.call("read_file", {"path": "outputs/1.txt", "offset": rest.data["end"]})
+        last = box.call("read_file", {"path": "outputs/1.txt", "byte_offset": rest.data["end"]})
     assert "used up: write the result" in last.text
 
 
@@ -108,7 +108,7 @@ def test_a_person_sees_the_whole_change_before_it_is_made(make_box, granted, sta
     state.layout.config.write_text(state.layout.config.read_text() + '[approvals]\nask = ["write", "shell:any"]\n')
     (granted / "f").write_text("old\n")
     box = make_box("any", write=True, ask=answering(NO, YES))
-    arguments = {"path": f"{granted}/f", "old": "old", "new": "new"}
+    arguments = {"path": f"{granted}/f", "old_string": "old", "new_string": "new"}
     assert box.call("edit_file", arguments).text == "refused by ann: not today"
     assert (granted / "f").read_text() == "old\n"
     assert box.call("edit_file", arguments).ok
@@ -116,7 +116,7 @@ def test_a_person_sees_the_whole_change_before_it_is_made(make_box, granted, sta
     assert f"--- {granted}/f\n+++ {granted}/f\n@@ -1 +1 @@\n-old\n+new" in first.diff
     assert first.reason == "policy: write requires approval"
     assert first.rule == f"{granted}/f"
-    assert first.arguments == arguments
+    assert first.arguments == {**arguments, "replace_all": False}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_person_sees_the_whole_change_before_it_is_made(make_box, granted, sta
 )  # fmt: skip
 def test_the_lines_of_a_change_are_counted_as_git_does(make_box, granted, state, asked, answering, text, shown):
     state.layout.config.write_text(state.layout.config.read_text() + '[approvals]\nask = ["write"]\n')
-    make_box("any", write=True, ask=answering(NO)).call("write_file", {"path": f"{granted}/g", "text": text})
+    make_box("any", write=True, ask=answering(NO)).call("write_file", {"path": f"{granted}/g", "content": text})
     assert asked[0].diff.endswith(shown)
 
 
@@ -142,7 +142,7 @@ def test_what_changes_while_a_person_thinks_is_not_overwritten(make_box, granted
 
     box = make_box("any", write=True, ask=ask)
     assert "has changed while a person was asked" in box.call(
-        "edit_file", {"path": f"{granted}/f", "old": "old", "new": "new"}
+        "edit_file", {"path": f"{granted}/f", "old_string": "old", "new_string": "new"}
     ).text  # fmt: skip
     assert (granted / "f").read_text() == "b\nold\n"
 
@@ -150,7 +150,9 @@ def test_what_changes_while_a_person_thinks_is_not_overwritten(make_box, granted
 def test_a_change_too_large_to_look_at_is_not_asked_about(make_box, granted, state, asked, answering):
     state.layout.config.write_text(state.layout.config.read_text() + '[approvals]\nask = ["write"]\n')
     box = make_box("any", write=True, ask=answering())
-    assert "too large to be looked at" in box.call("write_file", {"path": f"{granted}/f", "text": "x\n" * 200_000}).text
+    assert (
+        "too large to be looked at" in box.call("write_file", {"path": f"{granted}/f", "content": "x\n" * 200_000}).text
+    )
     assert asked == []
 
 
@@ -196,7 +198,7 @@ def test_a_rule_that_was_saved_a_moment_ago_counts(make_box, state, asked, answe
 def test_settings_that_cannot_be_read_leave_everything_asking(make_box, granted, state, asked, answering):
     state.layout.config.write_text(state.layout.config.read_text() + '[approvals]\nask = ["wirte"]\n')
     box = make_box("any", write=True, ask=answering(NO, NO))
-    assert not box.call("write_file", {"path": f"{granted}/f", "text": "x"}).ok
+    assert not box.call("write_file", {"path": f"{granted}/f", "content": "x"}).ok
     assert not box.call("shell", {"command": "touch x"}).ok
     assert len(asked) == 2
 

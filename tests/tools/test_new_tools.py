@@ -79,7 +79,7 @@ def until_ended(box, name, seconds=10.0):
     """All that a job writes until its end, and its last state."""
     text, ends = "", time.monotonic() + seconds
     while time.monotonic() < ends:
-        result = box.call("shell_output", {"name": name, "seconds": 1})
+        result = box.call("shell_output", {"name": name, "timeout": 1})
         assert result.ok, result.text
         text += result.data["output"]
         if not result.data["running"]:
@@ -99,7 +99,7 @@ def test_it_ends_when_it_is_told_to_and_when_its_time_is_up(builder):
     builder.call("shell_start", {"command": "sleep 600"})
     began = time.monotonic()
     assert "ended: stopped" in builder.call("shell_stop", {"name": "job-1"}).text
-    builder.call("shell_start", {"command": "sleep 600", "seconds": 0.3})
+    builder.call("shell_start", {"command": "sleep 600", "timeout": 0.3})
     assert "its time was up" in until_ended(builder, "job-2")[1].text
     assert time.monotonic() - began < 9
 

@@ -53,7 +53,7 @@ def test_what_a_person_is_asked_for(text: str, asks: tuple[str, ...]) -> None:
         ("no more than two commands", ToolRule("max_count", "shell", count=2)),
         ("at most 2 web pages", ToolRule("max_count", "web_fetch", count=2)),
         ("call grep at most twice", ToolRule("max_count", "grep", count=2)),
-        ("use find first", ToolRule("run_first", "find")),
+        ("use glob first", ToolRule("run_first", "glob")),
         ("Start with list_dir.", ToolRule("run_first", "list_dir")),
         ("First, use disk usage", ToolRule("run_first", "disk_usage")),
         ("After web_fetch only discover or write_result",
@@ -75,8 +75,8 @@ def test_commands_that_are_counted_do_not_run_in_the_background() -> None:
 
 
 def test_only_these_tools() -> None:
-    assert rules("Use only find, grep and read_file").tools == {
-        "find", "grep", "read_file", "write_result", "signal", "discover"}  # fmt: skip
+    assert rules("Use only glob, grep and read_file").tools == {
+        "glob", "grep", "read_file", "write_result", "signal", "discover"}  # fmt: skip
 
 
 @each_row(
@@ -138,7 +138,7 @@ def test_a_phrase_with_a_path_keeps_to_the_path_and_to_reading(make_box, tmp_pat
     assert box.call("read_file", {"path": str(tmp_path / "app" / "x")}).ok
     assert not box.call("read_file", {"path": str(tmp_path / "else" / "x")}).ok
     assert not {"write_file", "edit_file", "apply_patch", "shell", "shell_start"} & box.rules.tools
-    assert not box.call("write_file", {"path": str(tmp_path / "app" / "new"), "text": "x"}).ok
+    assert not box.call("write_file", {"path": str(tmp_path / "app" / "new"), "content": "x"}).ok
     assert not (tmp_path / "app" / "new").exists()
 
 
@@ -190,16 +190,16 @@ def test_rules_that_cannot_be_kept_stop_the_task_before_it_begins() -> None:
     with pytest.raises(BadRules, match="grep must be called"):
         rules("Start with grep", "Do not use grep")
     with pytest.raises(BadRules, match="two tools cannot both come first"):
-        rules("Start with grep", "Use find first")
+        rules("Start with grep", "Use glob first")
 
 
 ROLE = """+++
 purpose = "p"
-tools = ["shell", "find"]
+tools = ["shell", "glob"]
 
 [[rules]]
 kind = "run_first"
-tool = "find"
+tool = "glob"
 
 [[rules]]
 {}

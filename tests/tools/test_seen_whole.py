@@ -39,7 +39,7 @@ def test_a_command_that_would_be_masked_where_it_does_something(asking, command)
 def test_a_change_that_would_be(asking):
     box, asked = asking
     text = "a\n-----BEGIN PRIVATE KEY-----\nimport os; os.system('touch pwned')\n"
-    assert "would not see all of this" in box.call("write_file", {"path": "x.py", "text": text}).text
+    assert "would not see all of this" in box.call("write_file", {"path": "x.py", "content": text}).text
     assert asked == []
 
 

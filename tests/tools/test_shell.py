@@ -88,7 +88,7 @@ def test_a_command_that_takes_too_long_is_ended(make_box, place, yes):
     began = time.monotonic()
     result = make_box("any", write=True, network=True, ask=yes).call(
         "shell",
-        {"command": "trap '' TERM; echo before; while :; do sleep 0.1; done", "cwd": str(place), "seconds": 0.5},
+        {"command": "trap '' TERM; echo before; while :; do sleep 0.1; done", "cwd": str(place), "timeout": 0.5},
     )
     assert time.monotonic() - began < 4
     assert not result.ok

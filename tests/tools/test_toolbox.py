@@ -103,7 +103,7 @@ def test_the_last_step_is_for_the_result(make_box):
 def test_output_is_cut_and_says_how_much(make_box, tmp_path):
     (tmp_path / "long").write_text("word word word\n" * 5000)
     box = make_box(limits=Limits(max_output_bytes=1000))
-    result = box.call("read_file", {"path": str(tmp_path / "long"), "lines": 5000})
+    result = box.call("read_file", {"path": str(tmp_path / "long"), "limit": 5000})
     assert result.truncated > 10_000
     assert f"[cut: {result.truncated:,} bytes" in result.text
     assert len(result.text) < 1200

@@ -9,8 +9,8 @@ from lumen_tui.model.roles import RULE_KINDS, ToolRule, rule_fault, rule_sentenc
 from lumen_tui.tools.base import TaskRules
 from lumen_tui.tools.policy.verdict import CallHistory, PolicyCall, ended_by, judge, unmet
 
-TOOLS = frozenset({"find", "grep", "shell", "write_file", "discover", "write_result", "web_fetch"})
-FIND_FIRST = ToolRule("run_first", "find")
+TOOLS = frozenset({"glob", "grep", "shell", "write_file", "discover", "write_result", "web_fetch"})
+GLOB_FIRST = ToolRule("run_first", "glob")
 TWICE = ToolRule("max_count", "shell", count=2)
 THEN = ToolRule("constrain_child", "web_fetch", then=("discover",))
 NEEDED = ToolRule("required_before_exit", "discover")
@@ -39,11 +39,11 @@ def said(
     ("result", "expected"),
     [
         (said("rm"), "deny: the tool 'rm' is not among those of this task"),
-        (said("find"), "allow: "),
-        (said("grep", FIND_FIRST), "deny: find comes first in this task"),
-        (said("find", FIND_FIRST), "allow: "),
-        (said("grep", FIND_FIRST, called="find"), "allow: "),
-        (said("grep", FIND_FIRST, called="find", succeeded=""), "deny: find comes first"),  # it was tried and failed
+        (said("glob"), "allow: "),
+        (said("grep", GLOB_FIRST), "deny: glob comes first in this task"),
+        (said("glob", GLOB_FIRST), "allow: "),
+        (said("grep", GLOB_FIRST, called="glob"), "allow: "),
+        (said("grep", GLOB_FIRST, called="glob", succeeded=""), "deny: glob comes first"),  # it was tried and failed
         (said("shell", TWICE, called="shell"), "allow: "),
         (
             said("shell", TWICE, called="shell shell", succeeded="shell"),
@@ -78,7 +78,7 @@ def said(
         (said("discover", NEEDED, max_steps=3, steps=4), "allow: "),
         (said("discover", max_steps=3, steps=4), "deny: all 3 steps"),
         # a kind that nobody knows closes everything, should it ever get here
-        (said("find", ToolRule("denny", "grep")), "deny: a rule of the unknown kind 'denny'"),
+        (said("glob", ToolRule("denny", "grep")), "deny: a rule of the unknown kind 'denny'"),
     ],
 )
 def test_the_table(result: str, expected: str) -> None:
@@ -86,7 +86,7 @@ def test_the_table(result: str, expected: str) -> None:
 
 
 def test_everything_is_refused_where_nothing_is_given() -> None:
-    assert judge(TaskRules(), PolicyCall("find")).decision == "deny"
+    assert judge(TaskRules(), PolicyCall("glob")).decision == "deny"
 
 
 @each_row(
@@ -108,21 +108,21 @@ def test_the_same_call_with_new_answers_is_no_circle() -> None:
 
 
 def test_the_end_is_known() -> None:
-    rules = TaskRules(tools=TOOLS, tool_rules=(NEEDED, LAST, ToolRule("required_before_exit", "find")))
-    assert unmet(rules, CallHistory()) == "discover is needed before the end and find is needed before the end"
-    assert unmet(rules, CallHistory(succeeded=("find", "discover"))) == ""
-    assert ended_by(rules, CallHistory(succeeded=("find", "discover"))) == "discover"
+    rules = TaskRules(tools=TOOLS, tool_rules=(NEEDED, LAST, ToolRule("required_before_exit", "glob")))
+    assert unmet(rules, CallHistory()) == "discover is needed before the end and glob is needed before the end"
+    assert unmet(rules, CallHistory(succeeded=("glob", "discover"))) == ""
+    assert ended_by(rules, CallHistory(succeeded=("glob", "discover"))) == "discover"
 
 
 @each_row(
     ("rule", "field"),
     [
-        (ToolRule("denny", "find"), "kind"), (ToolRule("deny", "nope"), "tool"),
+        (ToolRule("denny", "glob"), "kind"), (ToolRule("deny", "nope"), "tool"),
         (ToolRule("max_count", "*", count=1), "tool"),
-        (ToolRule("max_count", "find"), "count"), (ToolRule("deny", "find", count=3), "count"),
-        (ToolRule("constrain_child", "find"), "then"), (ToolRule("deny", "find", then=("grep",)), "then"),
-        (ToolRule("constrain_child", "find", then=("nope",)), "then"),
-        (ToolRule("max_count", "find", count=1, pattern="x"), "pattern"),
+        (ToolRule("max_count", "glob"), "count"), (ToolRule("deny", "glob", count=3), "count"),
+        (ToolRule("constrain_child", "glob"), "then"), (ToolRule("deny", "glob", then=("grep",)), "then"),
+        (ToolRule("constrain_child", "glob", then=("nope",)), "then"),
+        (ToolRule("max_count", "glob", count=1, pattern="x"), "pattern"),
     ],
 )  # fmt: skip
 def test_a_rule_that_will_not_do_names_its_field(rule: ToolRule, field: str) -> None:
@@ -132,7 +132,7 @@ def test_a_rule_that_will_not_do_names_its_field(rule: ToolRule, field: str) -> 
 
 
 def test_every_kind_has_its_sentence() -> None:
-    rules = (FIND_FIRST, TWICE, THEN, NEEDED, LAST, NO_RM, PUSH)
+    rules = (GLOB_FIRST, TWICE, THEN, NEEDED, LAST, NO_RM, PUSH)
     assert {rule.kind for rule in rules} == set(RULE_KINDS)
     assert len({rule_sentence(rule) for rule in rules}) == len(rules)
     assert rule_sentence(NO_RM) == "shell on rm * is refused (nothing is lost here)"

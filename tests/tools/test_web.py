@@ -176,7 +176,7 @@ def never_agreed() -> Iterator[int]:
 def test_a_connection_that_is_agreed_on_drop_by_drop_is_too_slow(make_box, state, never_agreed):
     state.layout.config.write_text(f'[web]\nhosts = ["127.0.0.1:{never_agreed}"]\nprivate = ["127.0.0.1"]\n')
     began = time.monotonic()
-    result = make_box().call("web_fetch", {"url": f"https://127.0.0.1:{never_agreed}/", "seconds": 0.5})
+    result = make_box().call("web_fetch", {"url": f"https://127.0.0.1:{never_agreed}/", "timeout": 0.5})
     assert not result.ok
     assert "cannot be reached" in result.text
     assert time.monotonic() - began < 5
@@ -184,7 +184,7 @@ def test_a_connection_that_is_agreed_on_drop_by_drop_is_too_slow(make_box, state
 
 def test_drop_by_drop_is_too_slow(box, pages):
     began = time.monotonic()
-    result = box.call("web_fetch", {"url": f"http://{pages}/slow", "seconds": 0.5})
+    result = box.call("web_fetch", {"url": f"http://{pages}/slow", "timeout": 0.5})
     assert time.monotonic() - began < 3
     assert len(result.text) < 1000
 

@@ -41,7 +41,7 @@ def test_what_was_cut_off_counts_and_what_was_refused_or_waited_does_not(
         msgspec.json.encode(TaskEvent("2026-01-01T00:00:00Z", kind, tool=tool, data=data))
         for kind, tool, data in events
     ]
-    later = msgspec.json.encode(TaskEvent("2026-01-01T00:00:00Z", "call", tool="find", attempt=3))
+    later = msgspec.json.encode(TaskEvent("2026-01-01T00:00:00Z", "call", tool="glob", attempt=3))
     (tmp_path / "events.jsonl").write_bytes(b"\n".join([*lines, later, b'{"kind":"call","to']))
     assert calls_made(tmp_path, 3) == made
     assert calls_made(tmp_path, 1) == ()

@@ -65,7 +65,7 @@ def test_a_model_call_is_interrupted(make_task, server):
 
 def test_a_pattern_without_end_is_interrupted(make_task, server, tmp_path):
     (tmp_path / "as").write_text("a" * 60 + "b\n")
-    server.script = [("grep", {"path": str(tmp_path / "as"), "pattern": "(a+)+$", "regex": True})]
+    server.script = [("grep", {"path": str(tmp_path / "as"), "pattern": "(a+)+$"})]
     task = make_task("anything", timeout_seconds=2)
     task.start(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     task.children[0].wait(10)

@@ -12,6 +12,7 @@ from lumen_tui.actions import kinds, undo
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor import disk
 from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorReport, Finding
+from lumen_tui.model import renamed
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
@@ -20,7 +21,8 @@ from lumen_tui.model.snapshot import EngineLife, Problem
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkSession
-from lumen_tui.storage import directories, files, kept, lease, locks, process
+from lumen_tui.storage import directories, files, frontmatter, kept, lease, locks, process
+from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.process import ProcessId
@@ -110,11 +112,26 @@ def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     yield from _as_findings("settings", load_config(layout)[1])
     yield from _as_findings("roles", list_roles(layout)[2])
     yield from _as_findings("work units", list_units(layout)[1])
+    yield from _old_names(layout)
     for path in sorted(layout.root.glob("sessions/[!.]*.json")):
         try:
             msgspec.json.decode(files.read(path) or b"", type=WorkSession)
         except (*UNDECODABLE, files.StoreError) as error:
             yield Finding("sessions", f"sessions/{path.name}", str(error), "fix the file or move it away")
+
+
+def _old_names(layout: Layout) -> Iterator[Finding]:
+    """Report tools in settings and roles by names of before, as notes: they are understood for a release."""
+    for path in (layout.config, layout.operator, *sorted(layout.roles.glob("*.md"))):
+        try:
+            text = (files.read(path) or b"").decode()
+            table = frontmatter.split(text)[0] if path.suffix == ".md" else frontmatter.parse_toml(text)
+        except (BadFile, files.StoreError, OSError, UnicodeDecodeError):
+            continue  # reported above
+        for name in dict.fromkeys(renamed.named_in(table)):
+            fault = f"the tool {name} is called {renamed.tool(name)} now"
+            hint = "it goes on working in this release; write the new name"
+            yield Finding("names of tools", str(path.relative_to(layout.root)), fault, hint, NOTE)
 
 
 def _as_findings(check: str, problems: Iterable[Problem]) -> Iterator[Finding]:

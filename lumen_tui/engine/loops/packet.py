@@ -29,8 +29,8 @@ from lumen_tui.store.work import views
 # Calls that change nothing: ours, and those of the programs that a session may run in.
 READS = frozenset(
     {
-        "read_file", "list_dir", "find", "grep", "disk_usage", "memory_search", "recall", "read_signals", "search",
-        "web_fetch", "shell_output", "git_read", "read", "ls", "glob", "webfetch", "websearch", "todowrite",
+        "read_file", "list_dir", "glob", "grep", "disk_usage", "memory_search", "recall", "read_signals", "search",
+        "web_fetch", "shell_output", "git_read", "read", "ls", "webfetch", "websearch", "todowrite",
         "toolsearch", "bashoutput",
     }
 )  # fmt: skip

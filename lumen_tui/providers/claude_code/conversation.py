@@ -273,9 +273,9 @@ def _in_our_words(arguments: JsonObject) -> JsonObject:
     translated: JsonObject = {"path": str(arguments.get("file_path") or "")}
     offset, limit = arguments.get("offset"), arguments.get("limit")
     if isinstance(offset, int) and offset >= 1:
-        translated["first_line"] = offset
+        translated["offset"] = offset
     if isinstance(limit, int):
-        translated["lines"] = min(max(limit, 1), 5000)
+        translated["limit"] = min(max(limit, 1), 5000)
     return translated
 
 

@@ -76,7 +76,7 @@ def _planned_at(job: Job, folder: str) -> Generator[Step, Reply | None, Playbook
     for name in bare_names(job.objective):
         if name in place.names:
             continue
-        reply = yield from ask(ToolCall("find", {"path": folder, "name": name, "limit": 50}))
+        reply = yield from ask(ToolCall("glob", {"pattern": name, "path": folder, "limit": 50}))
         paths = [hit["path"] for hit in reply.data["matches"] if "/.git/" not in hit["path"]] if reply.ok else []
         if len(paths) > 1:
             return NoMatch(f"needs to know which {line(name)} is meant: {', '.join(line(path) for path in paths[:5])}")

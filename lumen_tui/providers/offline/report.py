@@ -54,7 +54,7 @@ def output_of(command: str, cwd: str = "") -> Generator[Step, Reply | None, str]
 
 def text_of(path: str) -> Generator[Step, Reply | None, str]:
     """Return the whole text of a small file; PlaybookFailed where a part of it would be left out."""
-    data = (yield from call("grep", path=path, pattern="^", regex=True, limit=5000)).data
+    data = (yield from call("grep", path=path, pattern="^", limit=5000)).data
     if data["binary"] or data["files"] != 1:
         raise PlaybookFailed(f"{line(path)} is not one text file")
     rows = [str(hit["text"]) for hit in data["hits"]]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from lumen_tui.model import renamed
 from lumen_tui.model.config import Config, ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
@@ -85,7 +86,8 @@ class _Loaded(NamedTuple):
 def _load(layout: Layout) -> _Loaded:
     broken: list[Problem] = []
     paths = (layout.config, layout.operator)
-    tables = [(path.name, *_table(layout, path, broken)) for path in paths]
+    read = [(path.name, *_table(layout, path, broken)) for path in paths]
+    tables = [(name, None if table is None else renamed.in_table(table), text) for name, table, text in read]
     config, rejected = layered(Config(), tables)
     last_limits = None
     if bad_sections := {section for setting in rejected for section in setting.policy}:

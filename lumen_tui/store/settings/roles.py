@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import agent, ids, renamed, times
 from lumen_tui.model.roles import ALL_TOOLS, CustomTool, Role, ToolRule, rule_fault
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
@@ -50,8 +50,8 @@ def error_line(error: Exception, text: str) -> int:
 
 def parse_role(name: str, text: str, source: str) -> Role:
     """Return the role in `text`. BadFile says what is wrong and on which line."""
-    fields, prompt = frontmatter.split(text)
-    fields.setdefault("purpose", "")
+    table, prompt = frontmatter.split(text)
+    fields = renamed.in_table({"purpose": "", **table})
     try:
         role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
     except msgspec.ValidationError as error:
@@ -184,7 +184,7 @@ def load_custom_tool(layout: Layout, name: str) -> CustomTool:
     data = files.read(path)
     if data is None:
         raise BadFile(f"there is no custom-tools/{name}.toml")
-    if name in ALL_TOOLS:
+    if renamed.tool(name) in ALL_TOOLS:
         raise BadFile(f"{name!r} is the name of a built-in tool: give the file another", 1)
     try:
         return _parse(name, data.decode())

@@ -1,4 +1,4 @@
-"""Texts that several write to: the blocks that the main agent reads first (block_*), and relays (relay_*).
+"""Texts that several write to: the blocks that the main agent reads first (memory_*), and relays (relay_*).
 
 The main agent has the tools for blocks; another role where its `tools` name them. What was written after a look at the
 web is not trusted, and nothing that an agent writes makes a block more trusted than it was.
@@ -13,9 +13,9 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import ids, relay
 from lumen_tui.model.agent import ROLE, Act
-from lumen_tui.model.blocks import STANDARD, BadEdit, Block, appended, replaced, shown_difference, weaker
+from lumen_tui.model.blocks import STANDARD, BadEdit, Block, inserted, replaced, shown_difference, weaker
 from lumen_tui.model.relay import SubmissionStatus
-from lumen_tui.model.requests.blocks import AppendToBlock, ReplaceInBlock, RethinkBlock, SubmitToRelay
+from lumen_tui.model.requests.blocks import SubmitToRelay
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import blocks
 from lumen_tui.store.memory import relays as kept
@@ -25,55 +25,61 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.edit import MOST_DIFF
 
 _Name = Annotated[str, Meta(min_length=1, max_length=64, description="the block: persona, human, or another there is")]
-_Text = Annotated[str, Meta(min_length=1, max_length=200_000)]
+_New = Annotated[str, Meta(min_length=1, max_length=200_000, description="the text to add")]
 _NOBODY = "who wrote a block is one label"
 _RISK = "The main agent reads it first in every loop."
 
 
-class AppendArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    block: _Name
-    text: _Text
+class InsertArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    label: _Name
+    new_string: _New
+    insert_line: Annotated[
+        int, Meta(ge=-1, description="the line after which it goes; 0: at the top, -1: at the end")
+    ] = -1
 
 
 class ReplaceArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    block: _Name
-    old: Annotated[str, Meta(min_length=1, max_length=200_000)]
-    new: Annotated[str, Meta(max_length=200_000)]
+    label: _Name
+    old_string: Annotated[
+        str, Meta(min_length=1, max_length=200_000, description="the exact words, which must stand there once")
+    ]
+    new_string: Annotated[str, Meta(max_length=200_000, description="what takes their place; empty removes them")]
 
 
 class RethinkArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    block: _Name
+    label: _Name
     step: Annotated[int, Meta(ge=0, description="the step of the block that you read, from the briefing")]
-    text: Annotated[str, Meta(max_length=200_000, description="the whole new text")]
+    new_memory: Annotated[str, Meta(max_length=200_000, description="the whole new text")]
 
 
-Arguments = AppendArguments | ReplaceArguments | RethinkArguments
+Arguments = InsertArguments | ReplaceArguments | RethinkArguments
 
 
-def block_append(context: Context, arguments: AppendArguments) -> ToolResult:
-    return _make(context, arguments, "append")
+def memory_insert(context: Context, arguments: InsertArguments) -> ToolResult:
+    return _make(context, arguments, "insert")
 
 
-def block_replace(context: Context, arguments: ReplaceArguments) -> ToolResult:
+def memory_replace(context: Context, arguments: ReplaceArguments) -> ToolResult:
     return _make(context, arguments, "replace")
 
 
-def block_rethink(context: Context, arguments: RethinkArguments) -> ToolResult:
+def memory_rethink(context: Context, arguments: RethinkArguments) -> ToolResult:
     return _make(context, arguments, "rethink", base=arguments.step)
 
 
 def _edited(context: Context, arguments: Arguments, before: Block) -> str:
     """Return the text after the call. BadEdit where it cannot be made."""
     if isinstance(arguments, ReplaceArguments):
-        return replaced(before.name, before.text, arguments.old, context.clean(arguments.new))
-    text = context.clean(arguments.text)
-    return appended(before.text, text) if isinstance(arguments, AppendArguments) else text
+        return replaced(before.name, before.text, arguments.old_string, context.clean(arguments.new_string))
+    if isinstance(arguments, InsertArguments):
+        return inserted(before.name, before.text, context.clean(arguments.new_string), arguments.insert_line)
+    return context.clean(arguments.new_memory)
 
 
 def preview(context: Context, arguments: Arguments) -> str:
     """Return what the call would change, for a person who is asked. ToolError where it cannot be made."""
     try:
-        before = blocks.read(context.store.layout, _name(arguments.block))
+        before = blocks.read(context.store.layout, _name(arguments.label))
         diff = shown_difference(before.text, _edited(context, arguments, before), f"{before.name} now", "then")
     except BadEdit as error:
         raise ToolError(str(error)) from error
@@ -84,7 +90,7 @@ def preview(context: Context, arguments: Arguments) -> str:
 
 def _make(context: Context, arguments: Arguments, action: str, base: int | None = None) -> ToolResult:
     """Write, once a loop for the main agent. A refusal may quote what others wrote, and so is no error of ours."""
-    name = _name(arguments.block)
+    name = _name(arguments.label)
 
     def act(key: str, earlier: list[Act]) -> str:
         def decide(before: Block) -> Write:
@@ -129,34 +135,34 @@ def _write(context: Context, before: Block, text: str, how: str, key: str) -> Wr
     )
 
 
-BLOCK_APPEND = Tool(
-    "block_append",
-    "Add to a memory block, on a line of its own. Blocks stand in the briefing of every loop: only "
-    "what each loop needs belongs there.",
-    AppendArguments,
-    block_append,
-    lambda a: f"block_append {a.block}: {a.text}",
-    request=AppendToBlock,
+MEMORY_INSERT = Tool(
+    "memory_insert",
+    "Add lines to a memory block, at its end or after a line. Use it for what every loop needs, such as who does what; "
+    "for everything else use remember. You get the block's new step; a block over its limit, "
+    "locked or read-only is refused with the reason.",
+    InsertArguments,
+    memory_insert,
+    lambda a: f"memory_insert {a.label}: {a.new_string}",
     preview=preview,
     risk=_RISK,
 )
-BLOCK_REPLACE = Tool(
-    "block_replace",
-    "Replace words in a memory block. They must stand there exactly once.",
+MEMORY_REPLACE = Tool(
+    "memory_replace",
+    "Replace words in a memory block, to correct or remove what is no longer so. They must stand there exactly once, "
+    "to the letter. You get the block's new step; a refusal names the nearest line.",
     ReplaceArguments,
-    block_replace,
-    lambda a: f"block_replace {a.block}: {a.old} by {a.new}",
-    request=ReplaceInBlock,
+    memory_replace,
+    lambda a: f"memory_replace {a.label}: {a.old_string} by {a.new_string}",
     preview=preview,
     risk=_RISK,
 )
-BLOCK_RETHINK = Tool(
-    "block_rethink",
-    "Write a memory block as a whole, within its limit. Refused where somebody wrote it since the step that you read.",
+MEMORY_RETHINK = Tool(
+    "memory_rethink",
+    "Write a memory block as a whole, to shorten or reorder it; for a small change use memory_replace. Name the step "
+    "that you read: where somebody has written the block since, it is refused and you see what it says now.",
     RethinkArguments,
-    block_rethink,
-    lambda a: f"block_rethink {a.block}, {len(a.text):,} characters",
-    request=RethinkBlock,
+    memory_rethink,
+    lambda a: f"memory_rethink {a.label}, {len(a.new_memory):,} characters",
     preview=preview,
     risk=_RISK,
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
+import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -16,21 +18,29 @@ from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.sandbox.policy import workspace
 
 MOST_DIFF = 200_000  # characters of a change that a person is asked about
+_MOST_WORDS = 200  # of a text that was not found, looked for with other blanks between them
 
 
 class WriteArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="the file; a relative path counts from the task's own files")]
-    text: Annotated[str, Meta(max_length=1_000_000, description="the whole new content")]
+    content: Annotated[str, Meta(max_length=1_000_000, description="the whole new content")]
     overwrite: Annotated[bool, Meta(description="whether a file that is there may be replaced")] = False
 
 
 class EditArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="the file")]
-    old: Annotated[
+    old_string: Annotated[
         str,
-        Meta(min_length=1, max_length=200_000, description="the text to replace, exactly as in the file; once only"),
+        Meta(
+            min_length=1,
+            max_length=200_000,
+            description="the text to replace, exactly as in the file, with enough lines around it to be there once",
+        ),
     ]
-    new: Annotated[str, Meta(max_length=200_000, description="the text to put there; empty takes the old text out")]
+    new_string: Annotated[
+        str, Meta(max_length=200_000, description="the text to put there; empty removes the old text")
+    ]
+    replace_all: Annotated[bool, Meta(description="replace every occurrence instead of the only one")] = False
 
 
 class PatchArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +98,7 @@ def plan_write(context: Context, arguments: WriteArguments) -> list[FileChange]:
     before = writing.read_whole(path)
     if before is not None and not arguments.overwrite:
         raise ToolError(f"{arguments.path} is there already: read it, then edit it, or say overwrite=true")
-    return [FileChange(path, before, arguments.text.encode("utf-8", "replace"))]
+    return [FileChange(path, before, arguments.content.encode("utf-8", "replace"))]
 
 
 def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
@@ -97,17 +107,30 @@ def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
     before = writing.read_whole(path)
     text = _text_of(path, before)
     crlf = _is_crlf(text)
-    old = _with_endings(arguments.old, crlf=crlf) if crlf else arguments.old
-    new = _with_endings(arguments.new, crlf=crlf) if crlf else arguments.new
-    count = text.count(old)
-    if count != 1:
-        problem = (
-            "is not in the file: read it again" if not count else f"is there {count} times: give more lines around it"
-        )
-        raise ToolError(f"{arguments.path}: the old text {problem}")
+    old = _with_endings(arguments.old_string, crlf=crlf) if crlf else arguments.old_string
+    new = _with_endings(arguments.new_string, crlf=crlf) if crlf else arguments.new_string
+    if problem := _why_not(text, old, every=arguments.replace_all):
+        raise ToolError(f"{arguments.path}: old_string {problem}")
     if old == new:
-        raise ToolError("old and new are the same: nothing to do")
+        raise ToolError("old_string and new_string are the same: nothing to do")
     return [FileChange(path, before, text.replace(old, new).encode())]
+
+
+def _why_not(text: str, old: str, *, every: bool) -> str:
+    """Return why `old` cannot be replaced in `text`, with what helps; empty where it can."""
+    count = text.count(old)
+    if count == 1 or (every and count):
+        return ""
+    if not count:
+        words = r"\s+".join(map(re.escape, old.split()[:_MOST_WORDS]))
+        close = re.search(words, text) if words else None
+        place = f"; line {text.count(chr(10), 0, close.start()) + 1} has its words with other blanks" if close else ""
+        return f"is not in the file: read it again and copy the exact text{place}"
+    lines = [
+        text.count("\n", 0, match.start()) + 1 for match in itertools.islice(re.finditer(re.escape(old), text), 10)
+    ]
+    places = ", ".join(map(str, lines)) + (", …" if count > len(lines) else "")
+    return f"is there {count} times (lines {places}): give more of the lines around it, or replace_all=true"
 
 
 def plan_patch(context: Context, arguments: PatchArguments) -> list[FileChange]:
@@ -221,7 +244,7 @@ WRITE_FILE = Tool(
     "Write a text file whole: a new one, or with overwrite=true in place of what is there.",
     WriteArguments,
     write_file,
-    lambda a: f"write_file {a.path}, {len(a.text):,} characters",
+    lambda a: f"write_file {a.path}, {len(a.content):,} characters",
     target=_target,
     preview=lambda c, a: diff_of(c, plan_write(c, a)),
     risk="It makes or replaces a file.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from lumen_tui.model.globs import path_pattern
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError, plural
 from lumen_tui.tools.files import opening
@@ -71,6 +72,23 @@ def folder(context: Context, text: str) -> Path:
     if not path.is_dir():
         raise ToolError(f"{one_line(text)} is a file, not a folder")
     return path
+
+
+def place(context: Context, text: str) -> str:
+    """Return where a search begins: the named path, else the folder that the task's names count from, else its own."""
+    return text or context.spec.folder or str(context.folder)
+
+
+def chooser(pattern: str, root: str) -> Callable[[str], bool]:
+    """Return whether a path below `root` is meant by a pattern: by its name, or by its path where it has a slash."""
+    if not pattern:
+        return lambda path: True
+    if pattern.startswith(("/", "~")):
+        raise ToolError(f"{one_line(pattern, 100)}: a pattern counts from `path`: name the folder there")
+    matches = path_pattern(pattern, ignore_case=True).fullmatch
+    if "/" not in pattern.removeprefix("./"):
+        return lambda path: matches(os.path.basename(path)) is not None
+    return lambda path: matches(os.path.relpath(path, root)) is not None
 
 
 def special(status: os.stat_result) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 import heapq
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files import opening
-from lumen_tui.tools.files.paths import TreeWalk, folder, resolve, special
+from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, resolve, special
 
 _CHUNK = 256 * 1024
 _MAX_BYTES = 200_000  # of one read_file
@@ -24,9 +24,11 @@ _PART = 50_000  # bytes of a file that is read by offset
 
 class ReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="the file; a relative path counts from the task's own folder")]
-    first_line: Annotated[int, Meta(ge=1, description="where to begin")] = 1
-    lines: Annotated[int, Meta(ge=1, le=5000, description="how many lines")] = 400
-    offset: Annotated[int, Meta(ge=0, description="begin at this byte instead, for very long lines; 0: at a line")] = 0
+    offset: Annotated[int, Meta(ge=1, description="the line to begin with, counted from 1")] = 1
+    limit: Annotated[int, Meta(ge=1, le=5000, description="how many lines, 5000 at most")] = 1000
+    byte_offset: Annotated[
+        int, Meta(ge=0, description="begin at this byte instead and read 50,000 bytes, for very long lines")
+    ] = 0
 
 
 class ListArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,8 +48,8 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     return fd
 
 
-def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[list[str], bool]:
-    """Return the wanted lines and whether there are more. ToolError for a binary file."""
+def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[list[str], bool, int]:
+    """Return the wanted lines, whether there are more, and how many were seen. ToolError for a binary file."""
     lines: list[str] = []
     number = taken = 0
     with os.fdopen(fd, "rb", _CHUNK) as stream:
@@ -57,13 +59,13 @@ def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[li
                 context.check()
             if b"\0" in line:
                 raise ToolError("this is a binary file; use disk_usage for its size")
-            if number < arguments.first_line:
+            if number < arguments.offset:
                 continue
-            if len(lines) >= arguments.lines or taken > _MAX_BYTES:
-                return lines, True
+            if len(lines) >= arguments.limit or taken > _MAX_BYTES:
+                return lines, True, number
             taken += min(len(line), _MAX_LINE)
             lines.append(_line_text(line))
-    return lines, False
+    return lines, False, number
 
 
 def _line_text(line: bytes) -> str:
@@ -75,13 +77,15 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
     path = resolve(context, arguments.path)
     if path.is_dir():
         raise ToolError(f"{arguments.path} is a folder; use list_dir")
-    if arguments.offset:
-        return _read_from(path, arguments.offset)
-    lines, more = _read_lines(context, open_regular(path), arguments)
-    last = arguments.first_line + len(lines) - 1
+    if arguments.byte_offset:
+        return _read_from(path, arguments.byte_offset)
+    lines, more, seen = _read_lines(context, open_regular(path), arguments)
+    if not lines and arguments.offset > 1:
+        raise ToolError(f"{arguments.path} has {plural(seen, 'line')}: offset counts lines, byte_offset counts bytes")
+    last = arguments.offset + len(lines) - 1
     text = "\n".join(lines)
     if more:
-        text += f"\n… the file goes on: call read_file with first_line={last + 1}"
+        text += f"\n… the file goes on: call read_file with offset={last + 1}"
     data = {"path": str(path), "lines": len(lines), "more": more}
     return ToolResult(text or "(empty)", data=data, summary=plural(len(lines), "line"))
 
@@ -97,7 +101,7 @@ def _read_from(path: Path, offset: int) -> ToolResult:
     end = offset + len(data)
     text = data.decode("utf-8", "replace")
     if end < size:
-        text += f"\n… {size - end:,} more bytes: call read_file with offset={end}"
+        text += f"\n… {size - end:,} more bytes: call read_file with byte_offset={end}"
     facts = {"path": str(path), "offset": offset, "end": end, "more": end < size}
     return ToolResult(text or "(the file ends before this)", data=facts, summary=size_text(len(data)))
 
@@ -145,7 +149,7 @@ READ_FILE = Tool(
     "Read a text file by lines. Binary and special files are refused.",
     ReadArguments,
     read_file,
-    lambda a: f"read_file {a.path}" + (f" from line {a.first_line}" if a.first_line > 1 else ""),
+    lambda a: f"read_file {a.path}" + (f" from line {a.offset}" if a.offset > 1 else ""),
 )
 LIST_DIR = Tool(
     "list_dir",
@@ -161,14 +165,14 @@ _BLOCK = 512  # st_blocks counts these, whatever the file system
 class UsageArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="the folder or file to measure")]
     top: Annotated[int, Meta(ge=1, le=1000, description="how many of the largest files and folders to report")] = 10
-    name: Annotated[str, Meta(description="count only files whose name matches this pattern, such as *.log")] = ""
+    glob: Annotated[str, Meta(description="count only files whose path matches, such as *.log or src/**/*.py")] = ""
 
 
 class _Tally:
     """Sums over one walk. An inode counts once, however many names it has."""
 
-    def __init__(self, root: str, top: int, name: str) -> None:
-        self._root, self._top, self._name = root, top, name
+    def __init__(self, root: str, top: int, wanted: Callable[[str], bool]) -> None:
+        self._root, self._top, self._wanted = root, top, wanted
         self._linked: set[tuple[int, int]] = set()
         self._heap: list[tuple[int, int, str]] = []  # on disk, apparent, path
         self._folders: dict[str, list[int]] = {}
@@ -181,9 +185,6 @@ class _Tally:
             self._file(path, status)
         elif stat.S_ISLNK(status.st_mode):
             self.links += 1
-
-    def _wanted(self, path: str) -> bool:
-        return not self._name or fnmatch.fnmatch(os.path.basename(path).lower(), self._name.lower())
 
     def _file(self, path: str, status: os.stat_result) -> None:
         if status.st_nlink > 1:
@@ -228,7 +229,7 @@ class _Tally:
 
 def disk_usage(context: Context, arguments: UsageArguments) -> ToolResult:
     root = str(resolve(context, arguments.path))
-    tally = _Tally(root, arguments.top, arguments.name)
+    tally = _Tally(root, arguments.top, chooser(arguments.glob, root))
     walk = TreeWalk(context, root)
     if os.path.isdir(root):
         for path, status in walk:
@@ -274,5 +275,5 @@ DISK_USAGE = Tool(
     "file with several hard links counts once; links are not followed.",
     UsageArguments,
     disk_usage,
-    lambda a: f"disk_usage {a.path} top {a.top}" + (f" name {a.name}" if a.name else ""),
+    lambda a: f"disk_usage {a.path} top {a.top}" + (f" of {a.glob}" if a.glob else ""),
 )

@@ -1,8 +1,7 @@
-"""find and grep."""
+"""glob and grep."""
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import os
 import re
@@ -10,11 +9,12 @@ import stat
 from collections.abc import Iterator
 from typing import IO, Annotated, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
-from lumen_tui.tools.files.paths import TreeWalk, folder, forbidden, resolve
+from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, forbidden, place, resolve
 from lumen_tui.tools.files.read import open_regular
 
 _MAX_FILE = 256 * 1024 * 1024  # larger ones are left out of a search, and counted
@@ -23,9 +23,16 @@ _SHOWN = 400
 _KEPT_FILES = 1000  # per-file counts kept
 
 
-class FindArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    path: Annotated[str, Meta(description="where to look")]
-    name: Annotated[str, Meta(description="pattern for the name, such as *.py; empty for all")] = ""
+class GlobArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=1000,
+            description="*.py for a name at any depth; with a slash the path below `path`, such as src/**/*.{py,toml}",
+        ),
+    ]
+    path: Annotated[str, Meta(description="the folder to look in; left out, the folder that the task is about")] = ""
     kind: Annotated[Literal["file", "folder", "any"], Meta(description="what to look for")] = "file"
     min_bytes: Annotated[int, Meta(ge=0, description="only files of at least this size")] = 0
     newer_than_days: Annotated[float, Meta(ge=0, description="only changed within this many days; 0: any")] = 0.0
@@ -34,15 +41,24 @@ class FindArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    path: Annotated[str, Meta(description="a file, or a folder that is searched with all below it")]
-    pattern: Annotated[str, Meta(min_length=1, max_length=4000, description="the text or regular expression")]
-    regex: Annotated[bool, Meta(description="whether pattern is a Python regular expression")] = False
+    pattern: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=4000,
+            description="a Python regular expression, looked for in each line; a literal . * + ? ( ) [ ] { } | ^ $ or "
+            "backslash needs a backslash before it",
+        ),
+    ]
+    path: Annotated[
+        str, Meta(description="a file, or a folder with all below it; left out, the folder that the task is about")
+    ] = ""
+    glob: Annotated[str, Meta(description="only files like *.py (a name at any depth) or src/**/*.{py,toml}")] = ""
     ignore_case: Annotated[bool, Meta(description="whether case is ignored")] = False
-    name: Annotated[str, Meta(description="only files whose name matches, such as *.py")] = ""
     limit: Annotated[int, Meta(ge=1, le=5000, description="show at most this many lines; all are counted")] = 200
 
 
-def _wanted(arguments: FindArguments, path: str, status: os.stat_result, now: float) -> bool:
+def _wanted(arguments: GlobArguments, status: os.stat_result, now: float) -> bool:
     is_folder = stat.S_ISDIR(status.st_mode)
     if (arguments.kind == "folder" and not is_folder) or (
         arguments.kind == "file" and not stat.S_ISREG(status.st_mode)
@@ -50,19 +66,17 @@ def _wanted(arguments: FindArguments, path: str, status: os.stat_result, now: fl
         return False
     if arguments.min_bytes and status.st_size < arguments.min_bytes:
         return False
-    if arguments.newer_than_days and now - status.st_mtime > arguments.newer_than_days * times.DAY:
-        return False
-    return not arguments.name or fnmatch.fnmatch(os.path.basename(path).lower(), arguments.name.lower())
+    return not (arguments.newer_than_days and now - status.st_mtime > arguments.newer_than_days * times.DAY)
 
 
-def find(context: Context, arguments: FindArguments) -> ToolResult:
-    root = str(folder(context, arguments.path))
-    walk = TreeWalk(context, root, max_depth=arguments.max_depth)
+def glob(context: Context, arguments: GlobArguments) -> ToolResult:
+    root = str(folder(context, place(context, arguments.path)))
+    chosen, walk = chooser(arguments.pattern, root), TreeWalk(context, root, max_depth=arguments.max_depth)
     total = size = folders = 0
     matches: list[dict[str, str | float]] = []
     for path, status in walk:
         folders += stat.S_ISDIR(status.st_mode)
-        if _wanted(arguments, path, status, context.now()):
+        if _wanted(arguments, status, context.now()) and chosen(path):
             total += 1
             size += status.st_size
             if len(matches) < arguments.limit:
@@ -70,24 +84,35 @@ def find(context: Context, arguments: FindArguments) -> ToolResult:
     lines = [f"{item['bytes']:>14,}  {item['path']}" for item in matches]
     if total > len(matches):
         lines.append(f"… and {total - len(matches):,} more")
-    text = "\n".join([f"{plural(total, 'match', 'matches')} below {root}", *walk.notes, *lines])
+    notes = [*walk.notes, *([] if total else _no_match(arguments.pattern))]
+    text = "\n".join([f"{plural(total, 'match', 'matches')} below {root}", *notes, *lines])
     data = {"path": root, "total": total, "bytes": size, "folders": folders, "matches": matches, **walk.facts}
     return ToolResult(text, data=data, summary=plural(total, "match", "matches"))
+
+
+def _no_match(pattern: str) -> Iterator[str]:
+    """Yield what may be wrong with a pattern that found nothing."""
+    if re.search(r"\.\*|\.\+|\\\w|[$^|]", pattern):
+        yield "the pattern is no regular expression: * stands for any characters; grep takes regular expressions"
+    elif "/" in pattern and not pattern.startswith("**/"):
+        yield f"with a slash the pattern is the whole path below `path`: **/{pattern} looks at any depth"
 
 
 class _Search:
     """One grep: what was found and what could not be read."""
 
-    def __init__(self, context: Context, arguments: GrepArguments) -> None:
-        self._context, self._arguments = context, arguments
+    def __init__(self, context: Context, arguments: GrepArguments, root: str) -> None:
+        self._context, self._limit = context, arguments.limit
         self._regex = compile_pattern(arguments)
+        self._chosen = chooser(arguments.glob, root)
+        self._literal = arguments.pattern.encode() if arguments.pattern != re.escape(arguments.pattern) else b""
+        self.literal = 0  # lines with the pattern as it is written, counted until a line matches
         self.hits: list[dict[str, str | int]] = []
         self.counts: dict[str, int] = {}
         self.matches = self.files = self.files_with = self.binary = self.large = self.unreadable = self.lines = 0
 
     def file(self, path: str, size: int) -> None:
-        name = self._arguments.name
-        if name and not fnmatch.fnmatch(os.path.basename(path).lower(), name.lower()):
+        if not self._chosen(path):
             return
         if size > _MAX_FILE:
             self.large += 1
@@ -122,8 +147,9 @@ class _Search:
 
     def _line(self, path: str, number: int, line: bytes) -> bool:
         if not self._regex.search(line[:_MAX_LINE]):
+            self.literal += bool(self._literal and not self.hits and self._literal in line)
             return False
-        if len(self.hits) < self._arguments.limit:
+        if len(self.hits) < self._limit:
             text = line[:_SHOWN].decode("utf-8", "replace").rstrip("\r\n")
             self.hits.append({"path": path, "line": number, "text": text})
         return True
@@ -131,16 +157,22 @@ class _Search:
 
 def compile_pattern(arguments: GrepArguments) -> re.Pattern[bytes]:
     """Return the pattern as a compiled expression; ToolError where it is not one."""
-    text = arguments.pattern if arguments.regex else re.escape(arguments.pattern)
     try:
-        return re.compile(text.encode(), re.IGNORECASE if arguments.ignore_case else 0)
+        return re.compile(arguments.pattern.encode(), re.IGNORECASE if arguments.ignore_case else 0)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ToolError(f"pattern is not a regular expression: {error}; regex=false searches for it as text") from error
+        raise ToolError(
+            f"pattern is no regular expression: {error}; as literal text it is pattern={_quoted(arguments.pattern)}"
+        ) from error
+
+
+def _quoted(pattern: str) -> str:
+    """Return the expression that matches a text literally, as it is written in a call."""
+    return msgspec.json.encode(re.escape(pattern)).decode()
 
 
 def grep(context: Context, arguments: GrepArguments) -> ToolResult:
-    root = str(resolve(context, arguments.path))
-    search = _Search(context, arguments)
+    root = str(resolve(context, place(context, arguments.path)))
+    search = _Search(context, arguments, root)
     walk = TreeWalk(context, root)
     if os.path.isdir(root):
         for path, status in walk:
@@ -163,7 +195,15 @@ def grep(context: Context, arguments: GrepArguments) -> ToolResult:
         "unreadable": walk.unreadable_count + search.unreadable,
     }
     summary = f"{plural(search.matches, 'line')} in {plural(search.files_with, 'file')}"
-    return ToolResult(_render(search, walk.notes), data=data, summary=summary)
+    notes = [*walk.notes, *([] if search.matches else _as_written(search, arguments.pattern))]
+    return ToolResult(_render(search, notes), data=data, summary=summary)
+
+
+def _as_written(search: _Search, pattern: str) -> Iterator[str]:
+    """Yield that the pattern occurs as literal text, where as an expression it matched nothing."""
+    if search.literal:
+        found = plural(search.literal, "line has", "lines have")
+        yield f"{found} the pattern as literal text: that is pattern={_quoted(pattern)}"
 
 
 def open_regular_or_fail(path: str) -> None:
@@ -188,18 +228,21 @@ def _render(search: _Search, notes: list[str]) -> str:
     return "\n".join([head, *notes, *skipped, *lines])
 
 
-FIND = Tool(
-    "find",
-    "Find files or folders by name, kind, size and age. Counts all matches and lists the first of them.",
-    FindArguments,
-    find,
-    lambda a: f"find {a.path} {a.name}".rstrip(),
+GLOB = Tool(
+    "glob",
+    "Find files or folders by a pattern of their name or path, and by kind, size and age. All matches are counted, the "
+    "first ones are listed with size and whole path, in no order. Use it to learn what is there; for text inside files "
+    "use grep, for one folder list_dir. Links are not followed.",
+    GlobArguments,
+    glob,
+    lambda a: f"glob {a.pattern} {a.path}".rstrip(),
 )
 GREP = Tool(
     "grep",
-    "Search text in files, line by line. Counts all matching lines and shows the first of them. Binary files "
-    "are left out.",
+    "Search files for lines that match a regular expression. You get the count of all matching lines, then the first "
+    "ones as path:line: text, each cut at 400 bytes. Binary files, and files over 256 MiB, are left out and counted. "
+    "Use read_file with the line as offset to see what is around a match.",
     GrepArguments,
     grep,
-    lambda a: f"grep {a.pattern!r} {a.path}",
+    lambda a: f"grep {a.pattern!r} {a.path}".rstrip(),
 )

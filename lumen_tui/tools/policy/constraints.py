@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from lumen_tui.model import renamed
 from lumen_tui.model.roles import ALL_TOOLS, REPORT_TOOLS, ToolRule
 from lumen_tui.tools.base import BadRules, TaskRules
 from lumen_tui.tools.files.opening import is_below
@@ -21,7 +22,8 @@ NOT = r"(?:no|without|never use|do not use|don't use|must not use)"
 AT_MOST = r"(?:at most|max(?:imum)?(?: of)?|no more than|not more than|up to|only)"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(\d{{1,4}}|{'|'.join(_NUMBERS)})"
-_TOOL = "|".join(sorted({name for tool in ALL_TOOLS for name in (tool, tool.replace("_", " "))}, key=len, reverse=True))
+_NAMES = (*ALL_TOOLS, *renamed.TOOLS)
+_TOOL = "|".join(sorted({name for tool in _NAMES for name in (tool, tool.replace("_", " "))}, key=len, reverse=True))
 _ONE = rf"(?:the )?[`'\"]?({_TOOL})[`'\"]?(?: tool)?"
 _LIST = r"([\w ,`'\"]+)"
 
@@ -89,7 +91,7 @@ _DENIED = whole(rf"{NOT} {_LIST}")
 
 
 def _name(text: str) -> str:
-    return text.strip("`'\" ").lower().replace(" ", "_")
+    return renamed.tool(text.strip("`'\" ").lower().replace(" ", "_"))
 
 
 def _number(text: str) -> int:

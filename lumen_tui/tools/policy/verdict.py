@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model import renamed
 from lumen_tui.model.approvals import COMMANDS, AllowRule, allows, call_hash, moving
 from lumen_tui.model.roles import WRITE_TOOLS, ToolRule
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools.base import AnyTool, Context, TaskRules, ToolError, size_text
-from lumen_tui.tools.custom import misfit
+from lumen_tui.tools.custom import misfit, schema_of
 from lumen_tui.tools.files.paths import resolve
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
@@ -247,13 +248,26 @@ def convert(tool: AnyTool, arguments: Mapping[str, object]) -> object:
         raise ToolError(f"{tool.name}: {problem}")
     if tool.arguments is None:
         if problem := misfit(tool.schema, dict(arguments)):
-            raise ToolError(f"{tool.name}: {problem}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
+            raise ToolError(f"{tool.name}: {problem}; its arguments are {arguments_of(tool)}")
         return dict(arguments)
+    if changed := renamed.changed_arguments(tool.name, arguments):
+        raise ToolError(f"{tool.name}: {changed}; its arguments are {arguments_of(tool)}")
     try:
         return msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError as error:
-        fields = ", ".join(tool.arguments.__struct_fields__)
-        raise ToolError(f"{tool.name}: {error}; its arguments are {fields}") from error
+        raise ToolError(f"{tool.name}: {error}{_meant(tool.arguments, str(error))}") from error
+
+
+def arguments_of(tool: AnyTool) -> str:
+    """Return the names of its arguments, with commas between them."""
+    return ", ".join(tool.arguments.__struct_fields__ if tool.arguments else tool.schema.get("properties", {}))
+
+
+def _meant(arguments: type[Struct], problem: str) -> str:
+    """Return what the argument that a problem is about stands for; without one, all that there are."""
+    place = problem.rpartition("`$.")[2].partition("`")[0].partition("[")[0]
+    described = schema_of(arguments)["properties"].get(place, {}).get("description", "")
+    return f" ({described})" if described else f"; its arguments are {', '.join(arguments.__struct_fields__)}"
 
 
 def _groups(context: Context, tool: AnyTool) -> tuple[str, ...]:

@@ -209,7 +209,7 @@ def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
     """Compare the status that an allowed host answers with, after redirects. A refused connection is an answer, too."""
     try:
-        status = web_fetch.status_of(context, web_fetch.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
+        status = web_fetch.status_of(context, web_fetch.FetchArguments(url=probe.target, timeout=max(0.1, seconds)))
     except web_fetch.NotConnected as error:
         if not error.refused:
             raise

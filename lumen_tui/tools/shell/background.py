@@ -32,12 +32,12 @@ _READ = 64 * 1024
 class StartArguments(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, Meta(min_length=1, max_length=20_000, description="the command line")]
     cwd: Annotated[str, Meta(description="the folder to run it in; empty: the task's own files")] = ""
-    seconds: Annotated[float, Meta(gt=0, le=7200, description="longest time it may run")] = 600.0
+    timeout: Annotated[float, Meta(gt=0, le=7200, description="seconds after which it is ended, 7200 at most")] = 600.0
 
 
 class OutputArguments(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description="what shell_start gave, such as job-1")]
-    seconds: Annotated[float, Meta(ge=0, le=60, description="wait so long for its end or new output")] = 0.0
+    timeout: Annotated[float, Meta(ge=0, le=60, description="seconds to wait for new output or its end")] = 0.0
 
 
 class StopArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,10 +152,10 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     context.begins("shell_start")
     with context.guard():
         running = RunningCommand(admission, argv, cwd, {**process.environment(context), "PWD": cwd})
-        ends = context.monotonic() + arguments.seconds
+        ends = context.monotonic() + arguments.timeout
         context.memo.running[name] = BackgroundCommand(running, arguments.command, ends, context.monotonic)
     return ToolResult(
-        f"{name} runs, for {arguments.seconds:g} seconds at most: read it with shell_output, end it with shell_stop",
+        f"{name} runs, for {arguments.timeout:g} seconds at most: read it with shell_output, end it with shell_stop",
         data={"name": name},
         summary=name,
     )
@@ -174,7 +174,7 @@ def _job(context: Context, name: str) -> BackgroundJob:
 
 def shell_output(context: Context, arguments: OutputArguments) -> ToolResult:
     job = _job(context, arguments.name)
-    output, dropped = job.take(arguments.seconds, context.check)
+    output, dropped = job.take(arguments.timeout, context.check)
     text = output.decode("utf-8", "replace")
     notes = [f"{dropped:,} bytes before this were dropped"] if dropped else []
     notes.append(job.state)

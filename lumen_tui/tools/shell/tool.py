@@ -23,7 +23,10 @@ _KILLED = ": killed, by itself or because the machine ran out of memory"
 class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, Meta(min_length=1, description="the command line")]
     cwd: Annotated[str, Meta(description="the folder to run it in; empty: the task's own folder")] = ""
-    seconds: Annotated[float, Meta(gt=0, le=600, description="longest time it may take")] = 120.0
+    timeout: Annotated[
+        float,
+        Meta(gt=0, le=600, description="seconds after which it is ended, 600 at most; shell_start has no such limit"),
+    ] = 120.0
 
 
 def shell(context: Context, arguments: ShellArguments) -> ToolResult:
@@ -37,11 +40,11 @@ def shell(context: Context, arguments: ShellArguments) -> ToolResult:
         process.for_shell(arguments.command),
         cwd,
         process.environment(context),
-        seconds=arguments.seconds,
+        seconds=arguments.timeout,
         keep=_KEEP,
         reading=context.rules.shell == "read",
     )
-    return command_output(result, arguments.seconds)
+    return command_output(result, arguments.timeout)
 
 
 def home(context: Context) -> str:

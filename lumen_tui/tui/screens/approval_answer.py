@@ -33,7 +33,9 @@ _NONE = {
     "ask": "none: the command can do anything you can",
     "refused": "none that is strong enough, so no command runs",
 }
-_CONTENT = frozenset({"text", "old", "new", "patch"})  # arguments that are never a path
+_CONTENT = frozenset(
+    {"text", "content", "old_string", "new_string", "new_memory", "patch"}
+)  # arguments that are never a path
 _WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
 _REMOVES = re.compile(
     _WORD.format("rm|rmdir|unlink|shred|truncate|mkfs[.\\w]*|dd|wipefs|killall|pkill|kill|shutdown|reboot")

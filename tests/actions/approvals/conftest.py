@@ -45,7 +45,7 @@ def ask(store: Store) -> Callable[..., Approval]:
     """Put a question on file, as a worker does."""
 
     def put(command: str = "make deploy", task: str = "tsk-one", at: float = NOW, **more: Any) -> Approval:
-        given = {"tool": "shell", "arguments": {"command": command, "cwd": "", "seconds": 120.0}, **more}
+        given = {"tool": "shell", "arguments": {"command": command, "cwd": "", "timeout": 120.0}, **more}
         call = call_hash(given["tool"], given["arguments"])
         request = Approval(
             id=approvals.id_for(task, call, 0), task_id=task, hash=call, asked_at=times.iso(at), role="builder",

@@ -62,7 +62,7 @@ def test_every_tool_that_the_documentation_names_can_be_given_to_a_role():
 
 
 def test_no_role_loses_the_tool_that_every_prompt_asks_for():
-    role = Role("r", "p", tools=("find",), prompt="Work.")
+    role = Role("r", "p", tools=("glob",), prompt="Work.")
     rules = derive(role, Spec(id="t", objective="o", constraints=("Use only find", "Do not use write_result")))
     assert "write_result" in rules.tools and "call write_result" in shipped_prompt("worker").body
     with pytest.raises(BadRules, match="write_result is refused by a rule"):
@@ -82,11 +82,11 @@ def lumen(house, capsys):
 
 
 def test_a_tool_that_a_role_cannot_use_is_told_with_what_it_lacks(house, lumen):
-    said = lumen("role", "adjust", "researcher", "--tools", "web_fetch,write_file,shell_start,find,write_result")
+    said = lumen("role", "adjust", "researcher", "--tools", "web_fetch,write_file,shell_start,glob,write_result")
     for words in ("web_fetch (no host is allowed", "write_file (the role has no write", "shell_start (the role has no"):
         assert words in said
-    assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "find,web_fetch", "--hosts", "example.org")
-    assert "it keeps write_result" in lumen("role", "adjust", "researcher", "--tools", "find")
+    assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "glob,web_fetch", "--hosts", "example.org")
+    assert "it keeps write_result" in lumen("role", "adjust", "researcher", "--tools", "glob")
     house.layout.config.write_text('[web]\nhosts = ["example.org"]\n')
     assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "web_fetch", "--hosts", "")
 

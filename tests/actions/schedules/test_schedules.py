@@ -11,7 +11,8 @@ from lumen_tui.__main__ import main
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.model.schedules import Schedule, path_pattern
+from lumen_tui.model.globs import path_pattern
+from lumen_tui.model.schedules import Schedule
 from lumen_tui.store.schedules import configured, schedules, timing
 from tests.actions.conftest import NOW, ActionsFolder
 

@@ -11,8 +11,8 @@ async def test_a_loop_reads_its_blocks_and_the_next_one_reads_what_it_wrote(offi
     api.when(
         lambda r: "Loop 1:" in r.first_text and not r.called,
         tools(
-            use("block_append", block="human", text="Ann looks after port 8443."),
-            use("block_rethink", block="persona", step=1, text="anything"),
+            use("memory_insert", label="human", new_string="Ann looks after port 8443."),
+            use("memory_rethink", label="persona", step=1, new_memory="anything"),
         ),
     )
     api.when(lambda r: "Loop" in r.first_text, tool("deposit", wake_state="Noted."))

@@ -15,9 +15,9 @@ def main_of(loop: int):
 
 async def test_the_second_loop_knows_what_the_first_abandoned(office, api, tmp_path):
     (tmp_path / "a.log").write_text("x" * 3000)
-    api.when(lambda r: main_of(1)(r) and not r.called, tool("find", root=str(tmp_path), pattern="*.log"))
+    api.when(lambda r: main_of(1)(r) and not r.called, tool("glob", path=str(tmp_path), pattern="*.log"))
     api.when(
-        lambda r: main_of(1)(r) and r.called == ("find",),
+        lambda r: main_of(1)(r) and r.called == ("glob",),
         tools(use("create_task", objective="Which port is refused?", role="researcher")),
     )
     api.when(

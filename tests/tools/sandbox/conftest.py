@@ -72,7 +72,7 @@ class Machine:
     def run(self, script: str, *, cwd: str = "", seconds: float = 20, **role: Any) -> ToolResult:
         for name, value in self.values.items():
             script = script.replace(f"@{name}@", str(value))
-        return self.box(**role).call("shell", {"command": script, "cwd": cwd, "seconds": seconds})
+        return self.box(**role).call("shell", {"command": script, "cwd": cwd, "timeout": seconds})
 
     def settings(self, **more: object) -> None:
         wanted = {"tier": self.tier, "writable": [f"{self.top}/project"], **more}

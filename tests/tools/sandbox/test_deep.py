@@ -39,7 +39,7 @@ def test_a_bare_repository_is_one_too(machine):
     bare = repository(machine.top / "project" / "bare", "--bare")
     before = (bare / "config").read_bytes()
     machine.run("echo '[core]' >> @project@/bare/config; echo evil > @project@/bare/hooks/post-receive")
-    assert not machine.box().call("write_file", {"path": f"{bare}/hooks/update", "text": "evil"}).ok
+    assert not machine.box().call("write_file", {"path": f"{bare}/hooks/update", "content": "evil"}).ok
     assert (bare / "config").read_bytes() == before
     assert {"post-receive", "update"}.isdisjoint(os.listdir(bare / "hooks"))
 
@@ -98,8 +98,8 @@ def test_of_very_many_repositories_only_the_nearest_are_open_for_commits(machine
 
 def test_the_file_tools_make_no_repository(machine):
     for name in ("objects/a", "refs/b", "config", "hooks/post-checkout"):
-        assert machine.box().call("write_file", {"path": f"x/{name}", "text": "x"}).ok
-    refused = machine.box().call("write_file", {"path": "x/HEAD", "text": "ref: refs/heads/main\n"})
+        assert machine.box().call("write_file", {"path": f"x/{name}", "content": "x"}).ok
+    refused = machine.box().call("write_file", {"path": "x/HEAD", "content": "ref: refs/heads/main\n"})
     assert not refused.ok
     assert may_write(machine.box()._context, "HEAD")
 

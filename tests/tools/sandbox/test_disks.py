@@ -72,7 +72,7 @@ def test_more_files_end_a_command_in_the_background(machine):
     box = machine.box()
     script = MANY + "make('d'); time.sleep(60)"
     box.call("shell_start", {"command": machine.values["py"] + f' "{script}"'})
-    told = [box.call("shell_output", {"name": "job-1", "seconds": 20}).text for _ in range(2)]
+    told = [box.call("shell_output", {"name": "job-1", "timeout": 20}).text for _ in range(2)]
     box.close()
     assert "ended: it made too many files" in "".join(told)
 

@@ -213,7 +213,7 @@ def test_the_state_folder_stays_closed_to_commands_below_a_granted_folder(machin
     )
     for name in ("state", "project"):
         script = script.replace(f"@{name}@", str(machine.values[name]))
-    result = box.call("shell", {"command": script, "cwd": "", "seconds": 20})
+    result = box.call("shell", {"command": script, "cwd": "", "timeout": 20})
     assert (machine.files / "mine").stat().st_mode & 0o777 == 0o640, result.text
     assert (machine.top / "project" / "src" / "mine").exists()
     state = str(machine.store.root)

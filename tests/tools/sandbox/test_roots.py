@@ -70,7 +70,7 @@ def test_what_a_command_wrote_is_there_afterwards(machine, granted, roots, home)
     object.__setattr__(box._context, "environ", {**box._context.environ, "HOME": home})
     paths = [os.path.normpath(machine.top / "project" / place) for place in PLACES]
     script = "; ".join(f"mkdir -p {os.path.dirname(path)}; echo x > {path} && echo WROTE {path}" for path in paths)
-    result = box.call("shell", {"command": script, "cwd": "", "seconds": 20})
+    result = box.call("shell", {"command": script, "cwd": "", "timeout": 20})
     wrote = [line.removeprefix("WROTE ") for line in result.text.splitlines() if line.startswith("WROTE ")]
     assert [path for path in paths if os.path.exists(path)] == wrote, result.text
     if granted == ("@top@",) and home == "/nowhere":

@@ -26,7 +26,7 @@ def looked(machine, progress):
 
 
 def shell(box, command, **more):
-    return box.call("shell", {"command": command, "seconds": 60, **more})
+    return box.call("shell", {"command": command, "timeout": 60, **more})
 
 
 def kept_aside(top):
@@ -101,14 +101,14 @@ def test_a_command_that_is_ended_or_runs_in_the_background_leaves_none_either(ma
     machine.settings(disk_mb=1)
     src = machine.top / "project" / "src"
     box = machine.box()
-    shell(box, f"mkdir -p {src}/x/.claude; sleep 30", seconds=1)
+    shell(box, f"mkdir -p {src}/x/.claude; sleep 30", timeout=1)
     assert kept_aside(src) == [".claude"]
     box.call("shell_start", {"command": f"mkdir -p {src}/y/.vscode; echo made; sleep 60"})
-    box.call("shell_output", {"name": "job-1", "seconds": 20})
+    box.call("shell_output", {"name": "job-1", "timeout": 20})
     box.call("shell_stop", {"name": "job-1"})
     assert kept_aside(src) == [".claude", ".vscode"]
     box.call("shell_start", {"command": f"mkdir -p {src}/z/.idea; echo made; sleep 60"})
-    box.call("shell_output", {"name": "job-2", "seconds": 20})
+    box.call("shell_output", {"name": "job-2", "timeout": 20})
     box.close()
     assert kept_aside(src) == [".claude", ".idea", ".vscode"]
 

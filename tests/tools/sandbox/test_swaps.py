@@ -69,7 +69,7 @@ MADE = (".git/commondir", ".git/config.worktree", ".mcp.json", ".vscode/tasks.js
 def test_what_git_and_editors_would_obey_is_not_made_either(machine, name):
     """`commondir` names the folder whose config and hooks git goes by: the next `git status` would run a program."""
     project = machine.top / "project"
-    refused = machine.box().call("write_file", {"path": str(project / name), "text": "x"})
+    refused = machine.box().call("write_file", {"path": str(project / name), "content": "x"})
     assert not refused.ok
     assert not (project / name).exists()
     box = machine.box()
@@ -85,7 +85,7 @@ def test_what_git_and_editors_would_obey_is_not_made_either(machine, name):
 def test_a_background_command_leaves_none_of_it_either(machine):
     box = machine.box()
     box.call("shell_start", {"command": f"cd {machine.top}/project; mkdir .vscode; echo made; sleep 60"})
-    box.call("shell_output", {"name": "job-1", "seconds": 5})
+    box.call("shell_output", {"name": "job-1", "timeout": 5})
     box.close()
     assert not (machine.top / "project" / ".vscode").exists()
 
@@ -167,9 +167,9 @@ def swapped(unwalled, monkeypatch):
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        ("read_file", {"path": "a/id_rsa"}), ("read_file", {"path": "a/id_rsa", "offset": 1}),
+        ("read_file", {"path": "a/id_rsa"}), ("read_file", {"path": "a/id_rsa", "byte_offset": 1}),
         ("grep", {"path": "a/id_rsa", "pattern": "."}), ("grep", {"path": "a", "pattern": "."}),
-        ("list_dir", {"path": "a"}), ("find", {"path": "a"}),
+        ("list_dir", {"path": "a"}), ("glob", {"path": "a", "pattern": "*"}),
     ],
 )  # fmt: skip
 def test_no_tool_follows_a_link_that_was_put_in_the_way(swapped, tool, arguments):

@@ -75,8 +75,8 @@ def test_what_it_tries_is_refused_recorded_and_shown_and_it_ends_cleanly(machine
     model += [
         ("read_file", {"path": str(machine.top / "project" / "README")}),
         ("shell", {"command": f"touch {outside}/pwned"}), ("shell", {"command": "cat ~/.ssh/id_rsa"}),
-        ("write_file", {"path": str(state / "roles" / "evil.md"), "text": "x"}),
-        ("write_file", {"path": str(state / "evolved" / "constitution.md"), "text": "x", "overwrite": True}),
+        ("write_file", {"path": str(state / "roles" / "evil.md"), "content": "x"}),
+        ("write_file", {"path": str(state / "evolved" / "constitution.md"), "content": "x", "overwrite": True}),
         ("read_file", {"path": str(machine.top / "home" / ".ssh" / "id_rsa")}),
         ("shell", {"command": "printf '\\033]52;c;aGk=\\007'; setsid sleep 61.733 & kill -9 $PPID 1"}),
         ("signal", {"message": CLOSING.format(outside)}),

@@ -53,7 +53,7 @@ class AttentionFolder(StateFolder):
 
     def ask(self, command: str = "make deploy", *, task: str = "", at: float = NOW - 300, **more: Any) -> Approval:
         """Put a question on file, as a worker does."""
-        given = {"tool": "shell", "arguments": {"command": command, "cwd": "", "seconds": 120.0}, **more}
+        given = {"tool": "shell", "arguments": {"command": command, "cwd": "", "timeout": 120.0}, **more}
         call = call_hash(given["tool"], given["arguments"])
         task_id = task or self.task()
         request = Approval(

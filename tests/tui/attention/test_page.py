@@ -94,18 +94,20 @@ def test_a_plain_command_does_not(command: str) -> None:
 
 def test_other_tools_by_what_they_reach() -> None:
     assert high(question(tool="web_fetch", arguments={"url": "https://example.org"}))
-    assert high(question(tool="write_file", arguments={"path": "/etc/x", "text": ""}))
-    assert high(question(tool="write_file", arguments={"path": "a/../../x", "text": ""}))
+    assert high(question(tool="write_file", arguments={"path": "/etc/x", "content": ""}))
+    assert high(question(tool="write_file", arguments={"path": "a/../../x", "content": ""}))
     assert high(question(tool="apply_patch", arguments={"patch": "--- a/x\n+++ /dev/null\n"}))
     walls = SandboxView("bubblewrap", network=False, roots=("~/site", "/srv/x/"))
     for path in ("/srv/x/a.md", "/srv/x", "~/site/b"):
-        assert not high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
+        assert not high(question(tool="write_file", arguments={"path": path, "content": ""}), walls)
     for path in ("/srv/xy/a.md", "/srv/x/../y", "~/sites", "../site/b"):
-        assert high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
+        assert high(question(tool="write_file", arguments={"path": path, "content": ""}), walls)
     assert not high(question("make site", folder="/srv/x"), walls)
     assert high(question("make site", folder="/srv/x"), walls._replace(tier="ask"))
     assert high(question("cp a /etc/x", folder="/srv/x"), walls)
-    assert not high(question(tool="write_file", arguments={"path": "notes/a.md", "text": "/ and ~ are fine\n.. too"}))
+    assert not high(
+        question(tool="write_file", arguments={"path": "notes/a.md", "content": "/ and ~ are fine\n.. too"})
+    )
     assert whole_call(question(tool="web_fetch", arguments={"url": "https://example.org"})) == "https://example.org"
 
 

@@ -43,7 +43,7 @@ async def test_an_open_task_follows_what_its_worker_does(open_room: Any, monkeyp
         await room.pane("workers").focus().press("j", "enter")
         assert "write_result" in room.text
         tasks = list(room.port.now_shown.tasks)
-        said = TaskEvent(at=iso(NOW), kind="call", text="the newest step", tool="find")
+        said = TaskEvent(at=iso(NOW), kind="call", text="the newest step", tool="glob")
         tasks[1] = msgspec.structs.replace(tasks[1], tail=(*tasks[1].tail, said))
         room.port.change(tasks=tuple(tasks))
         await room.until(lambda: "the newest step" in room.text)

@@ -231,7 +231,7 @@ async def test_a_role_is_adjusted_with_keys_alone(room):
         await pilot.press("f2")
         role = app.answers[0]
         assert (role.name, role.tier, role.shell) == ("researcher", "sonnet", "read")
-        assert role.tools == ("list_dir", "find", "grep", "disk_usage", "shell")
+        assert role.tools == ("list_dir", "glob", "grep", "disk_usage", "shell")
         assert (role.limits.timeout_seconds, role.limits.max_steps) == (300.0, 12)
 
 

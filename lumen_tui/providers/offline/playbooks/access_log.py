@@ -95,7 +95,7 @@ def _fields(ask: Asked) -> Fields | None:
 
 def web_log(plan: PlaybookPlan) -> Play:
     """Report requests of a log in the common or combined format."""
-    whole = (yield from call("grep", path=plan.path, pattern=COMBINED, regex=True, name=plan.name, limit=1)).data
+    whole = (yield from call("grep", path=plan.path, pattern=COMBINED, glob=plan.name, limit=1)).data
     if not whole["matches"]:
         raise PlaybookFailed(f"{line(plan.path)} is not the log of a web server in the common or combined format")
     notes = skipped_notes(whole)
@@ -126,7 +126,7 @@ def _by_status(plan: PlaybookPlan, total: int) -> Generator[Step, Reply | None, 
     today = dt.datetime.fromtimestamp(time.time())
     for status in plan.patterns:
         pattern = COMBINED + r".*?" + _STATUS % status.replace("x", r"\d")
-        data = (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=5000)).data
+        data = (yield from call("grep", path=plan.path, pattern=pattern, glob=plan.name, limit=5000)).data
         hits, count = data["hits"], data["matches"]
         if plan.period.text:
             if count > len(hits):
@@ -160,8 +160,8 @@ _FAILED = r"sshd(?:-session)?\[\d+\]: Failed (?:password|publickey|none|keyboard
 
 def failed_logins(plan: PlaybookPlan) -> Play:
     """Report how many logins over SSH failed, from where."""
-    data = (yield from call("grep", path=plan.path, pattern=_FAILED, regex=True, name=plan.name, limit=5000)).data
-    any_sshd = (yield from call("grep", path=plan.path, pattern=r"sshd(?:-session)?\[\d+\]:", regex=True, limit=1)).data
+    data = (yield from call("grep", path=plan.path, pattern=_FAILED, glob=plan.name, limit=5000)).data
+    any_sshd = (yield from call("grep", path=plan.path, pattern=r"sshd(?:-session)?\[\d+\]:", limit=1)).data
     if not any_sshd["matches"]:
         raise PlaybookFailed(f"{line(plan.path)} holds no lines of sshd, so it does not tell failed logins")
     sources: dict[str, int] = {}

@@ -68,7 +68,7 @@ def _folders(plan: PlaybookPlan) -> Play:
 
 def _below(folder: str) -> Generator[Step, Reply | None, set[str]]:
     """Return the names of all files below a folder, counted from it."""
-    data = (yield from call("find", path=folder, kind="any", limit=5000)).data
+    data = (yield from call("glob", pattern="*", path=folder, kind="any", limit=5000)).data
     if data["total"] > len(data["matches"]):
         raise PlaybookFailed(f"more than 5,000 files are below {line(folder)}: name smaller folders")
     names = {item["path"][len(data["path"]) + 1 :] for item in data["matches"]}

@@ -71,7 +71,7 @@ def count(plan: PlaybookPlan) -> Play:
     if plan.view == "kinds":
         return (yield from _by_extension(plan))
     kind = "file" if plan.subject == "files" else "folder"
-    reply = yield from call("find", path=plan.path, kind=kind, name=plan.name, limit=MOST_FILES)
+    reply = yield from call("glob", pattern=plan.name or "*", path=plan.path, kind=kind, limit=MOST_FILES)
     data = reply.data
     named = f" named {code(plan.name)}" if plan.name else ""
     extra = f" with {size(data['bytes'])}, in {many(data['folders'] + 1, 'folder')}" if kind == "file" else ""
@@ -97,7 +97,7 @@ def _by_extension(plan: PlaybookPlan) -> Play:
 
 
 def _count_lines(plan: PlaybookPlan) -> Play:
-    reply = yield from call("grep", path=plan.path, pattern="^", regex=True, name=plan.name, limit=1)
+    reply = yield from call("grep", path=plan.path, pattern="^", glob=plan.name, limit=1)
     data = reply.data
     counts = {path: lines for path, lines in data["counts"].items() if "/.git/" not in path or "/.git/" in plan.path}
     left_out = data["lines"] - sum(counts.values())

@@ -108,7 +108,9 @@ def _one(ask: Asked) -> int:
 
 def listing(plan: PlaybookPlan, **more: object) -> Generator[Step, Reply | None, tuple[list[JsonObject], JsonObject]]:
     """Return all files below the folder, without a repository's own. PlaybookFailed where there are too many."""
-    data = (yield from call("find", path=plan.path, kind="file", name=plan.name, limit=MOST_FILES, **more)).data
+    data = (
+        yield from call("glob", pattern=plan.name or "*", path=plan.path, kind="file", limit=MOST_FILES, **more)
+    ).data
     if data["total"] > len(data["matches"]):
         raise PlaybookFailed(
             f"{data['total']:,} files are below {line(plan.path)}, and this playbook looks at {MOST_FILES:,}: "

@@ -154,7 +154,7 @@ def _more_severe(plan: PlaybookPlan) -> Generator[Step, Reply | None, str]:
 
 def _grep(plan: PlaybookPlan, pattern: str, limit: int) -> Generator[Step, Reply | None, Reply]:
     name = plan.name if plan.name != "*.log" else ""  # `log files` are not always named so
-    return (yield from call("grep", path=plan.path, pattern=pattern, regex=True, name=name, limit=limit))
+    return (yield from call("grep", path=plan.path, pattern=pattern, glob=name, limit=limit))
 
 
 def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | None, Found]:
@@ -222,7 +222,7 @@ def _without_levels(
         return {**plain, "plain": True}, [
             "No line tells its level: lines that begin with or hold `error:` are counted."
         ]
-    loose = (yield from call("grep", path=plan.path, pattern=_LOOSE, regex=True, ignore_case=True, limit=20)).data
+    loose = (yield from call("grep", path=plan.path, pattern=_LOOSE, ignore_case=True, limit=20)).data
     if loose["matches"]:
         raise PlaybookFailed(
             f"no line of {line(plan.path)} tells its level, and {many(loose['matches'], 'line')} "

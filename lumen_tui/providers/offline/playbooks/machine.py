@@ -110,7 +110,7 @@ def _span(seconds: float) -> str:
 
 
 def _processors(plan: PlaybookPlan) -> Play:
-    data = (yield from call("grep", path="/proc/cpuinfo", pattern=r"^processor\s*:", regex=True, limit=1)).data
+    data = (yield from call("grep", path="/proc/cpuinfo", pattern=r"^processor\s*:", limit=1)).data
     usable = (yield from output_of("nproc")).strip()
     body = (
         f"**{data['matches']}** processors (cores or threads, as the kernel counts them); {line(usable)} may be used."

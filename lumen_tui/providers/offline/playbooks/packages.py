@@ -34,7 +34,7 @@ def package_log(plan: PlaybookPlan) -> Play:
     """Report the packages that dpkg did something with, in a period or in the whole log."""
     path = plan.path if "dpkg" in plan.path else "/var/log/dpkg.log"
     pattern = rf"^\d{{4}}-\d\d-\d\d \S+ (?:{plan.view}) \S+ \S+ \S+$"
-    data = (yield from call("grep", path=path, pattern=pattern, regex=True, limit=5000)).data
+    data = (yield from call("grep", path=path, pattern=pattern, limit=5000)).data
     if data["matches"] > len(data["hits"]):
         raise PlaybookFailed(f"{data['matches']:,} lines of {line(path)} match: more than this playbook looks at")
     today = dt.datetime.fromtimestamp(time.time())

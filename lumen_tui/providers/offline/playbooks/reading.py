@@ -33,7 +33,7 @@ def _fields(ask: Asked) -> Fields | None:
 
 def read(plan: PlaybookPlan) -> Play:
     """Report lines from the beginning or the end of a text file."""
-    data = (yield from call("grep", path=plan.path, pattern="^", regex=True, limit=1)).data
+    data = (yield from call("grep", path=plan.path, pattern="^", limit=1)).data
     if data["files"] != 1 or data["binary"]:
         raise PlaybookFailed(f"{line(plan.path)} is not one text file")
     number = min(plan.number, _MOST, data["lines"])

@@ -141,7 +141,7 @@ def _as_text(plan: PlaybookPlan) -> Generator[Step, Reply | None, tuple[str, str
 
 def found_lines(plan: PlaybookPlan, pattern: str, *, ignore_case: bool) -> Generator[Step, Reply | None, JsonObject]:
     reply = yield from call(
-        "grep", path=plan.path, pattern=pattern, regex=True, name=plan.name, limit=_MOST, ignore_case=ignore_case
+        "grep", path=plan.path, pattern=pattern, glob=plan.name, limit=_MOST, ignore_case=ignore_case
     )
     return _without_repository(reply.data)
 
@@ -195,7 +195,7 @@ def _inverted(plan: PlaybookPlan, pattern: str) -> Play:
     data = yield from found_lines(plan, pattern, ignore_case=plan.ignore_case)
     title = f"Without {code(plan.pattern)} in {line(plan.path)}"
     if plan.view == "files":
-        everything = (yield from call("grep", path=plan.path, pattern="^", regex=True, name=plan.name, limit=1)).data
+        everything = (yield from call("grep", path=plan.path, pattern="^", glob=plan.name, limit=1)).data
         if everything["files_with"] > len(everything["counts"]):
             raise PlaybookFailed("there are more than 1,000 files: ask for a smaller folder")
         rest = sorted(path for path in everything["counts"] if path not in data["counts"] and "/.git/" not in path)

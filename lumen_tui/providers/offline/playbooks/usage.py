@@ -43,7 +43,7 @@ def _files(data: JsonObject, number: int) -> str:
 
 def largest_files(plan: PlaybookPlan) -> Play:
     """Report the largest files below a folder, by the blocks that they take on the disk."""
-    reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
+    reply = yield from call("disk_usage", path=plan.path, top=plan.number, glob=plan.name)
     data, shown = reply.data, len(reply.data["largest"])
     kind = f"{plan.name} file" if plan.name else "file"
     title = f"The {'' if shown == 1 else f'{shown} '}largest {kind}{'' if shown == 1 else 's'} in {line(plan.path)}"
@@ -57,7 +57,7 @@ def largest_files(plan: PlaybookPlan) -> Play:
 
 def disk_usage(plan: PlaybookPlan) -> Play:
     """Report the total, the largest folders and the largest files."""
-    reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
+    reply = yield from call("disk_usage", path=plan.path, top=plan.number, glob=plan.name)
     data = reply.data
     body = [f"**{size(data['allocated'])}** on disk. {_total(data)}"]
     if plan.view == "folders" and data["by_folder"]:
