@@ -62,7 +62,7 @@ def test_long_arguments_are_cut_too():
         ResultMessages((ResultMessage("c", "write_file", "ok"),)),
     )
     shrunk = compact((*entries, *rounds(3, 5)), 1000)
-    assert len(shrunk.entries[1].calls[0].arguments["text"]) < 400
+    assert len(shrunk.entries[1].calls[0].arguments["content"]) < 400
     assert shrunk.entries[1].native is None
 
 
