@@ -111,6 +111,9 @@ HANDLERS: dict[str, str] = {
     "schedule.pause": "schedules.pause",
     "schedule.resume": "schedules.resume",
     "schedule.run": "schedules.run",
+    "chat.send": "chat.send",
+    "chat.stop": "chat.stop",
+    "chat.fresh": "chat.fresh",
     "undo": "undo.undo",
     "redo": "undo.redo",
 }
@@ -118,6 +121,7 @@ HANDLERS: dict[str, str] = {
 _AREAS = (
     "attention",
     "blocks",
+    "chat",
     "discoveries",
     "engine",
     "evolution",

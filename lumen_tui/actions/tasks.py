@@ -47,7 +47,7 @@ CANCEL_KIND = "cancel"
 def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
     """Check the spec, then write the folder of the task; the id follows from the key."""
     task_id = ids.check_name(request.id, "task id") if request.id else ""
-    if agent.loop_of(task_id):
+    if agent.is_own(task_id):
         raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
     if request.key and (existing := _under_key(store, task_id or task_files.id_for_key(request.key), request.key)):
         return existing

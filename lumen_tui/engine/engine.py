@@ -15,7 +15,7 @@ from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleEx
 from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
 from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl
 from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
-from lumen_tui.model import times
+from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.storage import files, integrity
@@ -60,9 +60,10 @@ class Engine:
 
     def __init__(
         self, store: Store, log: EventLog, lease: Lease, settings: Settings, heartbeat: HeartbeatFile,
-        supervisor: TaskSupervisor, budgets: Budgets, clock: Clock, now: float, *, loops: bool,
+        supervisor: TaskSupervisor, budgets: Budgets, clock: Clock, now: float, *, loops: bool, chat: bool,
     ) -> None:  # fmt: skip
         """Use what `open` has made. What loops and learns is imported here: its 70 ms hold up no worker."""
+        from lumen_tui.engine.chat import ChatTurns
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
         from lumen_tui.engine.loops.loops import Arrivals, MainLoop
@@ -88,6 +89,7 @@ class Engine:
         self.freshness = Freshness(store, log)
         self.loop = MainLoop(store, log, supervisor, today=budgets.today)
         self.arrivals = Arrivals(layout, self.loop)
+        self.chat = ChatTurns(store, log, supervisor) if chat else None
         self.learning = Learning(layout, log)
         self.schedules = Scheduler(store, log, supervisor.dispatcher.watch_fd)
         self._lease: Lease | None = lease
@@ -99,11 +101,18 @@ class Engine:
 
     @classmethod
     def open(
-        cls, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
+        cls,
+        root: Path,
+        clock: Clock | None = None,
+        listeners: tuple[Listener, ...] = (),
+        *,
+        loops: bool = True,
+        chat: bool | None = None,
     ) -> Engine:
         """Take the lease of the folder, adopt its workers, and recover what is there.
 
-        Without `loops` the main agent gets no turns, and tasks alone are driven. EngineBusy where another engine drives
+        Without `loops` the main agent gets no turns, and tasks alone are driven; `chat` says whether the operator can
+        talk with it, which goes with loops where it is not given. EngineBusy where another engine drives
         the folder; StoreError where it cannot be used.
         """
         clock, store = clock or SystemClock(), Store(root)
@@ -121,7 +130,19 @@ class Engine:
         budgets = Budgets(store, log)
         supervisor = TaskSupervisor(store, log, epoch=lease.info.epoch, refusal=budgets.refusal, clock=clock)
         adopted = supervisor.recover(now)
-        engine = cls(store, log, lease, settings, heartbeat, supervisor, budgets, clock, now, loops=loops)
+        engine = cls(
+            store,
+            log,
+            lease,
+            settings,
+            heartbeat,
+            supervisor,
+            budgets,
+            clock,
+            now,
+            loops=loops,
+            chat=loops if chat is None else chat,
+        )
         engine._recover(adopted, now)
         return engine
 
@@ -159,6 +180,8 @@ class Engine:
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
         self.schedules.close()
+        if self.chat is not None:
+            self.chat.close()
         self.supervisor.dispatcher.close()
         self._lease.release()
         self._lease = None
@@ -193,6 +216,8 @@ class Engine:
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
             requests.stop = self.commands.stops_after_tasks
         self.loop.poll(self.config, now, may_start=may_start and parts.loop is None)
+        if self.chat is not None:
+            self.chat.poll(self.config, now, refusal=self._why_no_turn(), loop=self.loop.at_work)
         return requests, supervised
 
     def beat(self, now: float, reason: str = "timer") -> BeatReport:
@@ -219,6 +244,13 @@ class Engine:
         if self._loops:
             self.beat_log.ran(turn.loop, turn.skipped, now)
         return BeatReport(self.beats, reason, supervised, requests, turn.loop, turn.skipped)
+
+    def _why_no_turn(self) -> str:
+        """Return what keeps the main agent from answering in the chat; empty if nothing does."""
+        for hold in (self.switch.kill, self.pauses.paused(), self.pauses.parts.roles.get(agent.ROLE)):
+            if hold is not None:
+                return f"the agent is {hold.words}"
+        return self.commands.stops_after_tasks
 
     def _loop_turn(self, now: float, *, asked: bool) -> LoopTurn:
         if reason := self._why_no_loop():

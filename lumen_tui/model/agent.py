@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 from msgspec import Struct, field
 
@@ -22,6 +24,7 @@ TOOLS = (
     "sleep",
     "deposit",
 )
+OF_LOOPS = ("deposit", "sleep")  # what only a loop has of them
 ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"  # in the session's task folder
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
@@ -101,15 +104,42 @@ def task_id(loop: int) -> str:
 
 def loop_of(name: str) -> int:
     """Return the loop whose session a task is, 0 where it is none."""
-    head, _, digits = name.partition("-")
-    known = head == "loop" and len(digits) >= 6 and digits.isascii() and digits.isdigit()
-    return int(digits) if known and task_id(int(digits)) == name else 0
+    return _number(name, task_id)
+
+
+def turn_id(turn: int) -> str:
+    """Return the task that is a turn of the chat: `chat-000007`."""
+    return f"chat-{turn:06d}"
+
+
+def turn_of(name: str) -> int:
+    """Return the turn of the chat that a task is, 0 where it is none."""
+    return _number(name, turn_id)
+
+
+def is_own(name: str) -> bool:
+    """Return whether a task is the main agent's own: the session of a loop, or a turn of the chat."""
+    return bool(loop_of(name) or turn_of(name))
+
+
+def _number(name: str, form: Callable[[int], str]) -> int:
+    digits = name.partition("-")[2]
+    known = len(digits) >= 6 and digits.isascii() and digits.isdigit()
+    return int(digits) if known and form(int(digits)) == name else 0
 
 
 def with_tools(role: Role) -> Role:
     """Return the role of a session of the main agent: always with its own tools, and a deposit as its result."""
     others = [tool for tool in role.tools if tool not in TOOLS and tool != "write_result"]
     return msgspec.structs.replace(role, tools=(*others, *TOOLS))
+
+
+def in_turn(role: Role) -> Role:
+    """Return the main agent's role as it is in a turn of the chat, where nothing ends a loop or puts one off."""
+    whole = with_tools(role)
+    tools = tuple(tool for tool in whole.tools if tool not in OF_LOOPS)
+    rules = tuple(rule for rule in whole.rules if rule.tool not in OF_LOOPS)
+    return msgspec.structs.replace(whole, tools=tools, rules=rules)
 
 
 def rest_after(count: int, allowed: int, every: float) -> float:

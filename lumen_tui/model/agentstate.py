@@ -71,6 +71,7 @@ class _Workers(Struct, frozen=True):
     counts: Counter[str]
     session: str  # empty where no session is alive
     loop: int
+    turn: int  # of the chat, which runs beside a loop; 0 for none
 
 
 def agent_status(snapshot: Snapshot, now: float) -> AgentStatus:
@@ -90,19 +91,23 @@ def agent_status(snapshot: Snapshot, now: float) -> AgentStatus:
 
 
 def _workers(snapshot: Snapshot) -> _Workers:
-    counts, session, loop = Counter[str](), "", 0
+    counts, session, loop, turn = Counter[str](), "", 0, 0
     for view in live_ones(snapshot.tasks):
         if view.spec.role != agent.ROLE:
             counts[view.state] += 1
+        elif view.status.alive and agent.turn_of(view.id):
+            counts["asks"] += view.state == "asks"
+            turn = agent.turn_of(view.id) if view.state == "running" else turn
         elif view.status.alive:
             session, loop = view.state, agent.loop_of(view.id)
-    return _Workers(counts, session, loop)
+    return _Workers(counts, session, loop, turn)
 
 
 def _at_work(workers: _Workers) -> tuple[str, ...]:
     running = workers.counts["running"]
     loop = (f"loop {workers.loop}",) if workers.session == "running" else ()
-    return (*loop, *((f"{running} worker{'' if running == 1 else 's'}",) if running else ()))
+    turn = (f"turn {workers.turn} of the chat",) if workers.turn else ()
+    return (*loop, *turn, *((f"{running} worker{'' if running == 1 else 's'}",) if running else ()))
 
 
 def _roles_full(snapshot: Snapshot) -> str:
@@ -141,7 +146,7 @@ def _paused(snapshot: Snapshot, workers: _Workers) -> AgentStatus | None:
         return AgentStatus(AgentState.PAUSED, "", snapshot.killed)
     if how := snapshot.paused.get(_EVERYTHING, ""):
         return AgentStatus(AgentState.PAUSED, "", how)
-    if workers.session == "running" or workers.counts["running"] or workers.counts["asks"]:
+    if workers.session == "running" or workers.turn or workers.counts["running"] or workers.counts["asks"]:
         return None
     if _costs(snapshot) and snapshot.spend.closed:
         return AgentStatus(AgentState.PAUSED, "budget closed", "the caps cannot be read")
@@ -154,7 +159,7 @@ def _paused(snapshot: Snapshot, workers: _Workers) -> AgentStatus | None:
 
 def _busy(workers: _Workers, at_work: tuple[str, ...], snapshot: Snapshot) -> AgentStatus | None:
     """A session at work is work, whoever waits beside it; else a question to a person comes before other workers."""
-    if workers.session == "running":
+    if workers.session == "running" or workers.turn:
         return AgentStatus(AgentState.WORKING, at_work[0])
     asks = workers.counts["asks"] + (workers.session == "asks")
     if asks:

@@ -19,6 +19,8 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "worker": ("role", "authority", "constitution", "rules"),
     "main": ("role", "authority", "constitution", "rules"),
     "task": ("objective", "giver", "context", "constraints", "limits", "surroundings", "unit", "memory", "earlier"),
+    "chat": ("role", "authority", "constitution", "rules"),
+    "turn": ("orders", "state", "limits", "surroundings", "earlier"),
     "loop": ("objective", "briefing", "limits", "surroundings", "earlier"),
 }  # the prompts that there are, and what each has a place for
 OPTIONAL = ("giver", "unit", "memory", "earlier", "surroundings")  # what a prompt of a person's own may leave out

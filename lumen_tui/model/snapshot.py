@@ -190,10 +190,10 @@ class Snapshot(Struct, frozen=True):
 
     @property
     def session(self) -> TaskView | None:
-        """The main agent's session, while it is at work. What is alive comes first among the tasks."""
+        """The session of the main agent's loop, while it is at work. What is alive comes first among the tasks."""
         for view in self.tasks:
             if not view.status.alive:
                 return None
-            if view.spec.role == agent.ROLE:
+            if agent.loop_of(view.id):
                 return view
         return None

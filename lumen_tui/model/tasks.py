@@ -77,7 +77,7 @@ class Spec(Struct, frozen=True):
     budget: Budget = field(default_factory=Budget)
     created_by: str = "operator"
     created_at: str = ""
-    order: bool = False  # the operator's own: the process that gave it was seen to be theirs
+    order: bool = False  # the operator's own: the process that gave it was seen to be theirs, or ordered it in the chat
     retry_of: str = ""
     key: str = ""  # idempotency key of the creator
     schema: int = 1

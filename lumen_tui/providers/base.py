@@ -151,6 +151,7 @@ class Job(Struct, frozen=True):
     system: str
     objective: str
     folder: str = ""  # where relative names in the objective count from; empty where nobody said
+    history: tuple[Any, ...] = ()  # of Entry: what was said before in the same conversation, the oldest first
     opening: str = ""  # the whole first message, as the model gets it; empty: the objective and the context
     context: str = ""  # what is known of the task
     constraints: tuple[str, ...] = ()

@@ -129,6 +129,10 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
     chain = targets(config, role, spec, environ)
     first = chain[0]
     if first.endpoint.name == "offline":
+        if agent.turn_of(spec.id):
+            from lumen_tui.providers.offline.talk import OfflineChat
+
+            return OfflineChat()
         from lumen_tui.providers.offline.provider import OfflineProvider
 
         return OfflineProvider()

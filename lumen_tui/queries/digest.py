@@ -213,7 +213,7 @@ class _DigestBuilder:
         if event.kind == TASK_ENDED:
             end = task_end(event)
             self._usd += end.usd
-            if not agent.loop_of(event.task_id):
+            if not agent.is_own(event.task_id):
                 reason = f": {end.reason}" if end.reason else ""
                 text = event.text if end.status == "done" else f"{event.text} {end.status}{reason}"
                 self._add("ended" if end.status == "done" else "failed", event.at, text, event.task_id, "task")

@@ -110,6 +110,7 @@ class Layout:
         self.spend = root / "spend.jsonl"  # its earlier pages are beside it: store/ledger
         self.schedules = root / "schedules.jsonl"
         self.schedule_runs = root / "schedule-runs.jsonl"
+        self.chat = root / "chat.jsonl"
         self._name_evolved(root, root / "evolved")
 
     def _name_evolved(self, root: Path, evolved: Path) -> None:

@@ -52,7 +52,7 @@ def part_tokens(lines: tuple[Line, ...]) -> int:
 def preview(store: Store, role: str, task_id: str, now: float, environ: Mapping[str, str]) -> PromptPreview:
     """Return the prompt of a task that is there, or of any task of the role. Raises CannotBegin, BadRules, BadId."""
     spec, folder = _spec(store, role, task_id)
-    loaded = role_of(store, spec)
+    loaded = role_of(store, spec, environ)
     context = Context(
         role=loaded, spec=spec, store=store, folder=folder, now=lambda: now, monotonic=lambda: now, environ=environ
     )

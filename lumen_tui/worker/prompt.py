@@ -24,6 +24,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import writing
 from lumen_tui.store.settings.prompts import load_prompt
 from lumen_tui.tools.base import Context, TaskRules
+from lumen_tui.worker.chat_turn import turn_slots
 from lumen_tui.worker.surroundings import money, surroundings
 
 _BLOCKS = 8_000  # characters of memory blocks for a worker; the main agent's are in its briefing
@@ -42,9 +43,9 @@ def build(
 
     `tier` is the sandbox tier of its commands, `seconds` its time limit, `earlier` what an attempt before had done.
     """
-    main = context.role.name == agent.ROLE
+    main, turn = context.role.name == agent.ROLE, agent.turn_of(context.spec.id)
     layout, spec = context.store.layout, context.spec
-    names = ("authority", "main", "loop") if main else ("authority", "worker", "task")
+    names = ("authority", *(("chat", "turn") if turn else ("main", "loop") if main else ("worker", "task")))
     loaded = [load_prompt(layout, name) for name in names]
     authority, frame, message = (template for template, _ in loaded)
     values = {
@@ -53,7 +54,10 @@ def build(
         "surroundings": lines_of(_bullets(surroundings(context, tier, config)), "surroundings"),
         "earlier": lines_of(earlier, "acts of the attempt before"),
     }
-    values |= {"briefing": lines_of(spec.context, "briefing")} if main else _task_slots(context)
+    if turn:
+        values |= turn_slots(layout, turn, values, spec.context)
+    else:
+        values |= {"briefing": lines_of(spec.context, "briefing")} if main else _task_slots(context)
     request = Request(
         system=_system(layout, context.role, authority, frame, config, context.now()),
         first=fill(message, values),
@@ -118,9 +122,11 @@ def _task_slots(context: Context) -> dict[str, tuple[Line, ...]]:
 
 def _giver(spec: Spec) -> str:
     by = one_line(spec.created_by, 60)
+    if spec.order and agent.turn_of(by):
+        return f"(The operator ordered this in the chat; these are the words of the main agent, {by}.)"
     if spec.order:
         return f"(This task is from the operator, {by}.)"
-    if agent.loop_of(spec.created_by):
+    if agent.is_own(spec.created_by):
         return f"(This task is from the main agent, {by}.)"
     return f"(This task was given in the name of {by}; that this is the operator was not seen.)"
 

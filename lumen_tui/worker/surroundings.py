@@ -104,6 +104,6 @@ def _sandbox(context: Context, tier: str, granted: bool) -> Iterator[str]:
 
 
 def _reader(spec: Spec) -> str:
-    if agent.loop_of(spec.created_by):
+    if agent.is_own(spec.created_by):
         return "the main agent, in its next loop"
     return f"{one_line(spec.created_by, 60) or 'whoever gave the task'} and the main agent"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,11 +31,13 @@ from lumen_tui.providers.base import (
     TextUpdate,
     ToolCall,
 )
-from lumen_tui.providers.choose import choose_provider, tuning
+from lumen_tui.providers.choose import choose_provider, targets, tuning
+from lumen_tui.providers.conversation.history import Entry
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_records
@@ -45,6 +48,7 @@ from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import ApprovalClient
+from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
 from lumen_tui.worker.prompt import build
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
@@ -78,18 +82,28 @@ def read_attempt(folder: Path) -> int:
         return 1
 
 
-def role_of(store: Store, spec: Spec) -> Role:
-    """Return the role of a task. Raises CannotBegin where it cannot be used."""
+def role_of(store: Store, spec: Spec, environ: Mapping[str, str]) -> Role:
+    """Return the role of a task, whose worker has this environment. Raises CannotBegin where it cannot be used."""
     name = spec.role
-    if (name == agent.ROLE) != bool(agent.loop_of(spec.id)):
+    if (name == agent.ROLE) != agent.is_own(spec.id):
         raise CannotBegin(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
     try:
         role = load_role(store.layout, name)
+        if agent.turn_of(spec.id):
+            return turn_role(role, offline=_is_offline(store, role, spec, environ))
         return agent.with_tools(role) if name == agent.ROLE else role
     except FileNotFoundError:
         raise CannotBegin(f"there is no role {one_line(name, 80)!r}: hire it, or give the task another") from None
     except (BadFile, ValueError) as error:
         raise CannotBegin(f"role {one_line(name, 80)!r} cannot be used: {error}") from error
+
+
+def _is_offline(store: Store, role: Role, spec: Spec, environ: Mapping[str, str]) -> bool:
+    """Return whether no model serves a task; where it cannot be known the provider says why."""
+    try:
+        return targets(load_config(store.layout)[0].models, role, spec, environ)[0].endpoint.name == "offline"
+    except ProviderError:
+        return False
 
 
 class Task:
@@ -101,15 +115,15 @@ class Task:
         self._tally = tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
-        self._role = role_of(store, self.spec)
+        self._role = role_of(store, self.spec, world.environ)
         tally.session = session_id(self.spec, tally.attempt)
         self._config, self._problems = _config(store)
         self._events = Recorder(
             Journal(world.folder / "events.jsonl"), tally.attempt, world.now, world.redact, world.stopper.guard
         )
-        self._transcript = Transcript(
-            store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
-        )
+        session = store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
+        turn = agent.turn_of(self.spec.id)
+        self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
         self._spending = Spending(world, tally, self.spec, self._events)
         self._context = self._make_context()
         self._toolbox = _toolbox(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
@@ -273,7 +287,7 @@ class Task:
 
     def _keep(self, text: str) -> None:
         """Keep the final answer as the result, or as the deposit of a loop that ended without one."""
-        if self._role.name == agent.ROLE:
+        if agent.loop_of(self.spec.id):
             report.deposit_last_words(self._context, text)
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
@@ -285,9 +299,11 @@ class Task:
         self._prompt, problems = build(context, self._config, tier=self._tier, seconds=self.seconds, earlier=before)
         for problem in problems:
             self._events.event("note", f"{problem.where}: {problem.what}; {problem.hint}")
+        earlier_turns, opening = self._conversation(text_of(self._prompt.first))
         return Job(
             system=text_of(self._prompt.system),
-            opening=text_of(self._prompt.first),
+            history=earlier_turns,
+            opening=opening,
             objective=self.spec.objective,
             folder=self.spec.folder,
             context=self.spec.context,
@@ -295,11 +311,18 @@ class Task:
             advice=rules.advice,
             tools=tuple(self._toolbox.declarations()),
             tuning=tuning(self._config.models, self._role, self.spec),
-            last=report.NAME if self._role.name == agent.ROLE else "",
+            last=report.NAME if agent.loop_of(self.spec.id) else "",
             now=self._world.now,
             sent=self._spending.sent,
             launch=partial(launch, context),
         )
+
+    def _conversation(self, opening: str) -> tuple[tuple[Entry, ...], str]:
+        """Return what was said before and the message that is sent now; nothing before but in a turn of the chat."""
+        if not isinstance(self._transcript, TurnTranscript):
+            return (), opening
+        sent = self._transcript.told(opening)
+        return history(chats.read(self._world.store.layout), agent.turn_of(self.spec.id)), sent
 
 
 def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:

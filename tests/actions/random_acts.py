@@ -13,11 +13,13 @@ from lumen_tui.actions import agentfile
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
 from lumen_tui.model.approvals import Approval, call_hash
+from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
 from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
+from lumen_tui.store.sessions import chats
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_importing import ISSUE, folder, issues
 
@@ -66,6 +68,7 @@ class Stage:
             self._keep("schedule", "schedule.add", name=f"look{number}", text="look", when="0 9 * * *", makes="wake")
         self._ask()
         self._learn()
+        self._talk()
 
     def _keep(self, kind: str, verb: str, **arguments: Any) -> None:
         self.known.setdefault(kind, []).append(self.desk.do(verb, by="bo", **arguments).target)
@@ -79,6 +82,12 @@ class Stage:
                 expires_at=times.iso(now + 9000), arguments=given, summary=command, rule=command, role="builder",
             )  # fmt: skip
             self.known.setdefault("approval", []).append(approvals.ask(self.desk.store.layout, asked).id)
+
+    def _talk(self) -> None:
+        """One turn of a conversation."""
+        said = self.desk.do("chat.send", by="bo", text="Does anything run?").target
+        lines = (ChatLine("turn", turn=1, answers=(said,)), ChatLine("end", turn=1, status="done"))
+        chats.append(self.desk.store.layout, *lines)
 
     def _learn(self) -> None:
         texts = ("Write tests before code", "Ask before a migration", "Name branches after issues")
@@ -269,6 +278,9 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "schedule.add": lambda stage: {
         "name": stage.fresh("nightly").replace(" ", ""), "text": "run the tests", "when": "every 90m", "zone": "UTC",
     },
+    "chat.send": lambda stage: {"text": stage.fresh("what about")},
+    "chat.stop": lambda _: {},
+    "chat.fresh": lambda _: {},
     "schedule.remove": lambda stage: {"name": stage.any("schedule")},
     "schedule.pause": lambda stage: {"name": stage.any("schedule"), "reason": "a release"},
     "schedule.resume": lambda stage: {"name": stage.any("schedule")},
@@ -282,10 +294,11 @@ BACK = {
     "block.lock": "block.unlock", "relation.add": "relation.remove", "node.archive": "node.unarchive",
     "approval.allow_always": "approval.forget", "engine.pause": "engine.resume", "kill": "unkill",
     "block.rethink": "block.restore", "schedule.pause": "schedule.resume",
+    "chat.send": "chat.stop",
 }  # fmt: skip
 _TAKES = {
     "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),
-    "schedule.resume": ("name",), "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
+    "chat.stop": (), "schedule.resume": ("name",), "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
 }  # fmt: skip
 
 

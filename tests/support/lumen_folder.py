@@ -19,6 +19,7 @@ class StateFolder:
 
     BY = "ana"
     STEP = 0.0
+    ORDERS = ("chat.send",)  # verbs that are the operator's alone
 
     def __init__(self, root: Path, clock: float | Clock) -> None:
         self.root = root
@@ -38,4 +39,11 @@ class StateFolder:
     def do(self, verb: str, by: str = "", *, now: float = 0, watch: Watch = unwatched, **arguments: Any) -> Done:
         if self.STEP and not now:
             self.now += self.STEP
-        return perform(self.store, named(verb, arguments), by=by or self.BY, now=now or self.now, watch=watch)
+        return perform(
+            self.store,
+            named(verb, arguments),
+            by=by or self.BY,
+            now=now or self.now,
+            watch=watch,
+            order=verb in self.ORDERS,
+        )

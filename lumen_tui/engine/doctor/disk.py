@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
+from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
@@ -117,6 +118,7 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.archival: Passage,
         layout.schedules: _Identified,
         layout.schedule_runs: ScheduledRun,
+        layout.chat: ChatLine,
     }
 
 

@@ -16,6 +16,7 @@ import msgspec
 from lumen_tui.engine.loops.news import News
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.capsule import Briefing, Capsule, Section, assemble_briefing, bounded
+from lumen_tui.model.chat import Turn
 from lumen_tui.model.fences import escaped, fence, order
 from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
@@ -36,6 +37,7 @@ ORDERS = "Orders of the operator"
 _MESSAGE, _EXCERPT = 2_000, 4_000  # characters of one signal and of one result
 _ORDERS = 66_000  # characters: an order of any length that can be sent stands there whole
 _LISTS = 20_000  # characters of what the engine adds to a wake-state: what was left out, what binds, what is next
+_TALK = 40_000  # characters of the chat
 _SIGNALS, _RESULTS = 8_000, 12_000  # characters of all of them
 _ASKED = 1000  # characters of what waits for a person
 _NAMED = 40  # entries of one kind that are looked at at all
@@ -57,6 +59,7 @@ class BriefingInputs:
     now: float
     budget: str  # what is left of it, in words
     capsule: Capsule
+    talk: tuple[Turn, ...] = ()  # turns of the chat since the last loop
 
 
 def in_order(signals: Iterable[Signal], name: str) -> tuple[Signal, ...]:
@@ -78,6 +81,8 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("Now", tuple(_now(inputs)), 1500),
         Section("Schedules that are due", tuple(map(_due, inputs.news.woken)), 4000, "schedules"),
         Section(ORDERS, tuple(_order(inputs, signal) for signal in orders), _ORDERS, "orders", "they come next time"),
+        Section("Chat with the operator since your last loop", tuple(_talk(inputs)), _TALK, "turns",
+                str(layout.chat)),
         Section("Wake-state", tuple(_wake(inputs)), MOST_WAKE + _LISTS, more=f"read_file {layout.wake_state}"),
         Section("Memory blocks", tuple(_blocks(inputs)), block_texts.MOST, "blocks", str(layout.blocks)),
         Section("The loop before", tuple(_before(snapshot.packets)), 1500),
@@ -92,6 +97,37 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("What waits for a person", tuple(_needs(inputs)), 1200, "things"),
         Section("Roles that can be given work", tuple(_roles(snapshot)), 1500, "roles"),
     ])  # fmt: skip
+
+
+def chat_state(inputs: BriefingInputs, *, whole: bool, since: float) -> Briefing:
+    """Assemble what a turn of the chat is told beside the operator's words.
+
+    That is everything where it is `whole`, the first of what is sent; else what is new `since` the turn before.
+    """
+    snapshot, layout = inputs.snapshot, inputs.layout
+    wake = _wake(inputs) if whole or snapshot.wake.written > since else []
+    return assemble_briefing([
+        Section("Now", tuple(_chat_now(inputs)), 1500),
+        Section("What your last loop left", tuple(wake), MOST_WAKE + _LISTS, more=f"read_file {layout.wake_state}"),
+        Section("Memory blocks", tuple(_blocks(inputs) if whole else ()), block_texts.MOST, "blocks",
+                str(layout.blocks)),
+        Section("Tasks that ended since the turn before", tuple(_ended(inputs, event) for event in
+                inputs.news.ended[::-1]), _RESULTS, "tasks", f"read_file RESULT below {layout.tasks}"),
+        Section("Tasks that wait or run", tuple(map(_task, _open(snapshot))), 1500, "tasks"),
+        Section("What waits for a person", tuple(_needs(inputs)), 1200, "things"),
+        Section("Roles that can be given work", tuple(_roles(snapshot) if whole else ()), 1500, "roles"),
+    ])  # fmt: skip
+
+
+def _chat_now(inputs: BriefingInputs) -> list[str]:
+    config, packets = inputs.snapshot.config, inputs.snapshot.packets
+    at_work = f"loop {inputs.loop} of yours is at work beside this conversation" if inputs.loop else ""
+    last = f"your last loop, {packets[-1].loop}, ended {times.stamp_of(packets[-1].completed_at)}" if packets else ""
+    return [
+        f"- {times.stamp(inputs.now)}; you are {one_line(config.agent.name, 60)}",
+        f"- {at_work or last or 'you had no loop yet'}",
+        f"- budget left: {inputs.budget}",
+    ]
 
 
 def _now(inputs: BriefingInputs) -> list[str]:
@@ -121,6 +157,18 @@ def _due(run: ScheduledRun) -> str:
     if run.order:
         return order(run.text, run.by, about)
     return fence(bounded(run.text, _EXCERPT, f"`lumen-tui schedule show {run.name}`"), f"{about}, made by {run.by}")
+
+
+def _talk(inputs: BriefingInputs) -> list[str]:
+    head = "It was answered there: keep to what was said, and do not do again what was done."
+    return [head, *map(_talked, inputs.talk)] if inputs.talk else []
+
+
+def _talked(turn: Turn) -> str:
+    """Return one turn of the chat: the operator's orders whole, and what the agent answered and ordered there."""
+    ordered = [order(message.text, message.by, f"said in the chat, {message.id}") for message in turn.messages]
+    answer = bounded(escaped(turn.answer.strip()), _MESSAGE) or f"(no answer: {turn.end.reason if turn.end else ''})"
+    return "\n".join([*ordered, f"You answered in {agent.turn_id(turn.number)}: {answer}"])
 
 
 def _wake(inputs: BriefingInputs) -> list[str]:

@@ -57,11 +57,17 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     own = (name, agent.ROLE)
     signals = [(offset, decode_signal(line)) for offset, line in signal_lines]
     return News(
-        ended=[event for event in events if event.kind == TASK_ENDED and not agent.loop_of(event.task_id)],
+        ended=[event for event in events if event.kind == TASK_ENDED and not agent.is_own(event.task_id)],
         signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
         discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
         by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
-        cursor={"events": log.seq, "signals": signals_at, "memory": nodes_at, "runs": runs_at},
+        cursor={
+            "events": log.seq,
+            "signals": signals_at,
+            "memory": nodes_at,
+            "runs": runs_at,
+            "chat": before.get("chat", 0),  # the last turn that a loop was told of: it wakes none
+        },
         woken=[run for _, line in run_lines if (run := _waking(line))],
     )
 

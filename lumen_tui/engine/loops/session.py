@@ -44,6 +44,7 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.redaction import clean, clean_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.schedules import schedules
+from lumen_tui.store.sessions import chats
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import read_json, write_exit
 
@@ -66,15 +67,18 @@ class LoopSession:
             loop += 1
         with closing(SnapshotReader(self._store.root, config.agent.name)) as reader:
             snapshot = reader.snapshot(now)
+        talk = chats.read(layout).ended_since(news.cursor.get("chat", 0))
+        news.cursor["chat"] = talk[-1].number if talk else news.cursor.get("chat", 0)
         facts = BriefingInputs(
             layout=layout,
             snapshot=snapshot,
             news=news,
             loop=loop,
             now=now,
-            budget=_left(snapshot.spend),
+            budget=left_today(snapshot.spend),
             signals=in_order((signal for _, signal in news.signals), config.agent.name),
             capsule=self.capsules.wake(loop, config, now),
+            talk=talk,
         )
         briefing = brief(facts)
         self.open = self._record(facts, briefing)
@@ -171,7 +175,7 @@ def _spec(loop: int, briefing: Briefing, now: float) -> Spec:
     )
 
 
-def _left(spend: SpendView) -> str:
+def left_today(spend: SpendView) -> str:
     """Return what may still be spent today, in words."""
     parts = []
     if spend.tokens_cap:

@@ -138,7 +138,7 @@ class TaskSupervisor:
         how = self.dispatcher.ended_how(view.id)
         how = f": {how}" if how else ""
         self._restart_limiter.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
-        again = view.attempt - died_waiting(folder) <= self.config.workers.retries
+        again = view.attempt - died_waiting(folder) <= self.config.workers.retries and not agent.turn_of(view.id)
         repeatable = self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
             workers.keep_attempt(folder, view.attempt)

@@ -129,10 +129,10 @@ class _ModelConversation:
 
     def __init__(self, caller: ModelCaller, job: Job) -> None:
         self._caller, self._job = caller, job
-        self._entries: tuple[Entry, ...] = (UserMessage(opening(job)),)
+        self._entries: tuple[Entry, ...] = (*job.history, UserMessage(opening(job)))
         self._window = ContextWindow(caller)
         self._repeats = RepetitionGuard()
-        self._ids: set[str] = set()
+        self._ids = {call.id for entry in job.history if isinstance(entry, AssistantMessage) for call in entry.calls}
         self._unfinished_count = 0
         self._unfinished = ""  # of the answer, where its end is still to come
         self._delivered = False

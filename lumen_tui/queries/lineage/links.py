@@ -210,7 +210,7 @@ def _decoded(line: bytes, kind: type[_T]) -> _T | None:
 
 
 def _causes(spec: Spec) -> Iterator[Link]:
-    if agent.loop_of(spec.created_by) or spec.created_by.startswith("tsk-"):
+    if agent.is_own(spec.created_by) or spec.created_by.startswith("tsk-"):
         yield Link(spec.id, spec.created_by, "given out by", "gave out")
     if spec.retry_of:
         yield Link(spec.id, spec.retry_of, "tries again", "tried again as")

@@ -254,7 +254,7 @@ class _HopReader:
 def _task_hop(task: TaskParts) -> Hop:
     spec, ended = task.spec, task.exit
     status = ended.status if ended else "running" if task.run else "queued"
-    person = spec.created_by and not (agent.loop_of(spec.created_by) or spec.created_by.startswith("tsk-"))
+    person = spec.created_by and not (agent.is_own(spec.created_by) or spec.created_by.startswith("tsk-"))
     by = one_line(spec.role, 60) + (f", asked by {one_line(spec.created_by, 60)}" if person else "")
     return Hop(
         spec.id,

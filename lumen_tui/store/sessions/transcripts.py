@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from lumen_tui.model import agent
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Ended, SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
@@ -36,7 +37,7 @@ _SILENT = frozenset({
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
 _KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # in later versions the author of a text is unknown
-_TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop)-[0-9a-z]+)(?:/|$)")
+_TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop|chat)-[0-9a-z]+)(?:/|$)")
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
 _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
 _REFUSED = "The user doesn't want to proceed with this tool use."
@@ -130,7 +131,7 @@ class SessionParser:
             return Trust.WORKER
         folder = _TASK_FOLDER.search(text_of(record.cwd))
         if self._own or folder or self._unsure(record):
-            return Trust.AGENT if folder and "/loop-" in folder.group() else Trust.WORKER
+            return Trust.AGENT if folder and agent.is_own(folder[1]) else Trust.WORKER
         return Trust.AGENT
 
     def _alone(self, record: SessionLine) -> bool:

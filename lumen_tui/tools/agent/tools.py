@@ -68,6 +68,7 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
             priority=arguments.priority,
             depends_on=arguments.depends_on,
             created_by=context.spec.id,
+            order=context.spec.order,
             created_at=times.iso(context.now()),
             key=key,
         )

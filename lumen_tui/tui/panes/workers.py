@@ -74,9 +74,9 @@ class TaskRows:
 
 
 def short_id(task_id: str) -> str:
-    """Return what names a task in a few cells: `7f2k`, or `L124` for the session of a loop."""
-    loop = agent.loop_of(task_id)
-    return f"L{loop}" if loop else ids.short(task_id)
+    """Return what names a task in a few cells: `7f2k`, `L124` for a loop's session, `C7` for a turn of the chat."""
+    loop, turn = agent.loop_of(task_id), agent.turn_of(task_id)
+    return f"L{loop}" if loop else f"C{turn}" if turn else ids.short(task_id)
 
 
 def shape_of(row: TaskView, shapes: Shapes) -> str:

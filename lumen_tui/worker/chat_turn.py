@@ -1,0 +1,206 @@
+"""One turn of the chat in its worker: what the model is sent of the conversation, and what chat.jsonl gets of the turn.
+
+What was sent and said is kept as it was, so that the next turn sends the very same beginning and finds it in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import agent, times
+from lumen_tui.model.chat import ChatLine, Conversation, Kind, Turn, TurnEnd
+from lumen_tui.model.fences import order
+from lumen_tui.model.prompts import Line, lines_of
+from lumen_tui.model.roles import Role
+from lumen_tui.model.text import safe
+from lumen_tui.model.transcript import shortened
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    Entry,
+    ModelCall,
+    ResultMessage,
+    ResultMessages,
+    UserMessage,
+)
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.redaction import clean
+from lumen_tui.store.sessions import chats
+from lumen_tui.tools.base import ToolResult
+from lumen_tui.worker.record import Transcript
+from lumen_tui.worker.world import TaskTally
+
+_CALLS = 8  # of an earlier turn that are sent again, the newest
+_RESULT = 4_000  # characters of what one gave
+_ARGUMENT = 2_000  # characters of one text in its arguments
+_NO_TURN = "(what the operator says)"
+_UNKNOWN = "(the turn ended here: whether this call was carried out is not known)"
+_ENDS = {
+    TurnEnd.STOPPED: "(The operator stopped this answer here.)",
+    TurnEnd.CUT_OFF: "(This answer was cut off here: its process was killed.)",
+    TurnEnd.FAILED: "(This turn failed here.)",
+}
+_OFFLINE_TOOLS = ("disk_usage", "shell", "write_result")  # what playbooks use; no model is there that could
+_STATUSES = {"done": TurnEnd.DONE, "cancelled": TurnEnd.STOPPED}
+
+
+def turn_role(role: Role, *, offline: bool) -> Role:
+    """Return the main agent's role for a turn; without a model also with what playbooks need, which only read."""
+    own = agent.in_turn(role)
+    if not offline:
+        return own
+    more = tuple(tool for tool in _OFFLINE_TOOLS if tool not in own.tools)
+    return msgspec.structs.replace(own, tools=(*own.tools, *more), shell="read")  # noqa: S604 - a setting, no call
+
+
+def turn_slots(
+    layout: Layout, turn: int, values: Mapping[str, Sequence[Line]], state: str
+) -> dict[str, tuple[Line, ...]]:
+    """Return what a turn has instead of a loop's slots; limits and place are known where only news is told."""
+    found = chats.read(layout).turn(turn)
+    slots = {"orders": lines_of(_orders(found), "chat.jsonl"), "state": lines_of(state, "state of the agent")}
+    known = () if found is None or found.begun.whole else ("limits", "surroundings")
+    return {**slots, **dict.fromkeys(known, ())}
+
+
+def _orders(turn: Turn | None) -> str:
+    if turn is None:
+        return _NO_TURN
+    return "\n\n".join(
+        order(message.text, message.by, f"{message.id}, {times.stamp_of(message.at)}") for message in turn.messages
+    )
+
+
+def history(conversation: Conversation, before: int) -> tuple[Entry, ...]:
+    """Return the turns before turn `before` as they were sent; what was cut from them is named in the first one."""
+    entries: list[Entry] = []
+    for turn in conversation.sent(before):
+        head = f"{conversation.cut.text}\n\n" if not entries and conversation.cut is not None else ""
+        entries += [UserMessage(head + turn.told), *_answers(turn)]
+    return tuple(entries)
+
+
+def as_text(entries: Sequence[Entry]) -> str:
+    """Return a conversation as text, for a back end that takes one message alone."""
+    parts = []
+    for entry in entries:
+        if isinstance(entry, UserMessage):
+            parts.append(f"## Earlier message\n\n{entry.text}")
+        elif isinstance(entry, AssistantMessage) and entry.text.strip():
+            parts.append(f"## Your answer\n\n{entry.text}")
+    return "\n\n".join(parts)
+
+
+def _answers(turn: Turn) -> Iterator[Entry]:
+    """Yield what a turn said and did, ending with an answer: calls are followed by what they gave."""
+    calls = [step for step in turn.steps if step.kind == Kind.CALL]
+    left_out = {step.id for step in calls[:-_CALLS]}
+    results = {step.id: step for step in turn.steps if step.kind == Kind.RESULT}
+    text = f"({len(left_out)} earlier calls of this turn are left out.)\n" if left_out else ""
+    made: list[ChatLine] = []
+    for step in turn.steps:
+        if step.kind == Kind.SAID:
+            if made:
+                yield from _called(text, made, results)
+                text, made = "", []
+            text += step.text
+        elif step.kind == Kind.CALL and step.id not in left_out:
+            if made and made[-1].answer != step.answer:
+                yield from _called(text, made, results)
+                text, made = "", []
+            made.append(step)
+    if made:
+        yield from _called(text, made, results)
+        text = ""
+    end = _ENDS.get(TurnEnd(turn.end.status)) if turn.end is not None and turn.end.status else ""
+    yield AssistantMessage("\n\n".join(part for part in (text.strip(), end) if part) or "(nothing)")
+
+
+def _called(text: str, calls: Sequence[ChatLine], results: Mapping[str, ChatLine]) -> Iterator[Entry]:
+    yield AssistantMessage(text.strip(), tuple(ModelCall(call.id, call.name, call.arguments) for call in calls), "tool")
+    given = [(call, results.get(call.id)) for call in calls]
+    yield ResultMessages(
+        tuple(
+            ResultMessage(call.id, call.name, result.text if result else _UNKNOWN, bool(result and result.ok))
+            for call, result in given
+        )
+    )
+
+
+class TurnTranscript(Transcript):
+    """The transcript of a turn, which also goes on with the conversation: what it was told, said and did."""
+
+    def __init__(self, layout: Layout, turn: int, tally: TaskTally, *session: Any) -> None:
+        super().__init__(*session)
+        self._layout, self._turn, self._tally = layout, turn, tally
+        self._answer = 1
+        self._spoken = ""  # since the last call
+
+    def told(self, text: str) -> str:
+        """Keep the message of this turn; return it as it is kept, which is how it is sent."""
+        kept = self._clean_text(clean(text))
+        self._keep(*chats.in_pieces(Kind.TOLD, kept, self._turn, self._now()))
+        return kept
+
+    def reserved(self, model: str) -> None:
+        super().reserved(model)
+        self._answer += bool(self._spoken or self._call_id)
+
+    def called(self, name: str, arguments: dict[str, object]) -> None:
+        super().called(name, arguments)
+        self._spoken = ""
+        short = self._clean(shortened(arguments, _ARGUMENT))
+        kept = clean_arguments(short)
+        self._keep(self._one(Kind.CALL, id=self._call_id, name=self._clean_text(name)[:100], arguments=kept))
+
+    def answered(self, result: ToolResult) -> None:
+        super().answered(result)
+        text = self._clean_text(clean(result.text))
+        if len(text) > _RESULT:
+            text = f"{text[:_RESULT]}\n[cut: {len(text) - _RESULT:,} characters; make the call again where they matter]"
+        self._keep(self._one(Kind.RESULT, id=self._call_id, text=text, ok=result.ok))
+
+    def answer(self, text: str) -> None:
+        super().answer(text)
+        if text.strip() and text.strip() != self._spoken.strip():
+            self._say(text)
+
+    def end(self, status: str, reason: str) -> None:
+        super().end(status, reason)
+        found = _STATUSES.get(status, TurnEnd.FAILED)
+        self._keep(
+            self._one(
+                Kind.END,
+                status=str(found),
+                reason=self._clean_text(clean(reason)),
+                usage=self._tally.usage,
+                brain=self._tally.brain,
+            )
+        )
+
+    def _flush(self) -> None:
+        text = "".join(self._pieces)
+        super()._flush()
+        if text.strip():
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._spoken += text
+        kept = self._clean_text(clean(text))
+        self._keep(*chats.in_pieces(Kind.SAID, kept, self._turn, self._now(), answer=self._answer))
+
+    def _one(self, kind: Kind, **fields: Any) -> ChatLine:
+        return ChatLine(kind, at=times.iso(self._now()), turn=self._turn, answer=self._answer, **fields)
+
+    def _keep(self, *lines: ChatLine) -> None:
+        with self._guard():
+            chats.append(self._layout, *lines)
+
+
+def clean_arguments(value: object) -> dict[str, Any]:
+    """Return the arguments of a call where they fit into a line, else none of them but that they were long."""
+    if isinstance(value, dict) and len(msgspec.json.encode(value)) < 5 * _RESULT:
+        return value
+    return {"cut": safe("the arguments were too long to be kept")}
