@@ -247,7 +247,8 @@ class Engine:
 
     def _why_no_turn(self) -> str:
         """Return what keeps the main agent from answering in the chat; empty if nothing does."""
-        for hold in (self.switch.kill, self.pauses.paused(), self.pauses.parts.roles.get(agent.ROLE)):
+        roles = self.pauses.parts.roles
+        for hold in (self.switch.kill, self.pauses.paused(), roles.get(agent.ROLE)):
             if hold is not None:
                 return f"the agent is {hold.words}"
         return self.commands.stops_after_tasks

@@ -298,7 +298,8 @@ BACK = {
 }  # fmt: skip
 _TAKES = {
     "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),
-    "chat.stop": (), "schedule.resume": ("name",), "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
+    "chat.stop": (), "schedule.resume": ("name",),
+    "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
 }  # fmt: skip
 
 
