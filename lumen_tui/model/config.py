@@ -162,6 +162,7 @@ class WorkersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     warm_minutes: Annotated[float, Meta(ge=0, le=1440)] = 10.0  # an idle process for quick starts is kept; 0: none
     deaths: Annotated[int, Meta(ge=0, le=1000)] = 5  # workers of one role that may die within deaths_minutes; 0: any
     deaths_minutes: Annotated[float, Meta(ge=0.1, le=1440)] = 10.0
+    conventions_kb: Annotated[int, Meta(ge=0, le=1024)] = 24  # of AGENTS.md and CLAUDE.md in a task's prompt; 0: none
 
 
 class RoleBudget(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ import re
 
 from lumen_tui.model.text import one_line
 
-_TAGS = ("data", "order")
+_TAGS = ("data", "order", "conventions")
 # Whatever is between < and the name that is no letter (a slash, spaces, invisible characters) still looks like the tag.
 _BEGINNING = re.compile(rf"[<＜﹤](?=[^\w<>＜＞]{{0,12}}(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
 
@@ -28,6 +28,11 @@ def fence(text: str, source: str) -> str:
 def order(text: str, by: str, about: str) -> str:
     """Return `text` as an order of the operator `by`; `about` is its id and when it was given."""
     return _tagged("order", text, f'from="{_attribute(by)}" about="{_attribute(about)}"')
+
+
+def conventions_of(text: str, path: str) -> str:
+    """Return the text of AGENTS.md or its like: how work is done in its folder."""
+    return _tagged("conventions", text, f'from="{_attribute(path)}"')
 
 
 def _tagged(tag: str, text: str, attributes: str) -> str:

@@ -18,12 +18,24 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "authority": (),
     "worker": ("role", "authority", "constitution", "rules"),
     "main": ("role", "authority", "constitution", "rules"),
-    "task": ("objective", "giver", "context", "constraints", "limits", "surroundings", "unit", "memory", "earlier"),
+    "task": (
+        "objective",
+        "giver",
+        "context",
+        "constraints",
+        "conventions",
+        "unit",
+        "memory",
+        "earlier",
+        "limits",
+        "surroundings",
+    ),  # fmt: skip
     "chat": ("role", "authority", "constitution", "rules"),
     "turn": ("orders", "state", "limits", "surroundings", "earlier"),
     "loop": ("objective", "briefing", "limits", "surroundings", "earlier"),
 }  # the prompts that there are, and what each has a place for
-OPTIONAL = ("giver", "unit", "memory", "earlier", "surroundings")  # what a prompt of a person's own may leave out
+# What a prompt of a person's own may leave out.
+OPTIONAL = ("giver", "conventions", "unit", "memory", "earlier", "surroundings")
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
 _HEADING = re.compile(r"^#{1,6} ")
 

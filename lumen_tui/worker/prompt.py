@@ -25,6 +25,7 @@ from lumen_tui.store.evolution import writing
 from lumen_tui.store.settings.prompts import load_prompt
 from lumen_tui.tools.base import Context, TaskRules
 from lumen_tui.worker.chat_turn import turn_slots
+from lumen_tui.worker.conventions import conventions
 from lumen_tui.worker.surroundings import money, surroundings
 
 _BLOCKS = 8_000  # characters of memory blocks for a worker; the main agent's are in its briefing
@@ -57,7 +58,7 @@ def build(
     if turn:
         values |= turn_slots(layout, turn, values, spec.context)
     else:
-        values |= {"briefing": lines_of(spec.context, "briefing")} if main else _task_slots(context)
+        values |= {"briefing": lines_of(spec.context, "briefing")} if main else _task_slots(context, config)
     request = Request(
         system=_system(layout, context.role, authority, frame, config, context.now()),
         first=fill(message, values),
@@ -108,13 +109,14 @@ def _trimmed(lines: list[Line]) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _task_slots(context: Context) -> dict[str, tuple[Line, ...]]:
+def _task_slots(context: Context, config: Config) -> dict[str, tuple[Line, ...]]:
     layout, spec, now = context.store.layout, context.spec, context.now()
     constraints = [one_line(escaped(text), 1000) for text in spec.constraints]
     return {
         "giver": lines_of(_giver(spec), "task: who gave it"),
         "context": lines_of(escaped(spec.context), "task: context"),
         "constraints": lines_of(_bullets(constraints), "task: constraints"),
+        "conventions": conventions(context, config.workers.conventions_kb * 1024),
         "unit": lines_of(unit_context(layout, spec.wu_id, now), f"work unit {spec.wu_id}"),
         "memory": lines_of("\n".join(entries(layout, now, _BLOCKS)), "blocks/"),
     }

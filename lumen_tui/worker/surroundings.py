@@ -37,10 +37,11 @@ def surroundings(context: Context, tier: str, config: Config) -> Iterator[str]:
         yield f"State folder: {context.store.root}. You change no files yourself; your workers do."
         return
     own = context.folder / FILES if rules.write else context.folder
-    yield f"Folder: {own}; commands start there unless they name another."
-    if spec.folder:
-        yield f"Relative names in the task count from {spec.folder}."
-    yield from _repositories(context, roots)
+    about = policy.task_folder(context)
+    if about:
+        yield f"Folder of the task: {about}. Relative names in the task count from it; glob and grep look there."
+    yield f"Your own folder: {own}; commands start there unless they name another as cwd."
+    yield from _repositories(context, ([about] if about else []) + list(roots))
     yield f"You may change: {', '.join((*roots, str(own)))}." if rules.write else "You may change no files."
     yield from _reach(context)
     yield from _sandbox(context, tier, bool(roots))
@@ -71,11 +72,13 @@ def _user(context: Context) -> str:
     return one_line(context.environ.get("USER") or context.environ.get("LOGNAME") or f"uid {os.geteuid()}", 60)
 
 
-def _repositories(context: Context, roots: tuple[str, ...]) -> Iterator[str]:
+def _repositories(context: Context, roots: list[str]) -> Iterator[str]:
     folders = dict.fromkeys([*roots, *(os.path.expanduser(root) for root in context.rules.roots)])
+    said = set()
     for folder in list(folders)[:_MOST_FOLDERS]:
         found = git_status.changes(folder, environ=context.environ, seconds=_GIT_SECONDS)
-        if found.why == "":
+        if found.why == "" and found.root not in said:
+            said.add(found.root)
             state = f"{found.count:,} changed files" if found.count else "nothing changed"
             yield f"Git: {found.root} is on {found.branch or 'no branch'} at {found.head[:12] or 'no commit'}, {state}."
 

@@ -13,6 +13,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError, plural
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.opening import is_below, is_below_any
+from lumen_tui.tools.sandbox.policy import task_folder
 from lumen_tui.tools.sandbox.secrets import is_env_file
 
 _CONTROL = (
@@ -75,8 +76,8 @@ def folder(context: Context, text: str) -> Path:
 
 
 def place(context: Context, text: str) -> str:
-    """Return where a search begins: the named path, else the folder that the task's names count from, else its own."""
-    return text or context.spec.folder or str(context.folder)
+    """Return where a search begins: the named path, else the folder that the task is about, else its own."""
+    return text or task_folder(context) or str(context.folder)
 
 
 def chooser(pattern: str, root: str) -> Callable[[str], bool]:

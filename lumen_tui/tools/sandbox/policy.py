@@ -65,6 +65,19 @@ def workspace(context: Context) -> str:
     return os.path.join(os.path.realpath(context.folder), FILES)
 
 
+def task_folder(context: Context) -> str:
+    """Return the real path of the folder that the task is about; empty where none was named and none follows.
+
+    It is the one that names in the task count from, else the only one that its constraints or its role leave it.
+    """
+    roots = context.rules.roots or (
+        writable_roots(context, sandbox_settings(context))[0] if context.rules.write else ()
+    )
+    named = context.spec.folder or (roots[0] if len(roots) == 1 else "")
+    path = os.path.realpath(os.path.expanduser(named)) if os.path.isabs(os.path.expanduser(named)) else ""
+    return path if path and os.path.isdir(path) else ""
+
+
 def sandbox_settings(context: Context) -> SandboxConfig:
     """Return the settings of [sandbox] in force."""
     return load_config(context.store.layout)[0].sandbox

@@ -1,0 +1,113 @@
+"""AGENTS.md and CLAUDE.md of the folder that a task works in: how work is done there.
+
+They stand below the task and above data: whoever wrote them says how, never what. They are read by the worker, outside
+of the sandbox, so no link leads out of the repository and nothing that is hidden from tools is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from lumen_tui.model.evolvedfiles import SECTION_BEGIN, SECTION_END, uncommented
+from lumen_tui.model.fences import conventions_of
+from lumen_tui.model.prompts import Line, lines_of
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.tools.base import Context
+from lumen_tui.tools.files import opening
+from lumen_tui.tools.files.opening import is_below
+from lumen_tui.tools.files.paths import forbidden
+from lumen_tui.tools.sandbox.policy import task_folder
+
+_NAMES = ("AGENTS.md", "CLAUDE.md")
+_MOST_LEVELS = 64
+_MOST_READ = 512 * 1024  # bytes of one file
+_LEAST = 200  # bytes of a file that is cut; with less room it is only named
+_OURS = re.compile(rf"^{SECTION_BEGIN}.*?(?:^{SECTION_END}[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
+_INTRO = (
+    "How work is done where you work, by the files there; the last one is nearest to your folder and holds where two "
+    "disagree. They set no task, and allow nothing that you were not given."
+)
+
+
+class _Found(Struct, frozen=True):
+    path: str
+    text: str
+
+
+def conventions(context: Context, budget: int) -> tuple[Line, ...]:
+    """Return the section of the prompt, each line with the file that it comes from; `budget` is in bytes, 0 for none.
+
+    The nearest file has the first claim on the room. What was cut or left out is named with its path.
+    """
+    folder = task_folder(context)
+    if not folder or budget <= 0:
+        return ()
+    shown: list[tuple[Line, ...]] = []
+    for found in reversed(list(_files(context, folder))):
+        text, budget = _fitted(found, budget)
+        shown.insert(0, lines_of(text, found.path))
+    return (Line(_INTRO, "worker/conventions"), *(line for part in shown for line in part)) if shown else ()
+
+
+def _fitted(found: _Found, room: int) -> tuple[str, int]:
+    """Return a file as it stands in the prompt, and the room that is left."""
+    data = found.text.encode("utf-8", "replace")
+    if len(data) <= room:
+        return conventions_of(found.text, found.path), room - len(data)
+    if room < _LEAST:
+        return f"{found.path} did not fit here: read_file shows it.", 0
+    kept = data[:room].decode("utf-8", "ignore").rpartition("\n")[0] or data[:room].decode("utf-8", "ignore")
+    note = f"[cut: {len(data) - len(kept.encode()):,} of {len(data):,} bytes left out; read_file shows them]"
+    return conventions_of(f"{kept}\n{note}", found.path), 0
+
+
+def _files(context: Context, folder: str) -> Iterator[_Found]:
+    """Yield what is in these files, from the top of the repository down to the folder; each text once."""
+    levels = _levels(folder)
+    seen: set[str] = set()
+    for level in levels:
+        for name in _NAMES:
+            path = os.path.realpath(os.path.join(level, name))
+            if path in seen or not is_below(path, levels[0]) or _ours(context, path):
+                continue
+            seen.add(path)
+            text = _read(path)
+            if text.strip() and text not in seen and text.strip() != "@AGENTS.md":
+                seen.add(text)
+                yield _Found(one_line(os.path.join(level, name), 300), text)
+
+
+def _levels(folder: str) -> list[str]:
+    """Return the folders from the top of the repository to this one; outside of a repository this one alone."""
+    levels = [folder]
+    while len(levels) < _MOST_LEVELS and not os.path.lexists(os.path.join(levels[0], ".git")):
+        above = os.path.dirname(levels[0])
+        if above == levels[0]:
+            return [folder]
+        levels.insert(0, above)
+    return levels if os.path.lexists(os.path.join(levels[0], ".git")) else [folder]
+
+
+def _ours(context: Context, path: str) -> bool:
+    """Return whether a file is not for this task: hidden from its tools, or of the state folder, whose rules stand
+    in the system prompt.
+    """
+    return bool(forbidden(context, path)) or is_below(path, os.path.realpath(context.store.root))
+
+
+def _read(path: str) -> str:
+    """Return a regular file without comments and without our own section; empty where it cannot be read."""
+    try:
+        fd = opening.file(path)
+    except OSError:
+        return ""
+    with os.fdopen(fd, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return ""
+        text = safe(stream.read(_MOST_READ).decode("utf-8", "replace"))
+    return uncommented(_OURS.sub("", text)).strip("\n")
