@@ -14,22 +14,12 @@ from msgspec import Struct
 
 from lumen_tui.model.capsule import tokens_of
 
+_TOLD = ("objective", "giver", "context", "constraints", "conventions")
 SLOTS: Mapping[str, tuple[str, ...]] = {
     "authority": (),
     "worker": ("role", "authority", "constitution", "rules"),
     "main": ("role", "authority", "constitution", "rules"),
-    "task": (
-        "objective",
-        "giver",
-        "context",
-        "constraints",
-        "conventions",
-        "unit",
-        "memory",
-        "earlier",
-        "limits",
-        "surroundings",
-    ),  # fmt: skip
+    "task": (*_TOLD, "unit", "memory", "earlier", "limits", "surroundings"),
     "chat": ("role", "authority", "constitution", "rules"),
     "turn": ("orders", "state", "limits", "surroundings", "earlier"),
     "loop": ("objective", "briefing", "limits", "surroundings", "earlier"),
