@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, places
+from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, places, subtasks
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
@@ -70,7 +70,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         key=request.key,
         budget=msgspec.convert(request.budget or Budget(), Budget),
     )
-    return _queue(store, _checked(store, spec), by=by, now=now)
+    return _queue(store, subtasks.ordered(store, _checked(store, spec)), by=by, now=now)
 
 
 def _under_key(store: Store, task_id: str, key: str) -> Done | None:
@@ -189,11 +189,15 @@ def cancel(store: Store, request: CancelTask, *, by: str, now: float) -> Done:
         )
     agents.must_not_be_order(_spec(store, full_id))
     text = f"asked to cancel task {ids.short(full_id)}"
-    action = edits.new_action(
-        "task.cancel", [cancel_change(full_id)], summary=text, by=by, now=now, reason=request.reason
-    )
-    with journal.carrying_out(store.layout, action):
-        engine.ask(store, "cancel", by=by, now=now, target=full_id, reason=request.reason, after=request.after)
+    below = list(subtasks.to_cancel(store.layout, full_id))
+    text += f" and the {len(below)} that it ordered" if below else ""
+    changes = [cancel_change(name) for name in (full_id, *below)]
+    action = edits.new_action("task.cancel", changes, summary=text, by=by, now=now, reason=request.reason)
+    with journal.Transaction(store.layout) as transaction:
+        transaction.announce(action)
+        for change in changes:
+            engine.ask(store, "cancel", by=by, now=now, target=change.key, reason=request.reason, after=request.after)
+            transaction.partly_done()
     later = "" if engine.runs(store) else "; no engine runs, the next one does it"
     return Done(summary=f"{text}{later}", target=full_id, action_id=action.id)
 
@@ -217,12 +221,14 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
         id=task_files.id_for_key(request.key) if request.key else ids.new_id("tsk"),
         key=fields.label(request.key, "key"),
         retry_of=full_id,
+        parent="",  # whoever tries it again gives it the room that its parent may not have any more
         created_by=acting.caller().task or by,
         created_at=times.iso(now),
         order=acting.caller().order,
         budget=caps,
     )
-    queued = _queue(store, _checked(store, spec), by=by, now=now, verb="task.retry")
+    spec = subtasks.ordered(store, _checked(store, spec))
+    queued = _queue(store, spec, by=by, now=now, verb="task.retry")
     if status in (Status.FAILED, Status.LOST):
         with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
             attention.dismiss_one(store, full_id, by=by, now=now, reason=f"tried again as {queued.target}")

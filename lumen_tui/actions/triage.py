@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from lumen_tui.actions import checks, edits, relations
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.nodes import archived
@@ -50,6 +52,7 @@ def promote(store: Store, request: PromoteDiscoveries, *, by: str, now: float) -
         fresh = _numbered(store.layout, drafts)
         units.update({unit.discovery: unit for unit in fresh})
         action = _promotion(store, chosen, units, {unit.id for unit in fresh}, lane, by=by, now=now)
+        action = msgspec.structs.replace(action, reason=request.reason.strip())
         transaction.announce(action)
         work_units.write_units(store.layout, fresh)
         try:
@@ -197,7 +200,13 @@ def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Do
         ties[:] = [relations.edge_change(edge, by=by, now=now) for edge in drawn]
         summary = f"{len(others)} merged into {title}"
         action = edits.new_action(
-            "triage.merge", [*changes, *ties], summary=summary, by=by, now=now, again=outcome.action_id
+            "triage.merge",
+            [*changes, *ties],
+            summary=summary,
+            by=by,
+            now=now,
+            reason=request.reason.strip(),
+            again=outcome.action_id,
         )
         outcome = Done(summary=summary, target=others[0], action_id=action.id)
         transaction.announce(action)

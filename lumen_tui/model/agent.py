@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model.loop import Artifact, Health, LeftOut
-from lumen_tui.model.roles import BLOCK_TOOLS, Role
+from lumen_tui.model.roles import BLOCK_TOOLS, PLANNING_TOOLS, Role
 
 ROLE = "main"  # of the main agent's sessions, and of nothing else
 TOOLS = (
-    "create_task",
+    *PLANNING_TOOLS,
     "signal",
     "remember",
     *BLOCK_TOOLS,
@@ -29,6 +29,9 @@ ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
     "tasks_created",
+    "units_made",
+    "units_changed",
+    "discoveries_judged",
     "signals_sent",
     "memory_added",
     "discoveries_added",
@@ -61,9 +64,10 @@ class Act(Struct, frozen=True, omit_defaults=True):
     """One line of tasks/loop-…/acts.jsonl: something the session did that another attempt must not do again."""
 
     key: str  # hash of the call
-    kind: str  # task | signal | note | discovery | checkpoint | proposal
+    kind: str  # task | unit | change | judgement | cancel | signal | note | discovery | checkpoint | proposal
     id: str
     text: str = ""
+    count: int = 1  # how many things of its kind it made
 
 
 class Nap(Struct, frozen=True, omit_defaults=True):

@@ -90,6 +90,20 @@ BACKGROUND_TOOLS = ("shell_start", "shell_output", "shell_stop")
 BLOCK_TOOLS = ("memory_insert", "memory_replace", "memory_rethink")  # the main agent has them; others where named
 MEMORY_TOOLS = ("memory_search", "recall", "remember", "read_signals")
 RELAY_TOOLS = ("relay_read", "relay_submit")  # no shipped role has them; others where named
+PLANNING_TOOLS = (  # the main agent has them, and the role planner; others where named
+    "create_task",
+    "cancel_task",
+    "retry_task",
+    "list_tasks",
+    "read_task",
+    "create_unit",
+    "split_unit",
+    "update_unit",
+    "list_units",
+    "read_unit",
+    "judge_discoveries",
+    "list_discoveries",
+)
 REPORT_TOOLS = ("write_result", "signal", "discover")
 ALL_TOOLS = (
     *READ_TOOLS,
@@ -100,6 +114,7 @@ ALL_TOOLS = (
     *MEMORY_TOOLS,
     *BLOCK_TOOLS,
     *RELAY_TOOLS,
+    *PLANNING_TOOLS,
     *REPORT_TOOLS,
 )
 
@@ -112,6 +127,8 @@ class Limits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     max_steps: Annotated[int, Meta(ge=1, le=100_000)] = 40
     max_output_bytes: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 1_000_000
     at_once: Annotated[int, Meta(ge=0, le=64)] = 0  # tasks of this role at the same time; 0: the engine's limit
+    subtasks: Annotated[int, Meta(ge=0, le=100)] = 4  # that one task orders, where it has create_task
+    subtask_depth: Annotated[int, Meta(ge=0, le=5)] = 1  # how far below a task the last one may be that is ordered
     cpu_seconds: Annotated[int, Meta(ge=0, le=86_400)] = 0  # of one command; 0: as [sandbox] says
     memory_mb: Annotated[int, Meta(ge=0, le=1_048_576)] = 0
     processes: Annotated[int, Meta(ge=0, le=16_384)] = 0
@@ -129,6 +146,7 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     writable: tuple[str, ...] = ()  # folders it may change, besides those of [sandbox] writable
     network: bool = False
     hosts: tuple[str, ...] = ()  # where its web_fetch may go, besides those of [web] hosts
+    orders: tuple[str, ...] = ()  # roles that its create_task may name, besides those that may do no more than it
     custom_tools: tuple[str, ...] = ()  # of custom-tools/<name>.toml
     rules: tuple[ToolRule, ...] = ()  # [[rules]]
     limits: Limits = field(default_factory=Limits)

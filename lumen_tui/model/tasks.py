@@ -79,6 +79,7 @@ class Spec(Struct, frozen=True):
     created_at: str = ""
     order: bool = False  # the operator's own: the process that gave it was seen to be theirs, or ordered it in the chat
     retry_of: str = ""
+    parent: str = ""  # the task whose worker ordered it: its limits are those of both, and it is cancelled with it
     key: str = ""  # idempotency key of the creator
     schema: int = 1
 

@@ -41,6 +41,18 @@ def unit_context(layout: Layout, wu_id: str, now: float) -> str:
     return "\n\n".join(parts)
 
 
+def known_of(layout: Layout, wu_id: str, now: float) -> str:
+    """Return the same for a tool to return, where nothing is an order; "" without a unit."""
+    unit = views.read_unit(layout.root, wu_id)
+    if unit is None:
+        return ""
+    lines = [
+        f"- {_about(one, now)}, from {one.sender}: {one_line(one.message, _ENTRY)}" for one in _signals(layout, wu_id)
+    ]
+    signals = [fence("\n".join(lines), f"signals about {wu_id}")] if lines else []
+    return "\n\n".join(["\n".join(_described(unit)), *_trail(layout, wu_id, now), *signals])
+
+
 def _described(unit: UnitView) -> Iterator[str]:
     yield f"{unit.id}: {one_line(unit.title, 200)} ({unit.status}, {unit.priority}, lane {unit.lane or 'none'})"
     if unit.acceptance:

@@ -63,6 +63,18 @@ class ToolResult(Struct, frozen=True):
     refused: bool = False  # the call was not made
 
 
+class Performed(Struct, frozen=True):
+    """A request that was carried out: a sentence, the id of what it made or changed, and what else happened."""
+
+    summary: str
+    target: str = ""
+    aside: str = ""
+
+
+def _carries_nothing_out(request: Request) -> Performed:
+    raise ToolError("nothing can be carried out here: only a task's own worker does that")
+
+
 class ApprovalRequest(Struct, frozen=True):
     """A call that needs a person's approval before it is made."""
 
@@ -156,6 +168,9 @@ class Context:
         _ignore  # called with the tool right before a call that must not be repeated automatically
     )
     ask: Callable[[ApprovalRequest], ApprovalReply] = _nobody  # blocks until a person has decided; raises Stopped
+    perform: Callable[[Request], Performed] = (
+        _carries_nothing_out  # a verb, in the agent's name and never as an order; ToolError where it is refused
+    )
     rules: TaskRules = field(default_factory=TaskRules)
     memo: TaskMemo = field(default_factory=TaskMemo)
 

@@ -22,7 +22,7 @@ from lumen_tui.tools import custom
 from lumen_tui.tools.agent.blocks import MEMORY_INSERT, MEMORY_REPLACE, MEMORY_RETHINK, RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
-from lumen_tui.tools.agent.tools import tools_of
+from lumen_tui.tools.agent.tools import PLANNING, tools_of
 from lumen_tui.tools.base import (
     AnyTool,
     ApprovalReply,
@@ -88,7 +88,7 @@ TOOLS: dict[str, AnyTool] = {
         RELAY_READ,
         RELAY_SUBMIT,
     )
-}
+} | PLANNING
 _MOST_REFUSED = 8  # consecutive calls that are refused
 _REMEMBERED = 32  # latest calls whose results are remembered
 _OUTPUTS = "outputs"  # in the task's folder

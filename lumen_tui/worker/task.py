@@ -47,6 +47,7 @@ from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
+from lumen_tui.worker.acting import performer
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
 from lumen_tui.worker.prompt import build
@@ -147,6 +148,7 @@ class Task:
             progress=lambda text: self._events.event("note", text),
             begins=self._begins,
             ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
+            perform=performer(world, self.spec),
         )
 
     def _begins(self, tool: str) -> None:

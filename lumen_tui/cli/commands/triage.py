@@ -112,7 +112,7 @@ def _judge(session: Session, args: Namespace) -> Done | None:
     if args.merge:
         if not args.into:
             raise ActionError("--merge needs --into: the discovery that stays")
-        return session.perform(MergeDiscoveries(node_ids=args.merge, into=args.into))
+        return session.perform(MergeDiscoveries(node_ids=args.merge, into=args.into, reason=args.reason))
     return session.perform(Undo()) if args.undo else None
 
 

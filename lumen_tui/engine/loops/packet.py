@@ -132,6 +132,10 @@ _SHARES = (
 _ROUNDED = 60.0  # seconds by which the clocks of files may be behind ours
 _COUNTED = {
     "task": "tasks_created",
+    "cancel": "tasks_cancelled",
+    "unit": "units_made",
+    "change": "units_changed",
+    "judgement": "discoveries_judged",
     "signal": "signals_sent",
     "proposal": "proposals",
     "discovery": "discoveries_added",

@@ -22,7 +22,7 @@ from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.repair import sweep
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit.dismissals import Dismissals
-from lumen_tui.store.tasks import pauses, task_files, task_records
+from lumen_tui.store.tasks import family, pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_unrepeatable_call, has_worker, nothing_begun, read_json
@@ -164,6 +164,7 @@ class TaskSupervisor:
         folder = self._store.layout.task(view.id)
         if (view.id, view.attempt) not in self._collected and read_json(folder / "collected.json", Collected) is None:
             supervised.collected.append(view.id)
+            self._end_below(view, now)
             self._report_end(view, now)
             record = Collected(at=times.iso(now), status=str(view.status))
             files.replace(folder / "collected.json", msgspec.json.encode(record))
@@ -173,6 +174,15 @@ class TaskSupervisor:
             self._archive(view, folder, now)
         else:
             self._settled.add(view.id)
+
+    def _end_below(self, view: TaskView, now: float) -> None:
+        """End what a cancelled task had ordered, also what it ordered at the very moment at which it was cancelled."""
+        if view.status is not Status.CANCELLED or view.spec.role == agent.ROLE:
+            return
+        for name in family.descendants(self._store.layout, view.id):
+            below = self.index.find(name)
+            if below is not None and not (below.status.ended or below.finished):
+                self.end(below, status="cancelled", reason=f"{view.id}, which ordered it, was cancelled", now=now)
 
     def _report_end(self, view: TaskView, now: float) -> None:
         if self._reported is None:

@@ -21,7 +21,7 @@ from lumen_tui.model import spawning
 from lumen_tui.storage import files
 
 _PATIENCE = 2.0  # seconds for an answer; one that takes longer is stopped or starved, and is ended
-PACKAGES = ("", "model", "storage", "store", "queries", "tools", "providers", "worker")  # that a worker loads
+PACKAGES = ("", "model", "storage", "store", "queries", "tools", "providers", "actions", "worker")  # a worker's
 _CODE = Path(lumen_tui.__file__).parent
 
 

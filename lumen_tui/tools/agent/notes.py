@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.agent import ACTS_FILE, Act
+from lumen_tui.model.agent import ACTS_FILE, ROLE, Act
 from lumen_tui.model.archive import KINDS, USUAL
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
@@ -52,20 +52,33 @@ def call_key(context: Context, kind: str, arguments: Struct) -> str:
 
 
 def once(
-    context: Context, kind: str, arguments: Struct, summary: str, perform: Callable[[str, list[Act]], str]
+    context: Context,
+    kind: str,
+    arguments: Struct,
+    summary: str,
+    perform: Callable[[str, list[Act]], str],
+    *,
+    about: str = "",
+    count: int = 1,
 ) -> ToolResult:
-    """Carry out `act(key, acts so far)`, which returns the id of what it made, unless this loop has done so before."""
+    """Carry out `perform(key, acts so far)`, which returns the id of what it made, unless that was done before.
+
+    Where the call changes the state of a thing, which `about` names, it counts as done only if nothing was done to that
+    since. `count` is how many things of the kind it makes.
+    """
     key = call_key(context, kind, arguments)
     acts = acts_so_far(context)
-    if earlier_act := next((earlier for earlier in acts if earlier.key == key), None):
+    looked_at = [act for act in acts if act.id == about][-1:] if about else acts
+    if earlier_act := next((earlier for earlier in looked_at if earlier.key == key), None):
+        where = "loop" if context.role.name == ROLE else "task"
         return ToolResult(
-            f"done before in this loop: {earlier_act.kind} {earlier_act.id}",
+            f"done before in this {where}: {earlier_act.kind} {earlier_act.id}",
             data={"id": earlier_act.id},
             summary="before",
         )
     with context.guard():
         made_id = perform(key, acts)
-        Journal(context.folder / ACTS_FILE).append(Act(key=key, kind=kind, id=made_id, text=summary[:200]))
+        Journal(context.folder / ACTS_FILE).append(Act(key, kind, made_id, summary[:200], count))
     return ToolResult(f"{kind} {made_id} recorded", data={"id": made_id}, summary=made_id)
 
 

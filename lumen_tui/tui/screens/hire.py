@@ -18,7 +18,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
-from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
+from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
@@ -38,7 +38,9 @@ _BOX = 92  # columns of a form at most
 _WEIGHTY = ("asks for", "may change", "a task costs", "in force", "meets", "wrong")
 _SHELLS = (("none", "none"), ("read", "commands that only read"), ("any", "any command"))
 _POWERS = (("write", "write files"), ("network", "use the network"))
-_TOOLS = tuple((tool, tool) for tool in ALL_TOOLS if tool != "shell")
+_PLANNING = "planning"  # stands for the tools with which units, discoveries and others' tasks are planned
+_PLANNED = frozenset(PLANNING_TOOLS) - {"create_task"}
+_TOOLS = (*((tool, tool) for tool in ALL_TOOLS if tool != "shell" and tool not in _PLANNED), (_PLANNING, _PLANNING))
 _EMPTY_ROLE = Role(
     name="",
     purpose="",
@@ -71,7 +73,7 @@ class RoleForm(FormScreen[Role]):
             yield row("name", Line(role.name, placeholder="a-z, 0-9 and -", id="name"))
             yield row("purpose", Line(role.purpose, placeholder="one sentence: what it is for", id="purpose"))
         yield row("tier", Choice([(tier, tier) for tier in TIERS], role.tier, id="tier"))
-        yield row("tools", Toggles(_TOOLS, role.tools, id="tools"))
+        yield row("tools", Toggles(_TOOLS, _toggles(role), id="tools"))
         yield row("shell", Choice(_SHELLS, role.shell, id="shell"))
         yield row("may", Toggles(_POWERS, [name for name, _ in _POWERS if getattr(role, name)], id="powers"))
         yield row("time limit", Line(times.typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout"))
@@ -115,6 +117,7 @@ class RoleForm(FormScreen[Role]):
         """Return the role as the form stands."""
         shell = self._choice("shell")
         tools = set(self._toggled("tools")) | ({"shell"} if shell != "none" else set())
+        tools |= (_PLANNED & set(self._role.tools) or _PLANNED) if _PLANNING in tools else set()
         powers = self._toggled("powers")
         changes = {
             "tier": self._choice("tier"),
@@ -168,6 +171,10 @@ class RoleForm(FormScreen[Role]):
         if not (text.isascii() and text.isdigit() and least <= int(text) <= 10_000):
             raise Invalid(f"{field.replace('max_', '').replace('_', ' ').capitalize()}: {least} to 10000.", field)
         return int(text)
+
+
+def _toggles(role: Role) -> tuple[str, ...]:
+    return (*role.tools, _PLANNING) if _PLANNED & set(role.tools) else role.tools
 
 
 def check_new_name(name: str, names_in_use: Sequence[str]) -> None:

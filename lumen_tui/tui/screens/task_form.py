@@ -25,6 +25,7 @@ from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.words import sentence
 
 _OWN_TIER = ""
+_NOTE = 180  # characters of the tools in the note on a role: the role's own sheet has them all
 
 
 class TaskForm(FormScreen[NewTask]):
@@ -186,7 +187,7 @@ def _seconds_or_zero(text: str) -> float:
 
 
 def _about(role: Role) -> Content:
-    return Content(f"{one_line(role.purpose, 200)}\n{one_line(' '.join(role.tools))}")
+    return Content(f"{one_line(role.purpose, 200)}\n{one_line(' '.join(role.tools), _NOTE)}")
 
 
 def powers(role: Role) -> str:
