@@ -1,7 +1,8 @@
 """What an agent asks for by a tool is a request like that of a person, carried out by the same verbs.
 
 So the journal, undo and the checks are shared. Each call is carried out once a loop or task, and all of them are
-bounded: [projects] in the settings.
+bounded: [projects] in the settings. Arguments leave defaults out of what is hashed, so that a field that a later version
+adds makes no other call of the same one.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def carry_out(
     if not done:
         return result
     last = done[-1]
-    named = last.summary if last.target in last.summary else f"{last.target}: {last.summary}"
+    named = last.summary if last.target in last.summary else f"{result.text} ({last.summary})"
     words = "; ".join(part for part in (named, last.aside) if part)
     return msgspec.structs.replace(result, text=words, data={"id": last.target})
 

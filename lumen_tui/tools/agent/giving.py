@@ -29,7 +29,7 @@ _Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000, description="the most it m
 _Usd = Annotated[float, Meta(ge=0, le=1_000_000, description="the same in dollars")]
 
 
-class TaskArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class TaskArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     objective: Annotated[str, Meta(min_length=1, max_length=4000)]
     role: Annotated[str, Meta(max_length=64, description="who does it, of the roles that can be given work")] = (
         "researcher"
@@ -52,12 +52,12 @@ class TaskArguments(Struct, frozen=True, forbid_unknown_fields=True):
     usd: _Usd = 0.0
 
 
-class CancelArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class CancelArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     task_id: _Task
     reason: Annotated[str, Meta(min_length=1, max_length=400)]
 
 
-class RetryArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class RetryArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     task_id: _Task
     tokens: Annotated[int, Meta(ge=0, le=1_000_000_000, description="another limit, where the old one was too low")] = 0
     usd: _Usd = 0.0

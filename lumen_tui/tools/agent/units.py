@@ -40,7 +40,7 @@ _Lane = Annotated[str, Meta(max_length=100)]
 _Discovery = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-class UnitArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class UnitArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     title: _Title
     body: _Body = ""
     acceptance: _Conditions = ()
@@ -50,14 +50,14 @@ class UnitArguments(Struct, frozen=True, forbid_unknown_fields=True):
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
 
 
-class PartArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class PartArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     title: _Title
     body: _Body = ""
     acceptance: _Conditions = ()
     lane: Annotated[str, Meta(max_length=100, description="another lane than that of the whole")] = ""
 
 
-class SplitArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class SplitArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     wu_id: _Unit
     parts: Annotated[
         tuple[PartArguments, ...], Meta(min_length=2, max_length=20, description="work units that make up the whole")
@@ -65,7 +65,7 @@ class SplitArguments(Struct, frozen=True, forbid_unknown_fields=True):
     in_order: bool = False
 
 
-class MoveArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class MoveArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     wu_id: _Unit
     action: Annotated[
         Literal["claim", "release", "block", "unblock", "close"],
@@ -74,7 +74,7 @@ class MoveArguments(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Annotated[str, Meta(max_length=400, description="why, on one line")] = ""
 
 
-class JudgeArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class JudgeArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     ids: Annotated[tuple[_Discovery, ...], Meta(min_length=1, max_length=20, description="the discoveries")]
     verdict: Annotated[
         Literal["promote", "archive", "merge", "postpone"],
