@@ -1,8 +1,8 @@
 """What an agent asks for by a tool is a request like that of a person, carried out by the same verbs.
 
 So the journal, undo and the checks are shared. Each call is carried out once a loop or task, and all of them are
-bounded: [projects] in the settings. Arguments leave defaults out of what is hashed, so that a field that a later version
-adds makes no other call of the same one.
+bounded: [projects] in the settings. Defaults of arguments are left out of what is hashed, so that a field which a later
+version adds makes no other call of the same one.
 """
 
 from __future__ import annotations
