@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from lumen_tui.model import renamed
 from lumen_tui.tui.app import LumenApp
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "version-0.1.tar.xz"
+NEW_SECTIONS = re.compile(r"(?<=room), (?:scheduling|projects|schedules|, )+(?=, allow)")
 TOP = "@top@"  # in recorded texts: the folder that holds the state folder and the project
 
 
@@ -84,9 +86,7 @@ def comparable(value: Any) -> Any:
         return {key: comparable(inner) for key, inner in value.items() if key not in words}
     if not isinstance(value, str):
         return value
-    return value.replace("mend it", "fix it").replace(
-        ", scheduling, projects, schedules,", ","
-    )  # sections that are new
+    return NEW_SECTIONS.sub("", value.replace("mend it", "fix it"))
 
 
 def of_then(value: Any, then: Any) -> Any:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model import renamed
+from lumen_tui.model.agent import ROLE
 from lumen_tui.model.roles import ALL_TOOLS
 from lumen_tui.model.tasks import Spec
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role, parse_role
+from lumen_tui.tools.agent.tools import tools_of
 from lumen_tui.tools.policy.rules import derive
-from lumen_tui.tools.toolbox import TOOLS
+from lumen_tui.tools.toolbox import TOOLS, _schema
 
 OLD_ROLE = """+++
 purpose = "p"
@@ -140,3 +144,12 @@ def test_constraints_with_names_of_before_hold(state):
 def test_no_tool_has_a_name_of_before():
     assert not set(renamed.TOOLS) & set(TOOLS)
     assert set(renamed.TOOLS.values()) <= set(TOOLS)
+
+
+@pytest.mark.parametrize("role", ["builder", ROLE])
+def test_a_description_says_when_when_not_and_what_comes_back(role):
+    for tool in tools_of(role, TOOLS).values():
+        sentences = len(re.findall(r"[.?](?:\s|$)", tool.description))
+        assert 3 <= sentences <= 6, (tool.name, sentences)
+        assert len(tool.description) < 700, tool.name
+        assert all("description" in field for field in _schema(tool)["properties"].values()), tool.name

@@ -43,6 +43,13 @@ def canonical(when: str, zone: str, now: float) -> str:
     return words
 
 
+def once(text: str, zone: str, now: float) -> float:
+    """Return the moment of `in 2h`, `at 2026-11-24 09:00` or that without its first word. ScheduleError."""
+    words = " ".join(text.split())
+    kind = canonical(words if words.startswith(("in ", "at ")) else f"at {words}", zone or local_zone(), now)
+    return _moment(kind.removeprefix("at "), zone or local_zone())
+
+
 @lru_cache(64)
 def zone_of(name: str) -> ZoneInfo:
     """Return a time zone by its IANA name. ScheduleError with near names for one that there is not."""

@@ -260,7 +260,9 @@ def propose(context: Context, arguments: ProposeArguments) -> ToolResult:
 
 SIGNAL = Tool(
     "signal",
-    "Send a short note to another agent or a person, or to all of them.",
+    "Send a short note to a person, an agent or a role by name, or to all of them. Use it to answer a person "
+    "(reply_to names the signal), or to tell somebody what concerns them; to give out work use create_task. You get "
+    "its id. It is read when its reader looks: expect no answer in this loop.",
     AgentSignalArguments,
     signal,
     lambda a: f"signal {a.message}",
@@ -268,7 +270,9 @@ SIGNAL = Tool(
 )
 REMEMBER = Tool(
     "remember",
-    "Keep something that must outlive this loop: a note, or a decision with its reason.",
+    "Keep something that must outlive this loop: a fact, a decision with its reason, a way of doing something. Use "
+    "it for what single tasks and loops will look up with memory_search; what every loop needs goes into a memory "
+    "block. You get its id; the same call twice in a loop is one note.",
     AgentRememberArguments,
     remember,
     lambda a: f"remember {a.kind}: {a.text}",
@@ -276,7 +280,9 @@ REMEMBER = Tool(
 )
 DISCOVER = Tool(
     "discover",
-    "Record a defect, an idea or a question for a person to judge.",
+    "Record a defect, an idea or a question for a person to judge, with its evidence and priority. Use it where you "
+    "would not decide alone; work that is plainly wanted is a task. You get its id, and it waits among the "
+    "discoveries.",
     AgentDiscoverArguments,
     discover,
     lambda a: f"discover {a.title}",
@@ -284,7 +290,9 @@ DISCOVER = Tool(
 )
 CHECKPOINT = Tool(
     "checkpoint",
-    "Save where the work on a work unit stands, for whoever goes on with it.",
+    "Save where the work on a work unit stands and what comes next, for whoever goes on with it. Use it when a task "
+    "on the unit has ended or you change its course. You get its id; a worker with that unit finds the last "
+    "checkpoint in its prompt.",
     CheckpointArguments,
     checkpoint,
     lambda a: f"checkpoint {a.wu_id}: {a.note}",
@@ -292,7 +300,8 @@ CHECKPOINT = Tool(
 )
 PROPOSE = Tool(
     "propose",
-    "Propose a change of a role, prompt, strategy or setting, with its evidence. A person decides.",
+    "Propose a change of a role, prompt, strategy or setting, with its evidence: tasks, figures, quotations. Use it "
+    "where the same thing went wrong or was asked for more than once. A person decides; until then nothing changes.",
     ProposeArguments,
     propose,
     lambda a: f"propose {a.about}: {a.title}",

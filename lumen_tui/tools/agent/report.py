@@ -16,8 +16,10 @@ from lumen_tui.model.loop import Artifact, Health, LeftOut
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.schedules import ScheduleError
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.agent.memory import label, source_of
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.policy.rules import too_many_rows
@@ -90,14 +92,19 @@ def discover(context: Context, arguments: DiscoverArguments) -> ToolResult:
 
 WRITE_RESULT = Tool(
     "write_result",
-    "Write the result of the task, replacing an earlier one. Do this before you end.",
+    "Hand in the result of the task, whole and as Markdown; it replaces an earlier one. Call it once, alone, when "
+    "everything is done: that ends the task. Its reader sees nothing else of your work, so it holds the answer "
+    "first, then evidence, then what is open. Where you had to stop half-way it says what is finished and where to "
+    "go on.",
     ResultArguments,
     write_result,
     lambda a: f"write_result, {len(a.text):,} characters",
 )
 SIGNAL = Tool(
     "signal",
-    "Send a short note to another agent, or to all of them.",
+    "Send a short note to an agent or role by name, or to everybody. Use it only where somebody must know before "
+    "they read your result; P0 wakes the main agent at once, so keep it for harm that is done now. You get the id; "
+    "nobody answers within this task.",
     SignalArguments,
     signal,
     lambda a: f"signal {a.message}",
@@ -105,7 +112,9 @@ SIGNAL = Tool(
 )
 DISCOVER = Tool(
     "discover",
-    "Record something noticed on the way that is not part of this task, for somebody to judge later.",
+    "Record something that you noticed and that is not part of this task: a defect, a risk, an idea. One discovery "
+    "each, with the evidence in details and a priority that you could defend. Somebody judges it later; it changes "
+    "nothing now, so go on with your task.",
     DiscoverArguments,
     discover,
     lambda a: f"discover {a.title}",
@@ -114,6 +123,7 @@ DISCOVER = Tool(
 
 NAME = "deposit"
 MOST_WAKE = 12_000  # characters
+_SHORTEST, _LONGEST = 60.0, 7 * times.DAY  # seconds of one sleep
 
 _Line = Annotated[str, Meta(min_length=1, max_length=400)]
 _Lines = Annotated[tuple[_Line, ...], Meta(max_length=20)]
@@ -140,7 +150,8 @@ class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             min_length=1,
             max_length=MOST_WAKE,
-            description="Markdown: what you need to know when you wake next, without memory of this loop",
+            description="Markdown, 12,000 characters: what you need to know when you wake next, without memory of this "
+            "loop; it stands whole in the next briefing",
         ),
     ]
     made: Annotated[_Made, Meta(description="what this loop made")] = ()
@@ -149,23 +160,45 @@ class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
     decided_against: Annotated[_Left, Meta(description="what could have been done and was not, and why")] = ()
     next: Annotated[_Lines, Meta(description="what the next loop should do")] = ()
     constraints: Annotated[_Lines, Meta(description="what binds the next loop: what was forbidden or promised")] = ()
-    health: Literal["ok", "degraded", "failed"] = "ok"
+    health: Annotated[
+        Literal["ok", "degraded", "failed"], Meta(description="degraded or failed: something about you does not work")
+    ] = "ok"
     health_note: Annotated[str, Meta(max_length=400, description="what is wrong, where something is")] = ""
 
 
 class SleepArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    seconds: Annotated[float, Meta(ge=60, le=86_400)]
-    reason: Annotated[str, Meta(min_length=1, max_length=400)]
+    reason: Annotated[str, Meta(min_length=1, max_length=400, description="what you wake for: you are told it then")]
+    until: Annotated[str, Meta(max_length=100, description="`in 2h`, or a local time such as `2026-11-24 09:00`")] = ""
+    seconds: Annotated[float, Meta(ge=0, le=_LONGEST, description="or for so many seconds, 60 at least")] = 0.0
 
 
 def sleep(context: Context, arguments: SleepArguments) -> ToolResult:
-    nap = Nap(seconds=arguments.seconds, reason=context.redact(one_line(arguments.reason)))
+    seconds = _asleep(context, arguments)
+    nap = Nap(seconds=seconds, reason=context.redact(one_line(arguments.reason)))
     with context.guard():
         files.replace(context.folder / SLEEP_FILE, msgspec.json.encode(nap))
-    span = times.span(arguments.seconds)
+    span = times.span(seconds)
     return ToolResult(
         f"noted: you wake in {span}, or before where something urgent or one of your tasks wakes you", summary=span
     )
+
+
+def _asleep(context: Context, arguments: SleepArguments) -> float:
+    """Return for how many seconds. ToolError where neither a time nor a span says it, or both do."""
+    from lumen_tui.store.schedules import timing  # with its zones 10 ms, which only a loop that sleeps pays
+
+    if bool(arguments.until) == bool(arguments.seconds):
+        raise ToolError("name until when (`until`) or for how long (`seconds`), one of them")
+    seconds = arguments.seconds
+    if arguments.until:
+        try:
+            zone = load_config(context.store.layout)[0].scheduling.zone
+            seconds = timing.once(arguments.until, zone, context.now()) - context.now()
+        except ScheduleError as error:
+            raise ToolError(str(error)) from error
+    if not _SHORTEST <= seconds <= _LONGEST:
+        raise ToolError(f"{times.span(seconds)} is not slept: {times.span(_SHORTEST)} to {times.span(_LONGEST)}")
+    return seconds
 
 
 def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
@@ -222,16 +255,20 @@ def as_text(record: Deposit) -> str:
 
 SLEEP = Tool(
     "sleep",
-    "Rest for a while: you are woken when it is over, with your reason, and news that can wait is held back until "
-    "then. P0 signals, signals to you by name and tasks that end wake you before.",
+    "Rest until a time (`until`) or for a while (`seconds`): then you are woken with your reason, also without any "
+    "news. Use it where only your tasks' results or something urgent should wake you before; P0 signals, orders, "
+    "signals to you by name and tasks that end still do. To be woken again and again, or for one matter beside "
+    "others, use schedule. Only the last sleep of a loop counts.",
     SleepArguments,
     sleep,
-    lambda a: f"sleep {times.span(a.seconds)}: {a.reason}",
+    lambda a: f"sleep {a.until or times.span(a.seconds)}: {a.reason}",
 )
 DEPOSIT = Tool(
     NAME,
-    "End this loop: what was made and decided, what was left out and why, and what you need to know next "
-    "time. Your last call; nothing after it counts.",
+    "End this loop with what it made and decided, what it left out and why, and wake_state, the letter to yourself. "
+    "Call it last and alone: other calls of the same answer are made first, and where one of them fails it is not "
+    "carried out. wake_state has up to 12,000 characters and comes back whole in your next briefing; a line of the "
+    "lists has up to 400.",
     DepositArguments,
     deposit,
     lambda a: f"deposit, {len(a.wake_state):,} characters",

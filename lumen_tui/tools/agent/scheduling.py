@@ -100,9 +100,10 @@ def unschedule(context: Context, arguments: UnscheduleArguments) -> ToolResult:
 
 SCHEDULE = Tool(
     "schedule",
-    "Have yourself woken, or a task given to a worker, at a time to come, once or again and again. Use it for a "
-    "follow-up that needs no news, not for what can be done now. The number, the shortest interval and the runs of a "
-    "day are bounded; a refusal names the bound.",
+    "Have yourself woken, or a task given to a worker, at a time to come: once (`in 2h`, `at 2026-11-24 09:00`) or "
+    "again and again (`every 90m`, five cron fields). Use it for a follow-up that needs no news, not for what can "
+    "be done now. The number, the shortest interval and the runs of a day are bounded; a refusal names the bound. "
+    "You get the time at which it is due first.",
     ScheduleArguments,
     schedule,
     lambda a: f"schedule {a.name}, {a.when}: {a.text}",
@@ -110,7 +111,8 @@ SCHEDULE = Tool(
 )
 UNSCHEDULE = Tool(
     "unschedule",
-    "Remove a schedule that you made. What it made stays.",
+    "Remove a schedule that you made, by its name. What it made stays, and schedules of people cannot be removed. "
+    "You get its id; where there is none of that name you get the names that come near.",
     UnscheduleArguments,
     unschedule,
     lambda a: f"unschedule {a.name}",

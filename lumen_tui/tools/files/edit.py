@@ -241,7 +241,9 @@ def _patch_target(context: Context, arguments: PatchArguments) -> str:
 
 WRITE_FILE = Tool(
     "write_file",
-    "Write a text file whole: a new one, or with overwrite=true in place of what is there.",
+    "Write a text file whole. Use it for a new file, or with overwrite=true where nearly all of a file changes; for "
+    "less use edit_file, which sends less and loses nothing. Folders on the way are made. You get the path; files "
+    "outside of the folders that you may change, and files that other programs run or obey, are refused.",
     WriteArguments,
     write_file,
     lambda a: f"write_file {a.path}, {len(a.content):,} characters",
@@ -251,7 +253,10 @@ WRITE_FILE = Tool(
 )
 EDIT_FILE = Tool(
     "edit_file",
-    "Replace one piece of text in a file. The old text must stand there exactly once; line endings are kept.",
+    "Replace one piece of text in a file. Read the file first and copy old_string exactly, with so many lines "
+    "around it that it occurs once; with replace_all=true every occurrence is replaced. Line endings, mode and "
+    "owner stay as they are. Where the text is missing or occurs more often, nothing is changed and you get the "
+    "line numbers.",
     EditArguments,
     edit_file,
     lambda a: f"edit_file {a.path}",
@@ -261,7 +266,9 @@ EDIT_FILE = Tool(
 )
 APPLY_PATCH = Tool(
     "apply_patch",
-    "Apply a unified diff over one or more files: all of it or nothing. /dev/null makes or removes a file.",
+    "Apply a unified diff over one or more files: all of it, or nothing where one hunk does not fit. Use it for "
+    "changes in several places at once; for one place use edit_file. `--- /dev/null` makes a file, `+++ /dev/null` "
+    "removes one. A hunk counts where its header says, else at the one place that has exactly its lines.",
     PatchArguments,
     apply_patch,
     lambda a: f"apply_patch, {a.patch.count(chr(10)):,} lines",

@@ -146,14 +146,18 @@ def _row(entry: os.DirEntry[str]) -> tuple[str, str, int, float]:
 
 READ_FILE = Tool(
     "read_file",
-    "Read a text file by lines. Binary and special files are refused.",
+    "Read a text file, or a part of it by lines. Use offset and limit for the place that grep named; for a folder "
+    "use list_dir. You get the lines as they are, without numbers; lines over 2,000 bytes and reads over 200,000 "
+    "are cut, and the last line says with which offset to go on. Binary and special files, keys and secrets are "
+    "refused.",
     ReadArguments,
     read_file,
     lambda a: f"read_file {a.path}" + (f" from line {a.offset}" if a.offset > 1 else ""),
 )
 LIST_DIR = Tool(
     "list_dir",
-    "List one folder: kind, size, time of change (UTC) and name of each entry.",
+    "List one folder, without what is below its folders: use glob for that. Each entry has its kind, size, time of "
+    "change (UTC) and name, sorted by name. Beyond `limit` entries are only counted.",
     ListArguments,
     list_dir,
     lambda a: f"list_dir {a.path}",
@@ -271,8 +275,9 @@ def _render(root: str, tally: _Tally, notes: list[str]) -> str:
 
 DISK_USAGE = Tool(
     "disk_usage",
-    "Measure a folder: total size, largest files and largest folders directly below it. Sizes are apparent sizes; a "
-    "file with several hard links counts once; links are not followed.",
+    "Measure how much room a folder takes: the total, the largest files and the largest folders directly below it. "
+    "Use it to find what fills a disk; to find files by name use glob. Sizes are those on disk, with the apparent "
+    "size beside the total; a file with several hard links counts once, and links are not followed.",
     UsageArguments,
     disk_usage,
     lambda a: f"disk_usage {a.path} top {a.top}" + (f" of {a.glob}" if a.glob else ""),

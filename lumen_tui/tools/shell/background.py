@@ -206,7 +206,9 @@ def stop_all(context: Context) -> None:
 
 SHELL_START = Tool(
     "shell_start",
-    "Start a command that runs on in the background, such as a server or a long build.",
+    "Start a command that goes on while you work, such as a server or a long build. You get a name such as job-1 at "
+    "once, for shell_output and shell_stop; four run at the same time. It ends with its timeout, when you stop it, "
+    "or with the task.",
     StartArguments,
     shell_start,
     lambda a: f"in the background: {lines_shown(a.command)}",
@@ -216,14 +218,17 @@ SHELL_START = Tool(
 )
 SHELL_OUTPUT = Tool(
     "shell_output",
-    "Read what a command in the background wrote since the last time, and whether it has ended.",
+    "Read what a command of shell_start wrote since you last asked, and whether it still runs. With a timeout it "
+    "waits for new output or the end, so that you need not ask again and again. Of output that waited too long the "
+    "oldest part is dropped, and that is said.",
     OutputArguments,
     shell_output,
     lambda a: f"output of {a.name}",
 )
 SHELL_STOP = Tool(
     "shell_stop",
-    "End a command in the background.",
+    "End a command of shell_start and all that it started. Use it as soon as it is no longer needed. You get how it "
+    "ended; what it wrote can still be read with shell_output.",
     StopArguments,
     shell_stop,
     lambda a: f"stop {a.name}",

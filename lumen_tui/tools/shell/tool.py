@@ -102,8 +102,11 @@ def lines_shown(command: str) -> str:
 
 SHELL = Tool(
     "shell",
-    "Run a command line and get its output and exit code. In roles that only read it changes no file and reaches no "
-    "network.",
+    "Run one command line with /bin/sh and wait for its end. Use it for programs, tests, builds and git; to "
+    "read, search and change files use the file tools, and for what runs on use shell_start. You get what it wrote "
+    "to stdout and stderr, 200,000 bytes at most, and the exit code where it is not 0. Neither cd nor variables "
+    'last until the next call: name cwd, or join commands with &&. What it may change and reach is under "Where you '
+    'are".',
     ShellArguments,
     shell,
     describe,

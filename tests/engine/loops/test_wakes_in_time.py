@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 from lumen_apiserver import tool, tools, use
 
 from lumen_tui.model.schedules import SLEEP
@@ -42,6 +45,31 @@ async def test_a_loop_before_its_end_takes_the_sleep_s_place(office, api):
     assert not schedules.read(office.layout)[SLEEP].active
     office.clock.pass_time(8000)
     assert (await office.beat()).skipped == "nothing new"
+
+
+async def test_a_sleep_until_a_time_ends_then_and_one_that_cannot_be_is_refused(office, api):
+    config = office.layout.config
+    config.write_text(config.read_text() + '[scheduling]\nzone = "Asia/Tokyo"\n')
+    until = datetime.fromtimestamp(office.clock.now() + 3 * 3600, ZoneInfo("Asia/Tokyo"))
+    calls = [
+        use("sleep", until="2001-01-01 09:00", reason="x"), use("sleep", until="tomorrow", reason="x"),
+        use("sleep", reason="x"), use("sleep", until="in 8d", reason="x"), use("sleep", seconds=1, reason="x"),
+        use("sleep", until=f"{until:%Y-%m-%d %H:%M:%S}", reason="the meeting"),
+    ]  # fmt: skip
+    api.when(lambda r: not r.called, tools(*calls))
+    api.say(tool("deposit", wake_state="asleep"))
+    api.say(tool("deposit", wake_state="awake"))
+    office.do("signal.send", message="go")
+    await office.beat()
+    await office.loop_over(1)
+    told = api.asked[1].results[-6:]
+    said = ("is over", "is no date", "one of them", "is not slept", "is not slept", "noted: you wake in ")
+    assert [words in result for words, result in zip(said, told, strict=True)] == [True] * 6, told
+    office.clock.pass_time(3 * 3600 - 120)
+    assert (await office.beat()).skipped == "nothing new"
+    office.clock.pass_time(180)
+    assert (await office.beat()).loop == 2
+    assert "Your sleep is over: the meeting" in (await office.loop_over(2)).came_in[0]
 
 
 async def test_a_follow_up_wakes_once_and_beyond_the_bounds_it_is_refused(office, api):
