@@ -160,7 +160,8 @@ CREATE_TASK = Tool(
 )
 CANCEL_TASK = Tool(
     "cancel_task",
-    "Stop a task, or keep it from beginning; its sub-tasks end with it. What the operator ordered is refused.",
+    "Stop a task that runs, or keep one from beginning; its sub-tasks end with it. Use it where the result is no "
+    "longer wanted or the task was wrong; one that failed has ended already. What the operator ordered is refused.",
     CancelArguments,
     cancel_task,
     lambda a: f"cancel_task {a.task_id}: {a.reason}",

@@ -192,7 +192,8 @@ UPDATE_UNIT = Tool(
 )
 JUDGE_DISCOVERIES = Tool(
     "judge_discoveries",
-    "Say what becomes of discoveries that you have read whole. Proposals are for a person to judge.",
+    "Say what becomes of discoveries that you have read whole, with the reason. One verdict holds for all the ids "
+    "of a call. Proposals are for a person to judge and are refused here.",
     JudgeArguments,
     judge_discoveries,
     lambda a: f"judge_discoveries {a.verdict} {', '.join(a.ids)}",
