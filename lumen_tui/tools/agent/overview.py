@@ -267,8 +267,8 @@ READ_TASK = Tool(
 )
 LIST_UNITS = Tool(
     "list_units",
-    "List work units: the open ones, or those that `status` names. Use it before you make one, to see whether it is there already; "
-    "read_unit reads one whole. Each line has id, state, lane, who holds it and what it waits for.",
+    "List work units: the open ones, or those that `status` names. Use it before you make one, to see whether there "
+    "is one already; read_unit reads one whole. Each line has id, state, lane, who holds it and what it waits for.",
     UnitsArguments,
     list_units,
     lambda a: f"list_units {a.status} {a.lane}".rstrip(),
