@@ -6,8 +6,6 @@ their text, and messages go to a file named after their content.
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
 
 from lumen_tui.actions import blocks as verbs
@@ -18,6 +16,7 @@ from lumen_tui.model import archive as notes
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile, BadAgentFile
 from lumen_tui.model.blocks import LIMIT, MOST_LIMIT, STANDARD, BadEdit, Block, Fields, check_fields
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line
@@ -160,7 +159,7 @@ def _outcome(block: Block, text: str, replace: bool) -> tuple[str, str]:
 
 def _import_name(agent: AgentFile) -> str:
     """Return the session id that all passages of one file share, by which undo finds them."""
-    return f"af-{hashlib.sha256(msgspec.json.encode(agent.passages)).hexdigest()[:16]}"
+    return f"af-{sha256(msgspec.json.encode(agent.passages))[:16]}"
 
 
 def _notes(passage: AfPassage, clean: Clean, by: str, now: float, origin: str, name: str) -> list[notes.Passage]:
@@ -180,7 +179,7 @@ def _notes(passage: AfPassage, clean: Clean, by: str, now: float, origin: str, n
             session_id=name,
             kind=passage.kind or "semantic",
             importance=passage.importance if passage.importance >= 0 else notes.USUAL,
-            key="af:" + hashlib.sha256("\0".join((text, *good)).encode("utf-8", "replace")).hexdigest(),
+            key="af:" + sha256("\0".join((text, *good)).encode("utf-8", "replace")),
         )
         for text in notes.parts(clean(passage.text))
     ]

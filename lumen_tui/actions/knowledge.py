@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -17,6 +16,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.archive import WITHDRAWN, Passage, passage
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Action, Change, Touch
 from lumen_tui.model.requests.memory import IndexProject, InsertPassage, WithdrawPassage
@@ -129,7 +129,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _document(name: str, data: bytes, node_id: str, node: Raw | None) -> Document:
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data)
     state = "new"
     if node is not None and edits.status_of(node) != "deleted":
         state = "unchanged" if nodes.get_field(node, "metadata.source_hash") == digest else "changed"

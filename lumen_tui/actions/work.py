@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from lumen_tui.actions import acting, agents, checks, edits, fields, relations
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.kinds import WORK_UNIT_TYPES
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.requests.work import NewWorkUnit, SplitWorkUnit, UnitPart
@@ -44,7 +44,7 @@ def retired_side(layout: Layout, wu_id: str) -> Side | None:
 def file_side(path: Path) -> Side | None:
     """Return the hash of a file as undo compares it; None where there is no file."""
     data = files.read(path)
-    return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
+    return None if data is None else {"sha256": sha256(data)}
 
 
 def _retired(layout: Layout, wu_id: str) -> Path:
@@ -191,7 +191,7 @@ def _acceptance(texts: Sequence[str]) -> tuple[str, ...]:
 
 def made_change(unit: WorkUnit) -> Change:
     """Return the change of making a unit, before it is written."""
-    digest = hashlib.sha256(work_units.render_unit(unit).encode()).hexdigest()
+    digest = sha256(work_units.render_unit(unit).encode())
     return Change(kind="work", key=unit.id, before=None, after={"sha256": digest})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +28,8 @@ def read(line: bytes, kind: type[R]) -> R | None:
 
 def json_line(record: msgspec.Struct) -> None:
     """Print one record; everything beyond ASCII is escaped."""
+    import json  # here, so that commands that print text do without
+
     print(json.dumps(msgspec.to_builtins(record)), flush=True)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
+import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -64,13 +67,31 @@ class UsageError(Exception):
         self.candidates = candidates
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Each argument that is added makes one of these, so it asks for the width once."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+@functools.cache
+def _columns() -> int:
+    """Return what `shutil.get_terminal_size` would, without the archive formats that come with shutil."""
+    if (columns := os.environ.get("COLUMNS", "")).isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or 80
+    except (ValueError, OSError):  # closed, or no terminal
+        return 80
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises `UsageError` for wrong words instead of exiting."""
 
     alone = ""  # the command of a group that runs where only the noun is given
 
     def __init__(self, **settings: Any) -> None:
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("formatter_class", _HelpFormatter)
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from rapidfuzz import fuzz, process, utils
 
-from lumen_tui.model.records import Alike
-from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.model.records import Alike, DiscoveryRow
 
 CUTOFF = 80  # per cent below which two titles are not called alike
 _MOST = 5000  # discoveries compared; the most urgent ones

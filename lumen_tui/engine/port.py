@@ -17,9 +17,9 @@ from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.records import Alike, AuditEntry, Node, NodeRow, node_of
+from lumen_tui.model.records import Alike, AuditEntry, DiscoveryRow, Node, NodeRow, node_of
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.lineage.provenance import provenance

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model.config import Config, SandboxConfig
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped

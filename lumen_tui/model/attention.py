@@ -14,10 +14,11 @@ from lumen_tui.model.approvals import Approval, Overdue
 from lumen_tui.model.evolution import EvolutionView
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.loop import LoopState
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import Missing
-from lumen_tui.model.records import Signal
+from lumen_tui.model.records import DiscoveryRow, Signal, Untriaged
 from lumen_tui.model.relay import Submission
-from lumen_tui.model.snapshot import Attention, DiscoveryRow, EngineLife, EngineView, Need, Problem, SpendView
+from lumen_tui.model.snapshot import Attention, EngineLife, EngineView, Need, SpendView
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
 
@@ -42,13 +43,6 @@ _SETTLED = frozenset(
         Need.EXPIRED,
     }
 )
-
-
-class Untriaged(msgspec.Struct, frozen=True):
-    """Discoveries that are open for longer than the setting allows: how many, and the oldest, in seconds since 1970."""
-
-    count: int = 0
-    oldest: float = 0.0
 
 
 class Queue(NamedTuple):

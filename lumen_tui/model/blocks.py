@@ -6,8 +6,6 @@ because a person's sentence is above it.
 
 from __future__ import annotations
 
-import difflib
-
 from msgspec import Struct, structs
 
 LIMIT = 20_000  # characters of a block, where nothing else was said
@@ -154,6 +152,8 @@ def replaced(name: str, text: str, old: str, new: str) -> str:
         raise BadEdit("the old text is empty: give the words that are to be replaced")
     count = text.count(old)
     if not count:
+        import difflib  # only where the text is not found
+
         near = difflib.get_close_matches(old, text.splitlines(), 1, 0.5)
         hint = f"; the nearest line is {near[0]!r}" if near else ""
         raise BadEdit(f"{name} does not say that{hint}: read the block again and give its exact words")
@@ -174,6 +174,8 @@ def as_block(step: Step | None, name: str, text: str = "") -> Block:
 
 def difference(before: str, after: str, old: str, new: str) -> str:
     """Return a unified diff that `patch` takes; the end of a text without a newline is said as git says it."""
+    import difflib  # only where two texts are shown side by side
+
     lines = []
     for line in difflib.unified_diff(patch_lines(before), patch_lines(after), old, new, n=2):
         lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-
 from msgspec import Struct
+
+from lumen_tui.model.digests import sha256
 
 DEFAULT = """# Constitution
 
@@ -57,7 +56,7 @@ class ConstitutionState(Struct, frozen=True):
 
 def digest(text: str) -> str:
     """Return the hash that is recorded."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass"))
 
 
 def check_approval(current: str | None, approval: ConstitutionApproval | None) -> ConstitutionState:
@@ -96,5 +95,7 @@ def never_learn(text: str) -> tuple[str, ...]:
 
 def difference(before: str, after: str, old: str, new: str) -> str:
     """Return a unified diff; a missing newline at the end of a text does not glue lines together."""
+    import difflib  # only where two texts are shown side by side
+
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="", n=2)
     return "\n".join(lines)

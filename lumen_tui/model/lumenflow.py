@@ -6,12 +6,12 @@ is put in its words, and what it has no place for goes into a mark (`model.forei
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from collections.abc import Iterable, Mapping
 
 from lumen_tui.model import times
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.foreign import MARK, Raw, difference, restored
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, LIFECYCLES, NODE_TYPES
 
@@ -41,7 +41,7 @@ def short_ids(node_ids: Iterable[str]) -> dict[str, str]:
     for node_id in every:
         if node_id in names:
             continue
-        number = int.from_bytes(hashlib.sha256(node_id.encode("utf-8", "replace")).digest()[:8], "big") % _PLACES
+        number = int.from_bytes(bytes.fromhex(sha256(node_id.encode("utf-8", "replace")))[:8], "big") % _PLACES
         while (name := _written(number)) in taken:
             number = (number + 1) % _PLACES
         taken.add(name)

@@ -6,13 +6,13 @@ all slots are empty, and nothing else is said, is left out with its heading.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from lumen_tui.model.capsule import tokens_of
+from lumen_tui.model.digests import sha256
 
 _TOLD = ("objective", "giver", "context", "constraints", "conventions")
 SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -51,7 +51,7 @@ class Template(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(self.body.encode("utf-8", "replace")).hexdigest()[:8]
+        return sha256(self.body.encode("utf-8", "replace"))[:8]
 
     @property
     def label(self) -> str:

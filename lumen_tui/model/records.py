@@ -238,3 +238,25 @@ class NodeRow(Struct, frozen=True):
     node: Node
     touched: float  # seconds since 1970
     why: str
+
+
+class SignalRow(Struct, frozen=True, gc=False):
+    """A signal and whether the operator has read it."""
+
+    signal: Signal
+    unread: bool
+
+
+class DiscoveryRow(Struct, frozen=True):
+    """An open discovery; `like` is a near duplicate (id and score in per cent) once one was looked for."""
+
+    node: Node
+    created: float
+    like: tuple[str, int] | None = None
+
+
+class Untriaged(Struct, frozen=True):
+    """Discoveries that are open for longer than the setting allows: how many, and the oldest, in seconds since 1970."""
+
+    count: int = 0
+    oldest: float = 0.0

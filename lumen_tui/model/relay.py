@@ -5,7 +5,6 @@ The position of a relay is the highest number that any of its texts was ever giv
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,6 +12,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from lumen_tui.model import times
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.text import one_line
 
 MOST_HELD = 20  # of one contributor in one relay
@@ -83,7 +83,7 @@ def content_hash(text: str) -> str:
     """Hash the words of a text: spaces, capitals and a leading time do not change the result."""
     flat = " ".join(text.split())
     words = (re.sub(_LED_BY_TIME, "", flat, flags=re.IGNORECASE) or flat).casefold()
-    return hashlib.sha256((words.rstrip(".! ") or words).encode("utf-8", "replace")).hexdigest()[:32]
+    return sha256((words.rstrip(".! ") or words).encode("utf-8", "replace"))[:32]
 
 
 class MovedEntry(Struct, frozen=True):

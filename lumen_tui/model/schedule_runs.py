@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from hashlib import sha256
 
 import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import times
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.schedules import LATE, Schedule, ScheduleSource
 
 
@@ -107,7 +107,7 @@ def begins(schedule: Schedule, due: float) -> float:
     """Return when the run that is due then begins: later by a draw that is always the same for it."""
     if not schedule.jitter:
         return due
-    draw = int.from_bytes(sha256(key_of(schedule, due).encode()).digest()[:4], "big") / 2**32
+    draw = int.from_bytes(bytes.fromhex(sha256(key_of(schedule, due).encode()))[:4], "big") / 2**32
     return due + schedule.jitter * draw
 
 

@@ -13,21 +13,14 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import HookView
 from lumen_tui.model.queueing import QueueConditions
-from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.records import DiscoveryRow, SignalRow
 from lumen_tui.model.roles import Role
 from lumen_tui.model.schedule_runs import Upcoming
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.work import WorkUnit
-
-
-class Problem(Struct, frozen=True):
-    """Something unreadable or out of order, named so that a person can find and fix it."""
-
-    where: str  # a path below the state folder, with `:line` where known
-    what: str
-    hint: str = ""
 
 
 class Need(StrEnum):
@@ -91,21 +84,6 @@ class WakeState(Struct, frozen=True):
 
     text: str = ""
     written: float = 0.0
-
-
-class SignalRow(Struct, frozen=True, gc=False):
-    """A signal and whether the operator has read it."""
-
-    signal: Signal
-    unread: bool
-
-
-class DiscoveryRow(Struct, frozen=True):
-    """An open discovery; `like` is a near duplicate (id and score in per cent) once one was looked for."""
-
-    node: Node
-    created: float
-    like: tuple[str, int] | None = None
 
 
 class SpendView(Struct, frozen=True):

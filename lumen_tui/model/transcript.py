@@ -6,15 +6,17 @@ as `parentUuid`. The lines of one answer share `message.id`, and each repeats th
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.tasks import Spec, Usage
 
 _MOST_TEXT = 100_000  # characters of one text in a line
 _MOST_LINE = 900_000  # bytes; readers pass over lines beyond 1 MiB
 _MOST_ENTRIES = 100  # of each list or table in such a line
 _CUT_TEXT = 400  # characters of each text in a line that would still be too long
+_TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop|chat)-[0-9a-z]+)(?:/|$)")
 
 
 def _as_uuid(data: bytes) -> str:
@@ -32,7 +34,13 @@ def new_uuid() -> str:
 
 def session_id(spec: Spec, attempt: int) -> str:
     """Return the session of one attempt at a task: found from the task alone, so that a kill cannot lose it."""
-    return _as_uuid(hashlib.sha256(f"{spec.id}\n{spec.created_at}\n{attempt}".encode()).digest())
+    return _as_uuid(bytes.fromhex(sha256(f"{spec.id}\n{spec.created_at}\n{attempt}".encode())))
+
+
+def task_in(cwd: str) -> str:
+    """Return the task , loop or chat in whose folder a session ran; empty for none."""
+    match = _TASK_FOLDER.search(cwd)
+    return match.group(1) if match else ""
 
 
 def text_block(text: str) -> dict[str, object]:

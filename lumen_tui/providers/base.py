@@ -8,14 +8,16 @@ only the worker runs tools, records events and stops.
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from collections.abc import Callable, Generator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from lumen_tui.model.tasks import Usage
+
+if TYPE_CHECKING:
+    import subprocess
 
 JsonObject = dict[str, Any]  # as JSON is decoded: the keys that are used are checked where they are used
 

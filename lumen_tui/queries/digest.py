@@ -5,7 +5,6 @@ The folder of visits is not watched: nobody wakes of it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from msgspec import Struct
 from lumen_tui.model import agent, digest, ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.digest import Digest, DigestEntry
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.loop import TASK_ENDED, EngineEvent, task_end
 from lumen_tui.model.packets import outcome
@@ -65,7 +65,7 @@ def visit_path(layout: Layout, operator: str) -> Path:
     try:
         slug = ids.check_name(operator, "operator")
     except ids.BadId:
-        slug = f"other-{hashlib.sha256(operator.encode(errors='replace')).hexdigest()[:16]}"
+        slug = f"other-{sha256(operator.encode(errors='replace'))[:16]}"
     return layout.operators / f"{slug}.json"
 
 

@@ -7,18 +7,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model import times
 from lumen_tui.model.approvals import Decision
 from lumen_tui.model.blocks import Block, Step, shown_difference
 from lumen_tui.model.constitution import ConstitutionState, difference
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evolution import (
     TARGETS,
-    EvolutionView,
     Observation,
     ObservationStatus,
     Rejection,
-    SessionQuestion,
     Version,
 )
 from lumen_tui.model.freshness import FactState
@@ -117,29 +114,6 @@ def read_evolution_page(layout: Layout) -> EvolutionPage:
         shown,
         len(rejections),
         newest_rejections,
-    )
-
-
-def evolution_summary(layout: Layout) -> EvolutionView:
-    """Return what the attention queue needs. What cannot be read counts as nothing: the engine reports it."""
-    try:
-        proposed = evolved.waiting(evolved.observations(layout))
-    except (files.StoreError, OSError):
-        proposed = []
-    constitution = read_constitution(layout)
-    changed = [line[:1] for line in constitution.diff.splitlines() if not line.startswith(("+++", "---"))]
-    diff = f"+{changed.count('+')} −{changed.count('-')} lines" if constitution.why else ""
-    return EvolutionView(_questions(proposed), one_line(constitution.why), diff)
-
-
-def _questions(proposed: list[Observation]) -> tuple[SessionQuestion, ...]:
-    """Return what waits as one question for each session, oldest first."""
-    by_session: dict[str, list[Observation]] = {}
-    for observation in proposed:
-        by_session.setdefault(observation.sources[0].session if observation.sources else "", []).append(observation)
-    return tuple(
-        SessionQuestion(one_line(name, 80), len(asked), one_line(asked[-1].text, 200), times.epoch(asked[0].at))
-        for name, asked in by_session.items()
     )
 
 

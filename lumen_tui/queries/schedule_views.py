@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.requests.schedules import AddSchedule
 from lumen_tui.model.schedule_runs import ScheduledRun, ScheduleView, Upcoming
 from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus, signal_match
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.schedules import schedules
 from lumen_tui.store.schedules.schedules import ScheduleBook

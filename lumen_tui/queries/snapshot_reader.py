@@ -11,12 +11,14 @@ from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.loop import Heartbeat, LoopState
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.queueing import QueueConditions
-from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.records import Untriaged
+from lumen_tui.model.snapshot import EngineView, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries import pages
+from lumen_tui.queries import learnt
 from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.queries.schedule_views import ScheduleIndex
 from lumen_tui.storage import files, integrity, lease, process
@@ -142,7 +144,7 @@ class SnapshotReader:
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(
             lambda: [layout.observations, layout.constitution, layout.approved_constitution],
-            lambda: pages.evolution_summary(layout),
+            lambda: learnt.evolution_summary(layout),
         )
         self._proposals = Proposals(layout)
         self._relay = RelayIndex(layout)
@@ -317,7 +319,7 @@ class SnapshotReader:
         )
         return attention.sift(items, self._dismissed.targets(), spend.day, now)
 
-    def _untriaged(self, now: float) -> attention.Untriaged | None:
+    def _untriaged(self, now: float) -> Untriaged | None:
         days = self.config.memory.triage_days
         return self.nodes.open.untriaged(now - days * times.DAY, now) if days else None
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import PIECE, Follower, Journal
 from lumen_tui.storage.layout import Layout

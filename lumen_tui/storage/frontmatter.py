@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
 FENCE = "+++"
 
@@ -18,6 +17,8 @@ class BadFile(ValueError):
 
 def parse_toml(text: str, first_line: int = 1) -> dict[str, object]:
     """Parse a TOML table. Raise BadFile with the line, counted from `first_line`."""
+    import tomllib  # most commands read no such file
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

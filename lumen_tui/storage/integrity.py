@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 import msgspec
 
@@ -22,8 +21,7 @@ class LeaseInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str = ""
 
 
-@dataclass
-class Lease:
+class Lease(msgspec.Struct):
     """A held lease. The kernel releases it when the process ends, however it ends."""
 
     fd: int

@@ -6,11 +6,10 @@ import functools
 import os
 import signal
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class ProcessId:
+class ProcessId(NamedTuple):
     """One process of one boot. `start_ticks` is field 22 of /proc/<pid>/stat (proc(5))."""
 
     pid: int

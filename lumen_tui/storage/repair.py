@@ -5,7 +5,6 @@ Temporary files that interrupted replaces leave beside the real ones are also re
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.times import HOUR
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.damage import Quarantined, known_lines
@@ -102,7 +102,7 @@ def quarantine(layout: Layout, path: Path, judge: Judge, at: str) -> int:
 
 def _keep(layout: Layout, known: set[tuple[str, str]], damaged: tuple[str, int, bytes, str, str]) -> None:
     name, offset, line, reason, at = damaged
-    digest = hashlib.sha256(line).hexdigest()
+    digest = sha256(line)
     if len(line) > _KEPT:
         files.replace(layout.quarantine.with_name(f"{digest}.line"), line)
     if (name, digest) not in known:

@@ -17,7 +17,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision, Overdue
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, directories, files, locks

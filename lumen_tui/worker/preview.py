@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from lumen_tui.model import agent
 from lumen_tui.model.capsule import tokens_of
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import Line, Request, costs, lines_of
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config

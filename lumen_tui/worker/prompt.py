@@ -12,9 +12,9 @@ from lumen_tui.model import agent, evolvedfiles
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import TARGETS
 from lumen_tui.model.fences import escaped
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import Line, Request, Template, fill, lines_of
 from lumen_tui.model.roles import Role, rule_sentence
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import span

@@ -12,9 +12,9 @@ import msgspec
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import Request, text_of
 from lumen_tui.model.roles import Role
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id

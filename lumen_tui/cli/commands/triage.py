@@ -17,7 +17,7 @@ from lumen_tui.engine.likeness import Titles
 from lumen_tui.model import analytics, ids, times
 from lumen_tui.model.analytics import Sample, Stats
 from lumen_tui.model.kinds import discovery_kind
-from lumen_tui.model.records import Node, node_of
+from lumen_tui.model.records import DiscoveryRow, Node, node_of
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
     MergeDiscoveries,
@@ -25,7 +25,6 @@ from lumen_tui.model.requests.discoveries import (
     PromoteDiscoveries,
 )
 from lumen_tui.model.requests.engine import Undo
-from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_bulk import newest_nodes

@@ -17,10 +17,10 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch, decode_receipt
 from lumen_tui.model.relay import Submission
 from lumen_tui.model.schedule_runs import ScheduledRun
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import LedgerEntry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model import evolution
+from lumen_tui.model import evolution, wording
 from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, Source, Trust
 
 
@@ -48,7 +48,7 @@ class KnownObservations:
     def add(self, observation: Observation) -> None:
         """Add a new observation, or a new state of a known one."""
         if observation.id not in self.by_id:
-            words = evolution.normal(observation.text)
+            words = wording.normal(observation.text)
             self._ids.append(observation.id)
             self._words.append(words)
             self._exact.setdefault(_exact(observation.text), observation.id)
@@ -96,21 +96,21 @@ class KnownObservations:
         """Return the most similar observation without a subject; the figures in both must be the same."""
         from rapidfuzz import fuzz, process  # 4 MiB that an engine without sessions need not hold
 
-        words = evolution.normal(text)
+        words = wording.normal(text)
         matches = process.extract(words, self._words, scorer=fuzz.ratio, score_cutoff=self._merge_at, limit=5)
         for _, _, place in matches:
             observation = self.by_id[self._ids[place]]
-            if not observation.subject and evolution.figures(observation.text) == evolution.figures(text):
+            if not observation.subject and wording.figures(observation.text) == wording.figures(text):
                 return observation
         return None
 
 
 def _exact(text: str) -> str:
-    return f"{evolution.negative(text):d} {evolution.normal(text)}"
+    return f"{wording.negative(text):d} {wording.normal(text)}"
 
 
 def _agree(text: str, other: str) -> bool:
-    return evolution.negative(text) == evolution.negative(other)
+    return wording.negative(text) == wording.negative(other)
 
 
 def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observation | None:

@@ -19,9 +19,10 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model import facts, times
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, SessionReport, Trust, normal
+from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, SessionReport, Trust
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.ids import short_hash
+from lumen_tui.model.wording import normal
 from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store

@@ -21,7 +21,7 @@ from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.loop import Heartbeat, LeftOut, Packet
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkSession, WorkUnit
-from lumen_tui.queries import pages
+from lumen_tui.queries import learnt
 from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
@@ -125,7 +125,7 @@ class Capsules:
         self._facts = FactIndex(layout)
         self.constraints = Constraints(layout)
         self._units = Stamped(lambda: work_units.unit_files(layout), lambda: work_units.list_units(layout)[0])
-        self._learnt = Stamped(lambda: [layout.observations], lambda: pages.evolution_summary(layout))
+        self._learnt = Stamped(lambda: [layout.observations], lambda: learnt.evolution_summary(layout))
 
     def build(self, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
         """Build the capsule with which loop `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""

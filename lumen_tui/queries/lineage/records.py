@@ -16,6 +16,7 @@ from lumen_tui.model.lineage import Hop
 from lumen_tui.model.relay import Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.transcript import task_in
 from lumen_tui.queries.lineage.provenance import TITLE, Link
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
@@ -24,7 +25,6 @@ from lumen_tui.storage.shipped import shipped
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.memory import archive, nodes, relays
 from lumen_tui.store.memory.nodes import Ambiguous
-from lumen_tui.store.sessions.transcripts import task_in
 from lumen_tui.store.work import open_sessions
 
 TEXTS = ("arc-", "rly-")

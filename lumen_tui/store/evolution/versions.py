@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import TARGETS, Metrics, Version
 from lumen_tui.storage import directories, files, journal
 from lumen_tui.storage.git import Git, GitFailed
@@ -29,6 +28,8 @@ class GitVersions:
     @staticmethod
     def works(layout: Layout) -> bool:
         """Return whether git is installed."""
+        import shutil  # only where a version is made
+
         return shutil.which("git") is not None
 
     def _git(self, *words: str, data: bytes = b"") -> bytes:
@@ -113,8 +114,8 @@ def storage_of(layout: Layout, kind: str) -> VersionStorage:
 
 def digest_of(texts: Texts) -> str:
     """Return one hash of all files."""
-    lines = [f"{target} {hashlib.sha256(texts[target]).hexdigest()}" for target in sorted(texts)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    lines = [f"{target} {sha256(texts[target])}" for target in sorted(texts)]
+    return sha256("\n".join(lines).encode())
 
 
 def on_disk(layout: Layout) -> dict[str, bytes]:
@@ -143,7 +144,7 @@ def record(layout: Layout, texts: Texts, metrics: Metrics, *, by: str, reason: s
             raise
         chosen = "copies"
         storage_of(layout, chosen).store(number, texts, reason)
-    hashes = {target: hashlib.sha256(data).hexdigest() for target, data in texts.items()}
+    hashes = {target: sha256(data) for target, data in texts.items()}
     version = Version(number, at, by, reason, digest_of(texts), hashes, metrics, chosen)
     files.append(layout.versions_log, journal.encode(version))
     files.replace(layout.version, msgspec.json.format(msgspec.json.encode(version), indent=1))
@@ -155,7 +156,7 @@ def contents(layout: Layout, version: Version) -> dict[str, bytes]:
     checked = {}
     for target, expected_hash in version.files.items():
         data = storage_of(layout, version.kept).read(version.version, target)
-        if data is None or hashlib.sha256(data).hexdigest() != expected_hash:
+        if data is None or sha256(data) != expected_hash:
             raise DamagedVersion(
                 f"version {version.version}: {target} is {'gone' if data is None else 'not what was kept'}"
             )

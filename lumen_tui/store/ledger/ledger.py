@@ -16,7 +16,7 @@ import msgspec
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SENT, SETTLE, SPENT, Book, LedgerEntry
 from lumen_tui.storage import files, process
 from lumen_tui.storage.damage import Damage

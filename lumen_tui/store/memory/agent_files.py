@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import deque
@@ -18,6 +17,7 @@ from lumen_tui.model.agentmessages import AfCall, AfMessage
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.tasks import Usage
 from lumen_tui.storage import files
@@ -36,7 +36,7 @@ _DEEPEST = 20
 def block_name(label: str) -> str:
     """Return the block name for an agent file's label: `about_user` -> `about-user`."""
     name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:64].strip("-")
-    return ids.check_name(name or f"block-{hashlib.sha256(label.encode()).hexdigest()[:8]}", "block")
+    return ids.check_name(name or f"block-{sha256(label.encode())[:8]}", "block")
 
 
 def session_id(agent_file: AgentFile) -> str:
@@ -46,7 +46,7 @@ def session_id(agent_file: AgentFile) -> str:
 
 
 def _uuid(data: bytes) -> str:
-    text = hashlib.sha256(data).hexdigest()
+    text = sha256(data)
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:32]}"
 
 

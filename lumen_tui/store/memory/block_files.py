@@ -6,7 +6,6 @@ at, so that an edit by hand that began before an agent's step is recognized as s
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.blocks import MOST_BLOCKS, MOST_LIMIT, STANDARD, BadEdit, Fields, Step, check_fields
+from lumen_tui.model.digests import sha256
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import FENCE, BadFile, parse_toml
 from lumen_tui.storage.journal import Journal, encode
@@ -49,7 +49,7 @@ def text_path(layout: Layout, digest: str) -> Path:
 
 
 def digest_of(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(text.encode())
 
 
 def read_file(layout: Layout, name: str, last: Step | None) -> OnDisk | None:
@@ -183,7 +183,7 @@ def text_at(layout: Layout, digest: str) -> str:
     """Return the text with this hash. DamagedText where it is missing or altered."""
     path = text_path(layout, digest)
     data = files.read(path, _MOST_BYTES)
-    if data is None or hashlib.sha256(data).hexdigest() != digest:
+    if data is None or sha256(data) != digest:
         damage = "is gone" if data is None else "is not what was kept"
         raise DamagedText(f"{path} {damage}: steps with that text cannot be put back, all others can")
     return data.decode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 from collections.abc import Iterator, Set
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.digests import sha256
 from lumen_tui.storage import files, rewriting
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
@@ -36,7 +36,7 @@ def line_range(path: Path, at: int, size: int) -> LineRange:
         data = os.pread(fd, size, at)
     finally:
         os.close(fd)
-    return LineRange(at, size, hashlib.sha256(data).hexdigest(), data[:_FIRST].decode(errors="replace"))
+    return LineRange(at, size, sha256(data), data[:_FIRST].decode(errors="replace"))
 
 
 def find_range(path: Path, lines_wanted: LineRange) -> int:
@@ -58,7 +58,7 @@ def _find(data: mmap.mmap, lines_wanted: LineRange) -> int:
     at = lines_wanted.at
     first = lines_wanted.first.encode()
     while at >= 0:
-        if hashlib.sha256(data[at : at + lines_wanted.size]).hexdigest() == lines_wanted.sha256:
+        if sha256(data[at : at + lines_wanted.size]) == lines_wanted.sha256:
             return at
         at = data.find(first, 0 if at == lines_wanted.at else at + 1)
         if at == lines_wanted.at:

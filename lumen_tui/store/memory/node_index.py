@@ -13,8 +13,16 @@ import msgspec
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import BINS, PROTECTIONS, Aging, DecayForecast, DecayRule, DecayView
 from lumen_tui.model.decoding import UNDECODABLE, decoded
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, NodeRow, Touch, decode_node, priority_rank
-from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.model.records import (
+    LIFECYCLE_BY_TYPE,
+    NODE_TYPES,
+    DiscoveryRow,
+    Node,
+    NodeRow,
+    Touch,
+    decode_node,
+    priority_rank,
+)
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.kept import KeptIndex

@@ -5,9 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
-from lumen_tui.model.attention import Untriaged
 from lumen_tui.model.decay import PROTECTIONS
-from lumen_tui.model.records import PRIORITIES
+from lumen_tui.model.records import PRIORITIES, Untriaged
 from lumen_tui.storage.line_access import SortedRows
 from lumen_tui.store.memory.node_rows import Row, RowTable
 

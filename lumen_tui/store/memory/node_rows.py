@@ -14,8 +14,7 @@ import msgspec
 
 from lumen_tui.model import decay
 from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
-from lumen_tui.model.records import Node, NodeRow, decode_node
-from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.model.records import DiscoveryRow, Node, NodeRow, decode_node
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import OpenFile
 

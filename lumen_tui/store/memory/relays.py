@@ -10,8 +10,8 @@ import msgspec
 
 from lumen_tui.model import ids, relay, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.relay import Box, Submission, SubmissionAnswer, SubmissionStatus
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, Journal, encode, whole_lines

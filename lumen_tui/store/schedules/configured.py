@@ -12,8 +12,8 @@ from msgspec import Meta, Struct
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.ids import short_hash
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleSource, ScheduleStatus
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.store.schedules import checking, timing
 from lumen_tui.store.settings import config_errors

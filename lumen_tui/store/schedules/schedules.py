@@ -8,9 +8,9 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.schedule_runs import OPEN, RunHistory, ScheduledRun
 from lumen_tui.model.schedules import Schedule, ScheduleStatus
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import Follower, Journal, encode, whole_lines

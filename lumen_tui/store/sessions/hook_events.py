@@ -11,9 +11,9 @@ from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.kinds import COMPLETION
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import HookView, Missing, Stretch, UnitState, missing
 from lumen_tui.model.records import decode_signal
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.storage import backwards, files

@@ -8,7 +8,6 @@ holds none of the program's tags. A text that does not pass is nobody's word: it
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -20,8 +19,10 @@ from msgspec.structs import replace
 
 from lumen_tui.model import agent
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import Ended, SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
+from lumen_tui.model.transcript import task_in
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.sessions.authorship import ADDED, NO_PERSON, PERSONS_PROGRAMS, SessionLine, text_of, typed_block
@@ -37,7 +38,6 @@ _SILENT = frozenset({
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
 _KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # in later versions the author of a text is unknown
-_TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop|chat)-[0-9a-z]+)(?:/|$)")
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
 _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
 _REFUSED = "The user doesn't want to proceed with this tool use."
@@ -51,12 +51,6 @@ _TAIL = 256
 
 
 _decode = msgspec.json.Decoder(SessionLine).decode
-
-
-def task_in(cwd: str) -> str:
-    """Return the task or loop in whose folder a session ran; empty for none."""
-    match = _TASK_FOLDER.search(cwd)
-    return match.group(1) if match else ""
 
 
 class SessionParser:
@@ -129,14 +123,14 @@ class SessionParser:
         """Return how far the words of a model are trusted: less where no person drives it."""
         if record.side or record.agent:
             return Trust.WORKER
-        folder = _TASK_FOLDER.search(text_of(record.cwd))
-        if self._own or folder or self._unsure(record):
-            return Trust.AGENT if folder and agent.is_own(folder[1]) else Trust.WORKER
+        task = task_in(text_of(record.cwd))
+        if self._own or task or self._unsure(record):
+            return Trust.AGENT if task and agent.is_own(task) else Trust.WORKER
         return Trust.AGENT
 
     def _alone(self, record: SessionLine) -> bool:
         """Return whether no person took part: a side chain, a worker, or a program (`claude -p`)."""
-        driven = text_of(record.entry) not in PERSONS_PROGRAMS or _TASK_FOLDER.search(text_of(record.cwd)) is not None
+        driven = text_of(record.entry) not in PERSONS_PROGRAMS or bool(task_in(text_of(record.cwd)))
         return self._own or driven or bool(record.side or record.agent) or self._unsure(record)
 
     def _unsure(self, record: SessionLine) -> bool:
@@ -243,13 +237,13 @@ def _named(paths: Iterator[Path]) -> Iterator[Path]:
 def head_hash(fd: int) -> str:
     """Return a short hash of the first line, or of its first 64 KiB: it tells two sessions of the same id apart."""
     data = os.pread(fd, 64 * 1024, 0)
-    return hashlib.sha256(data.partition(b"\n")[0]).hexdigest()[:16]
+    return sha256(data.partition(b"\n")[0])[:16]
 
 
 def tail_hash(fd: int, offset: int) -> str:
     """Return a short hash of the bytes right before `offset`."""
     start = max(0, offset - _TAIL)
-    return hashlib.sha256(os.pread(fd, offset - start, start)).hexdigest()[:16]
+    return sha256(os.pread(fd, offset - start, start))[:16]
 
 
 def lines_from(fd: int, offset: int) -> Iterator[tuple[int, bytes | None]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lumen_tui.model import renamed
 from lumen_tui.model.config import Config, ModelsConfig, doubtful, settings, stranger
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, frontmatter, locks
 from lumen_tui.storage.frontmatter import BadFile

@@ -24,8 +24,8 @@ from lumen_tui.model.config import (
     SandboxConfig,
 )
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.roles import BLOCK_TOOLS
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.layering import CLOSABLE, PROTECTIVE, Fault, RejectedSetting, TomlTable

@@ -5,8 +5,8 @@ One of a person's own that cannot be used is named, and the shipped one takes it
 
 from __future__ import annotations
 
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import SLOTS, BadPrompt, Template, check
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout

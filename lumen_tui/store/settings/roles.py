@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import agent, ids, renamed, times
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.roles import ALL_TOOLS, CustomTool, Role, ToolRule, rule_fault
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.storage import directories, files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile

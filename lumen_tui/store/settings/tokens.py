@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 
 import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.digests import sha256
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
 
@@ -49,7 +49,7 @@ def use(layout: Layout, token: str, now: float) -> bool:
 
 
 def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+    return sha256(token.encode("utf-8", "replace"))
 
 
 def _read(layout: Layout) -> list[Token]:

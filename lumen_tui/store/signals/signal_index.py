@@ -17,8 +17,7 @@ import msgspec
 
 from lumen_tui.model import jsontext
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.records import EVERYONE, Receipt, Signal, decode_receipt, decode_signal
-from lumen_tui.model.snapshot import SignalRow
+from lumen_tui.model.records import EVERYONE, Receipt, Signal, SignalRow, decode_receipt, decode_signal
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower

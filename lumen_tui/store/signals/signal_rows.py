@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lumen_tui.model.records import decode_signal
-from lumen_tui.model.snapshot import SignalRow
+from lumen_tui.model.records import SignalRow, decode_signal
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import Offsets, OpenFile
 

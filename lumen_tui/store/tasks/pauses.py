@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause, Pauses
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout

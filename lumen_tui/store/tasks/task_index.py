@@ -12,7 +12,7 @@ from typing import overload
 
 import msgspec
 
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskView
 from lumen_tui.storage import files, process
 from lumen_tui.storage.layout import Layout

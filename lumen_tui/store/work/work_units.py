@@ -15,7 +15,7 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model import lanes as names
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.views import present_unit_fields
 from lumen_tui.model.work import Holder, Tracked, WorkUnit
 from lumen_tui.storage import directories, files, frontmatter, locks, process

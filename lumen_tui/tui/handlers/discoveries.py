@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model.records import Node
+from lumen_tui.model.records import DiscoveryRow, Node
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
     MergeDiscoveries,
     PostponeDiscoveries,
     PromoteDiscoveries,
 )
-from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.handlers.base import Handler, show_node

@@ -15,8 +15,8 @@ from textual.binding import BindingType
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
-from lumen_tui.model.records import PRIORITIES, Node
-from lumen_tui.model.snapshot import DiscoveryRow, Revisions
+from lumen_tui.model.records import PRIORITIES, DiscoveryRow, Node
+from lumen_tui.model.snapshot import Revisions
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DISCOVERIES

@@ -11,7 +11,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from lumen_tui.model import times
-from lumen_tui.model.snapshot import Revisions, SignalRow
+from lumen_tui.model.records import SignalRow
+from lumen_tui.model.snapshot import Revisions
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.kit.keys import bindings

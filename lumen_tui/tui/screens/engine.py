@@ -12,8 +12,9 @@ from textual.widget import Widget
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.requests.engine import PauseAgent, ResumeAgent
-from lumen_tui.model.snapshot import Problem, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of

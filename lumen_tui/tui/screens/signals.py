@@ -11,9 +11,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.records import PRIORITIES, Signal
+from lumen_tui.model.records import PRIORITIES, Signal, SignalRow
 from lumen_tui.model.requests.signals import SendSignal
-from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.kit.fields import Choice, Line, Offers
 from lumen_tui.tui.kit.keys import key_of

@@ -13,7 +13,7 @@ from evolution_folder import Mind, SessionFile
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, ObservationStatus, Trust
-from lumen_tui.queries import pages
+from lumen_tui.queries import learnt, pages
 from lumen_tui.store.evolution import evolved, versions
 
 SAID = (
@@ -188,7 +188,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     with pytest.raises(ActionError, match="changed since it was approved"):
         mind.learn(session.path)
     assert "+- Tell a story" in evolved.read_constitution(mind.layout).diff
-    view = pages.evolution_summary(mind.layout)
+    view = learnt.evolution_summary(mind.layout)
     assert (view.constitution, view.diff) == (
         "evolved/constitution.md was changed since it was approved",
         "+1 −1 lines",

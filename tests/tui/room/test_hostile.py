@@ -13,7 +13,8 @@ from textual.color import Color
 
 from lumen_tui.model.config import AgentConfig, Config
 from lumen_tui.model.loop import Artifact, Health
-from lumen_tui.model.snapshot import Attention, Need, Problem, Snapshot, WakeState
+from lumen_tui.model.problem import Problem
+from lumen_tui.model.snapshot import Attention, Need, Snapshot, WakeState
 from lumen_tui.model.text import is_safe
 from lumen_tui.tui.patches.terminal import Guard
 

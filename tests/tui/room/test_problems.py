@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.model.snapshot import Attention, Need, Problem
+from lumen_tui.model.problem import Problem
+from lumen_tui.model.snapshot import Attention, Need
 
 PROBLEMS = (
     Problem("lumen.toml:3", "not a number", "write one"),

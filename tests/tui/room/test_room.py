@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import Config
-from lumen_tui.model.snapshot import EngineLife, EngineView, SignalRow, Snapshot
+from lumen_tui.model.records import SignalRow
+from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 
 
 async def test_the_six_panes_show_their_rows(open_room: Any) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.model.snapshot import EngineLife, EngineView, Problem, Snapshot
+from lumen_tui.model.problem import Problem
+from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 
 
 @pytest.fixture

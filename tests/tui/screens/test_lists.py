@@ -7,8 +7,9 @@ from lumen_robot import until
 
 from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.records import Node, Signal
-from lumen_tui.model.snapshot import Attention, Need, Problem, SignalRow, Snapshot
+from lumen_tui.model.problem import Problem
+from lumen_tui.model.records import Node, Signal, SignalRow
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.screens.attention import AttentionScreen
