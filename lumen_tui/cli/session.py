@@ -62,7 +62,7 @@ class Session:
         with closing(SnapshotReader(self.root, self.operator)) as reader:
             reader.clocks = clocks_of(SystemClock())
             snapshot = reader.snapshot(self.now)
-            report_news(reader.signals.kept, reader.nodes.kept)
+            report_news(reader.signals.kept, reader.nodes.kept, reader.facts.kept)
             return snapshot
 
     @property

@@ -292,9 +292,11 @@ def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
         return None
     try:
         parts = []
-        while limit > 0 and (part := os.read(fd, min(limit, _WRITE_CHUNK))):
+        size = os.fstat(fd).st_size + 1  # all at once: one piece is not copied again when it is joined
+        while limit > 0 and (part := os.read(fd, min(limit, max(size, _WRITE_CHUNK)))):
             parts.append(part)
             limit -= len(part)
+            size = 0
         return b"".join(parts)
     finally:
         os.close(fd)

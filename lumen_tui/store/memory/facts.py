@@ -17,11 +17,13 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, encode
+from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.store.settings.config import load_config
 
 _MARK = b'"fact"'
+_VERSION = 1  # of the kept lines
 _confirmation = msgspec.json.Decoder(Confirmation).decode
 _NOTHING = Confirmation("", "", "")
 
@@ -77,7 +79,10 @@ class FactIndex:
         self._touches = Follower(layout.touches)
         self.damage = Damage("memory/confirmations.jsonl", self._lines)
         self.revision = 0
+        self.kept = KeptIndex(layout.index / "facts.columns", _VERSION, {"nodes": self._memory})
+        self._begun = False
         self._facts: dict[str, Fact] = {}
+        self._fact_lines: dict[str, bytes] = {}  # the newest line of each, which is all that is kept
         self._evidence: dict[str, FactEvidence] = {}
         self._uses: dict[str, int] = {}
         self._states: dict[str, FactState] = {}
@@ -91,7 +96,10 @@ class FactIndex:
 
     def refresh(self) -> bool:
         """Read what is new; return whether there was anything."""
-        news = self._follow(self._memory, self._facts.clear, self._take_nodes)
+        news = not self._begun and self._restore()
+        news |= self._follow(self._memory, self._forget_nodes, self._take_nodes)
+        if self.kept.due():
+            self.kept.save({}, {"lines": b"".join(line + b"\n" for line in self._fact_lines.values())})
         news |= self._follow(self._lines, self._evidence.clear, self._take_lines)
         if self._facts and self._touches.changed():
             news |= self._follow(self._touches, self._uses.clear, self._take_touches)
@@ -99,6 +107,16 @@ class FactIndex:
             self.revision += 1
             self._view = None
         return news
+
+    def _restore(self) -> bool:
+        """Take over the facts that an earlier process found, as far as the journal still begins with what it read."""
+        self._begun = True
+        kept = self.kept.load()
+        return kept is not None and self._take_nodes(0, bytes(kept.columns["lines"]))
+
+    def _forget_nodes(self) -> None:
+        self._facts.clear()
+        self._fact_lines.clear()
 
     def _follow(self, follower: Follower, forget: Callable[[], None], take: Callable[[int, bytes], bool]) -> bool:
         if not follower.pending():
@@ -130,6 +148,7 @@ class FactIndex:
                 continue  # the node index reports damaged lines
             if fact is not None:
                 self._facts[fact.id] = fact
+                self._fact_lines[fact.id] = line
                 self._stale.update((fact.id, fact.supersedes))
                 news = True
         return news

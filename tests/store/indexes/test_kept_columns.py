@@ -24,6 +24,7 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import node_index
+from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.signals import signal_index
 from lumen_tui.store.signals.signal_index import SignalIndex, kept_path
@@ -43,8 +44,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def facts(layout: Layout) -> tuple[dict[str, Any], list[str]]:
-    """Return all that the two indexes say, and why what was kept could not be used."""
-    with closing(NodeIndex(layout)) as nodes, closing(SignalIndex(layout, READER)) as signals:
+    """Return all that the indexes say, and why what was kept of nodes and signals could not be used."""
+    with (
+        closing(NodeIndex(layout)) as nodes,
+        closing(SignalIndex(layout, READER)) as signals,
+        closing(FactIndex(layout)) as claims,
+    ):
+        claims.refresh()
         for index in (nodes, signals):
             while index.refresh():
                 pass
@@ -58,6 +64,7 @@ def facts(layout: Layout) -> tuple[dict[str, Any], list[str]]:
             "signals": [(row.signal.id, row.unread) for row in signals.rows()],
             "unread": signals.unread,
             "urgent": [found.id for found in signals.unread_p0()],
+            "facts": sorted(claims.states(), key=lambda state: state.fact.id),
             "problems": nodes.damage.problems() + signals.damage.problems(),
         }
         with Trail(layout) as trail:
@@ -89,11 +96,26 @@ def fill(store: Store, count: int = 40) -> None:
         }
         for n in range(count)
     )  # fmt: skip
+    store.nodes.append_all(
+        {"id": f"mem-f{n}", "content": f"port {n}", "created_at": "2026-09-01T00:00:00Z", "metadata": {"fact": {}}}
+        for n in range(3)
+    )
     store.receipts.append(Receipt("sig-00005", "2026-11-21T11:00:00Z", reader=READER))
 
 
 def kept_files(store: Store) -> list[Path]:
     return [store.layout.index / "nodes.columns", kept_path(store.layout, READER)]
+
+
+def test_spoilt_facts_are_found_again_in_the_journal(store, sampled):
+    fill(store)
+    right = facts(store.layout)[0]
+    path = store.layout.index / "facts.columns"
+    whole = path.read_bytes()
+    for at in sampled(list(range(len(whole))), 20):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        assert facts(store.layout)[0] == right, at
+        assert path.read_bytes() == whole
 
 
 def test_whatever_is_done_the_kept_columns_say_what_counting_says(tmp_path, sampled, monkeypatch):
@@ -140,6 +162,8 @@ def test_any_lines_in_any_order_with_damage_and_rewrites(store, seed):
             status = chance.choice(["", "open", "archived", "promoted"])
             metadata = {"status": status, "priority": chance.choice(["P0", "P1", ""]), "pinned": chance.random() < 0.2}
             if chance.random() < 0.2:
+                metadata["fact"] = {"class": "steady", "supersedes": f"mem-{chance.randrange(30)}"}
+            if chance.random() < 0.2:
                 metadata["snoozed_until"] = "2027-01-01T00:00:00Z"
             store.nodes.append(
                 {
@@ -164,6 +188,7 @@ def test_any_lines_in_any_order_with_damage_and_rewrites(store, seed):
 def test_the_second_process_reads_nothing_of_the_journals_but_what_is_new(store, monkeypatch):
     fill(store)
     before = facts(store.layout)[0]
+    assert len(before["facts"]) == 3
     monkeypatch.setattr(node_index, "_read", lambda line: pytest.fail("a node was decoded"))
     monkeypatch.setattr(signal_index, "_slim", None)
     assert facts(store.layout) == (before, [])
