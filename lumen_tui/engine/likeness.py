@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 from rapidfuzz import fuzz, process, utils
 
+from lumen_tui.engine.near_doubles import MOST
 from lumen_tui.model.records import Alike, DiscoveryRow
 
+K = TypeVar("K", int, str)
 CUTOFF = 80  # per cent below which two titles are not called alike
-_MOST = 5000  # discoveries compared; the most urgent ones
+
+
+def comparable(title: str) -> str:
+    """Return a title as it is compared: small letters and digits, blanks for all else."""
+    return utils.default_process(title)
+
+
+def nearest_title(title: str, others: Mapping[K, str], *, at_least: float = 0.0) -> tuple[K, float] | None:
+    """Return the key of the comparable title most like this one, the first of equals, and how alike in per cent.
+
+    None where none comes as near as `at_least`, or near at all.
+    """
+    cutoff = max(float(CUTOFF), at_least)
+    best = process.extractOne(title, others, scorer=fuzz.token_set_ratio, score_cutoff=cutoff) if title else None
+    return (best[2], best[1]) if best else None
 
 
 class Titles:
@@ -24,12 +41,9 @@ class Titles:
     def nearest(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> tuple[str, int] | None:
         """Return the other discovery most like `node_id` and how alike, in per cent; None if none comes near."""
         self._read(rows, revision)
-        own_title = self._titles.get(node_id)
-        if not own_title:
-            return None
         others = {other: title for other, title in self._titles.items() if other != node_id}
-        best = process.extractOne(own_title, others, scorer=fuzz.token_set_ratio, score_cutoff=CUTOFF)
-        return (best[2], round(best[1])) if best else None
+        best = nearest_title(self._titles.get(node_id, ""), others)
+        return (best[0], round(best[1])) if best else None
 
     def near(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
         """Return the others with a similar title, most similar first."""
@@ -53,8 +67,8 @@ class Titles:
     def _read(self, rows: Sequence[DiscoveryRow], revision: int) -> None:
         if revision == self._revision:
             return
-        self._rows = {row.node.id: _alike(row) for row in rows[:_MOST]}
-        self._titles = {key: utils.default_process(row.title) for key, row in self._rows.items()}
+        self._rows = {row.node.id: _alike(row) for row in rows[:MOST]}
+        self._titles = {key: comparable(row.title) for key, row in self._rows.items()}
         self._revision = revision
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import lumen_tui
 from lumen_tui.engine.supervisor import zygote
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 
 HEAVY = ("textual", "rich", "anthropic", "openai")
 
@@ -58,3 +60,44 @@ def test_the_stamp_of_a_zygotes_code_covers_all_that_a_worker_loads(sources: lis
     }
     assert {"worker", "storage"} <= loaded
     assert loaded <= set(zygote.PACKAGES)
+
+
+BIG = (
+    "asyncio", "dataclasses", "hashlib", "http", "json", "multiprocessing", "random", "selectors", "shutil", "socket",
+    "sqlite3", "subprocess", "tempfile", "threading", "tomllib", "rapidfuzz", "lumen_tui.model.snapshot",
+    "lumen_tui.model.config", "lumen_tui.model.evolution", "lumen_tui.queries.snapshot_reader", *HEAVY,
+)  # fmt: skip
+READERS: dict[tuple[str, ...], set[str]] = {  # what is asked again and again, and what of these it has a use for
+    ("status",): {
+        "tomllib", "random", "lumen_tui.model.snapshot", "lumen_tui.model.config", "lumen_tui.model.evolution",
+        "lumen_tui.queries.snapshot_reader",
+    },
+    ("why", "mem-0001"): {"tomllib", "sqlite3", "lumen_tui.model.evolution"},
+    ("triage",): set(),
+    ("recall", "port"): {"json", "sqlite3", "threading"},
+    ("decay", "--dry-run"): {"tomllib", "lumen_tui.model.config"},
+}  # fmt: skip
+AFTER = """
+import sys
+from lumen_tui.engine import near_doubles
+from lumen_tui.storage import kept
+kept.KeptIndex.LEAST = near_doubles.LEAST = 1  # as over a long history
+from lumen_tui.__main__ import main
+code = main(sys.argv[2:])
+print(*[name for name in sys.argv[1].split(",") if name in sys.modules], file=sys.stderr)
+sys.exit(code not in (0, 3))
+"""
+
+
+@pytest.mark.parametrize("words", READERS, ids=lambda words: words[0])
+def test_a_command_that_reads_loads_only_what_it_has_a_use_for(words: tuple[str, ...], tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    layout.config.write_text("[heartbeat]\nevery_minutes = 60.0\n")
+    node = {"id": "mem-0001", "type": "discovery", "content": "port 8080", "created_at": "2026-09-01T00:00:00Z"}
+    Store(layout.root).nodes.append_all([node, {**node, "id": "mem-0002"}])
+    command = [sys.executable, "-c", AFTER, ",".join(BIG), "--state", str(layout.root), *words]
+    subprocess.run(command, capture_output=True, timeout=60)  # keeps what is counted
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.splitlines()[-1].split()) <= READERS[words]

@@ -13,7 +13,7 @@ from lumen_tui.actions import fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
-from lumen_tui.engine.likeness import Titles
+from lumen_tui.engine.near_doubles import NearDoubles
 from lumen_tui.model import analytics, ids, times
 from lumen_tui.model.analytics import Sample, Stats
 from lumen_tui.model.kinds import discovery_kind
@@ -29,6 +29,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.memory.node_rows import DiscoveryList
 from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
@@ -79,9 +80,11 @@ def run(session: Session, args: Namespace) -> int:
         return _show_judged(session, as_json=args.json)
     if done := _judge(session, args):
         return print_outcome(done, as_json=args.json)
-    every = discoveries(session)
-    rows, more = _open(session, args, every)
-    likes = _likes(rows, every)
+    index = _index(session)
+    every = index.listed_discoveries(session.now)
+    found, more = _open(session, args, every or ())
+    rows = [row for _, row in found]
+    likes = _likes(session, index, every, found) if every else {}
     if args.json:
         document([_facts(row.node, likes.get(row.node.id)) for row in rows])
         return 0
@@ -117,16 +120,21 @@ def _judge(session: Session, args: Namespace) -> Done | None:
 
 def discoveries(session: Session) -> Sequence[DiscoveryRow]:
     """Return the open discoveries by priority, each read on access."""
+    return _index(session).discoveries(session.now)
+
+
+def _index(session: Session) -> NodeIndex:
     index = NodeIndex(session.layout)
     while index.refresh():
         pass
     report_news(index.kept)
-    return index.discoveries(session.now)
+    return index
 
 
 def report_alike(session: Session, texts: Sequence[str]) -> None:
     """Report other open discoveries that are like those about to be promoted."""
     from lumen_tui.actions import checks
+    from lumen_tui.engine.likeness import Titles  # rapidfuzz: not for what only lists
 
     node_ids = checks.node_ids(session.store, texts)
     promoted = [node_of(record) for _, record in nodes.find(session.layout.memory, node_ids).values()]
@@ -138,11 +146,14 @@ def report_alike(session: Session, texts: Sequence[str]) -> None:
             talk(f"lumen-tui: {node.id} is like {other.node_id}, {other.score} % (“{one_line(other.title, 80)}”)")
 
 
-def _likes(rows: Sequence[DiscoveryRow], every: Sequence[DiscoveryRow]) -> dict[str, tuple[str, int]]:
+def _likes(
+    session: Session, index: NodeIndex, every: DiscoveryList, found: Sequence[tuple[int, DiscoveryRow]]
+) -> dict[str, tuple[str, int]]:
     """Return the near double of each row that has one: its id and the likeness in per cent."""
-    titles = Titles()
-    near = {row.node.id: titles.nearest(row.node.id, every, _REVISION) for row in rows[:_COMPARED]}
-    return {node_id: like for node_id, like in near.items() if like}
+    doubles = NearDoubles(session.layout, index, every)
+    if doubles.news:
+        talk(f"lumen-tui: {doubles.news}")
+    return doubles.of([number for number, _ in found[:_COMPARED]])
 
 
 class DiscoveryFilter(NamedTuple):
@@ -157,8 +168,10 @@ class DiscoveryFilter(NamedTuple):
         return node.wu_id == wu_id and self.priority in ("", node.priority) and (not self.tag or self.tag in node.tags)
 
 
-def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> tuple[list[DiscoveryRow], bool]:
-    """Return the rows to show, and whether there are more. Raise ActionError."""
+def _open(
+    session: Session, args: Namespace, every: Sequence[DiscoveryRow]
+) -> tuple[list[tuple[int, DiscoveryRow]], bool]:
+    """Return the rows to show with their places in the list, and whether there are more. Raise ActionError."""
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
     wu_id = args.wu
@@ -168,7 +181,7 @@ def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> t
         wu_id = places.work_at(session.root, wu_id)
     wanted = DiscoveryFilter(wu_id, fields.priority(args.priority), args.tag)
     limit = len(every) if args.all else args.limit
-    rows = list(islice((row for row in every if wanted.allows(row.node)), limit + 1))
+    rows = list(islice(((number, row) for number, row in enumerate(every) if wanted.allows(row.node)), limit + 1))
     return rows[:limit], len(rows) > limit
 
 

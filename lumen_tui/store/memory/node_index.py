@@ -99,6 +99,10 @@ class NodeIndex:
         """Return whether a refresh would find something. Costs two `stat` calls."""
         return self._follower.pending() or self._touches.changed()
 
+    def mark(self) -> list[int]:
+        """Return what identifies the part of the journal that was read, for `Follower.take_up`."""
+        return self._follower.mark()
+
     @property
     def share(self) -> float:
         """The share of the journal that was read, 0 to 1."""
@@ -215,8 +219,12 @@ class NodeIndex:
 
     def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
         """Return the open discoveries that are not snoozed, most urgent first."""
+        return self.listed_discoveries(now) or ()
+
+    def listed_discoveries(self, now: float) -> DiscoveryList | None:
+        """Return what `discoveries` does, with the places of their lines; None where there is no journal."""
         if self._file is None:
-            return ()
+            return None
         return DiscoveryList(self._file, self._rows, self._orders.open.listed(now))
 
     def fading(self, rule: DecayRule, now: float) -> Sequence[DecayForecast]:

@@ -235,6 +235,10 @@ class _IndexedRows(LazyRows[R]):
 class DiscoveryList(_IndexedRows[DiscoveryRow]):
     """Open discoveries of one moment, by priority, then oldest first."""
 
+    def places(self, most: int) -> list[int]:
+        """Return the offsets of the first `most` lines in the journal, in the order of the list."""
+        return [self._rows.offset(number) for number in self._order[:most]]
+
     def row_of(self, row: Row, node: Node) -> DiscoveryRow:
         return DiscoveryRow(node=node, created=row.created)
 
