@@ -38,7 +38,7 @@ def session_id(spec: Spec, attempt: int) -> str:
 
 
 def task_in(cwd: str) -> str:
-    """Return the task , loop or chat in whose folder a session ran; empty for none."""
+    """Return the task, loop or chat in whose folder a session ran; empty for none."""
     match = _TASK_FOLDER.search(cwd)
     return match.group(1) if match else ""
 
