@@ -39,7 +39,7 @@ class NearDoubles:
     def __init__(self, layout: Layout, index: NodeIndex, every: DiscoveryList) -> None:
         self.news = ""  # why what was kept is of no use, for a person
         self._path = layout.index / "likeness.columns"
-        self._mark = index.mark()
+        self._marks = {"nodes": index.kept.marks()["nodes"]}
         self._every = every
         self._places = every.places(MOST)
         self._rank = {place: number for number, place in enumerate(self._places)}
@@ -131,7 +131,7 @@ class NearDoubles:
         }
         with suppress(files.StoreError, OSError):  # a folder that takes none: all is compared the next time
             directories.make_folder(self._path.parent)
-            kept.write(self._path, _VERSION, {"nodes": self._mark}, {}, columns)
+            kept.write(self._path, _VERSION, self._marks, {}, columns)
 
 
 def _numbers(column: memoryview) -> array[int]:

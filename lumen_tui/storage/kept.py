@@ -169,6 +169,10 @@ class KeptIndex:
     def _size(self) -> int:
         return sum(follower.offset for follower in self._followers.values())
 
+    def marks(self) -> dict[str, Mark]:
+        """Return what identifies the part of each journal that was read."""
+        return {name: follower.mark() for name, follower in self._followers.items()}
+
     def due(self) -> bool:
         """Return whether so much was read since the file was written that it is worth another one."""
         return abs(self._size() - self._known) >= self.LEAST
@@ -178,7 +182,7 @@ class KeptIndex:
         self._known = self._size()
         try:
             directories.make_folder(self.path.parent)  # whoever deletes it may go on
-            marks = {name: follower.mark() for name, follower in self._followers.items()}
+            marks = self.marks()
             if any(follower.offset and not marks[name] for name, follower in self._followers.items()):
                 return False  # in the middle of a line that is too long
             write(self.path, self._version, marks, values, columns)

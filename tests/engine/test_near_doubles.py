@@ -40,8 +40,8 @@ def both(store: Store, chosen: slice) -> tuple[Like, Like, str]:
     with closing(NodeIndex(store.layout)) as index:
         while index.refresh():
             pass
-        every = index.listed_discoveries(NOW)
-        if every is None:
+        every = index.discoveries(NOW)
+        if not every:
             return {}, {}, ""
         numbers = list(range(len(every)))[chosen]
         doubles = NearDoubles(store.layout, index, every)
@@ -79,8 +79,8 @@ def test_a_list_that_did_not_change_is_compared_once(store, monkeypatch):
     with closing(NodeIndex(store.layout)) as index:
         while index.refresh():
             pass
-        every = index.listed_discoveries(NOW)
-        assert every is not None
+        every = index.discoveries(NOW)
+        assert every
         assert NearDoubles(store.layout, index, every).of(range(20)) == first[0] != {}
 
 

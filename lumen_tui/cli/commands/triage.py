@@ -81,8 +81,8 @@ def run(session: Session, args: Namespace) -> int:
     if done := _judge(session, args):
         return print_outcome(done, as_json=args.json)
     index = _index(session)
-    every = index.listed_discoveries(session.now)
-    found, more = _open(session, args, every or ())
+    every = index.discoveries(session.now)
+    found, more = _open(session, args, every)
     rows = [row for _, row in found]
     likes = _likes(session, index, every, found) if every else {}
     if args.json:

@@ -16,7 +16,6 @@ from lumen_tui.model.decoding import UNDECODABLE, decoded
 from lumen_tui.model.records import (
     LIFECYCLE_BY_TYPE,
     NODE_TYPES,
-    DiscoveryRow,
     Node,
     NodeRow,
     Touch,
@@ -98,10 +97,6 @@ class NodeIndex:
     def changed(self) -> bool:
         """Return whether a refresh would find something. Costs two `stat` calls."""
         return self._follower.pending() or self._touches.changed()
-
-    def mark(self) -> list[int]:
-        """Return what identifies the part of the journal that was read, for `Follower.take_up`."""
-        return self._follower.mark()
 
     @property
     def share(self) -> float:
@@ -217,14 +212,10 @@ class NodeIndex:
                 self._orders.count(old, number, -1)
             self._orders.count(new, number, +1)
 
-    def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
+    def discoveries(self, now: float) -> DiscoveryList | tuple[()]:
         """Return the open discoveries that are not snoozed, most urgent first."""
-        return self.listed_discoveries(now) or ()
-
-    def listed_discoveries(self, now: float) -> DiscoveryList | None:
-        """Return what `discoveries` does, with the places of their lines; None where there is no journal."""
         if self._file is None:
-            return None
+            return ()
         return DiscoveryList(self._file, self._rows, self._orders.open.listed(now))
 
     def fading(self, rule: DecayRule, now: float) -> Sequence[DecayForecast]:
