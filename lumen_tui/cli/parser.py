@@ -22,6 +22,7 @@ R = TypeVar("R", bound=Request)
 PARTS = {  # modules of `cli.commands`, in the order of the help, and the commands that each declares
     "state": ("init", "status", "events", "undo", "redo", "doctor"),
     "tasks": ("task",),
+    "chat": ("chat",),
     "engine": ("pause", "resume", "stop", "beat", "budget", "kill", "unkill"),
     "attention": ("approve", "deny", "approvals", "attention"),
     "roles": ("role",),

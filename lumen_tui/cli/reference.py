@@ -12,6 +12,7 @@ from lumen_tui.cli.parser import ELSEWHERE, PARTS, TWO_WORDS, Parser, build_pars
 TITLES = {  # of the parts
     "state": "The state folder",
     "tasks": "Tasks",
+    "chat": "Talk with the main agent",
     "engine": "The engine and its budget",
     "attention": "What needs a person",
     "roles": "Roles",

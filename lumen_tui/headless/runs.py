@@ -13,9 +13,9 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine import settings
+from lumen_tui.engine.driving import StopSignals, driving
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.engine.runner import ENDING, Runner, RunOptions
 from lumen_tui.engine.settings import not_in_force
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.requests.tasks import CancelTask, NewTask
@@ -114,25 +114,6 @@ _LOOK = 0.1  # seconds between two looks at the task
 _PATIENCE = 150  # looks at a cancelled task that does not end
 
 
-class _StopSignals:
-    """Hears the signals that end the program: the first cancels the task, the second leaves at once."""
-
-    def __init__(self) -> None:
-        self.number = self.times = 0
-
-    def listen(self) -> None:
-        for number in ENDING:
-            asyncio.get_running_loop().add_signal_handler(number, self._hear, number)
-
-    def _hear(self, number: int) -> None:
-        self.number = self.number or number
-        self.times = self.times + 1
-
-    @property
-    def code(self) -> int:
-        return 128 + self.number
-
-
 def run_task(root: Path, operator: str, request: NewTask) -> int:
     """Create the task, see it through, print result.md.
 
@@ -160,23 +141,14 @@ def _say(text: str) -> None:
 
 async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     """Wait for the end of the task: under the engine that is running, else under one of our own."""
-    stop = _StopSignals()
+    stop = StopSignals()
     stop.listen()
-    try:  # who runs one task does not ask the main agent to spend anything
-        engine = Engine.open(root, loops=False)
-    except EngineBusy:
-        return await _follow(port, task_id, stop)
-    runner = Runner(engine, RunOptions(signals=False))
-    running = asyncio.get_running_loop().create_task(runner.run())
-    try:
+    async with driving(root) as running:  # who runs one task does not ask the main agent to spend anything
         code = await _follow(port, task_id, stop, running)
-    finally:
-        runner.request_stop("done")
-        stopped = await running
-    return stopped or code
+    return (running.result() if running is not None else 0) or code
 
 
-async def _follow(port: RemotePort, task_id: str, stop: _StopSignals, running: asyncio.Task[int] | None = None) -> int:
+async def _follow(port: RemotePort, task_id: str, stop: StopSignals, running: asyncio.Task[int] | None = None) -> int:
     shown = waited = 0
     while True:
         detail = await asyncio.to_thread(port.task_detail, task_id)

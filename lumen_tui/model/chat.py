@@ -67,7 +67,7 @@ class ChatLine(Struct, frozen=True, omit_defaults=True):
     whole: bool = False  # the turn was told everything: it is the first, or the first after a cut
     status: str = ""  # how it ended
     reason: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage | None = None
     brain: str = ""
     order: bool = False  # the process that sent it was seen to be the operator's
     schema: int = 1
@@ -244,9 +244,43 @@ class LiveTurn(Struct, frozen=True):
     approval: str = ""  # the id of the request that a person is to answer
 
 
-def live_turn(events: Iterable[TaskEvent]) -> LiveTurn:
-    """Return what the events of a turn's worker say of this moment."""
-    live = LiveTurn()
+STILL = LiveTurn()  # nothing is being written
+
+
+def segments(turn: Turn, live: LiveTurn = STILL) -> list[str | ChatLine]:
+    """Return what a turn said, in one text between two calls, and its calls; `live` is what is being written."""
+    parts: list[str | ChatLine] = []
+    for step in turn.steps:
+        if step.kind == Kind.CALL:
+            parts.append(step)
+        elif step.kind == Kind.SAID and parts and isinstance(last := parts[-1], str):
+            parts[-1] = last + step.text
+        elif step.kind == Kind.SAID:
+            parts.append(step.text)
+    said = parts[-1] if parts and isinstance(parts[-1], str) else ""
+    if len(live.text) > len(said):
+        parts = [*(parts[:-1] if said else parts), live.text]
+    return parts
+
+
+def call_words(call: ChatLine) -> str:
+    """Return a call in a few words: the tool, and the first text it was given."""
+    first = next((value for value in call.arguments.values() if isinstance(value, str) and value.strip()), "")
+    return one_line(f"{call.name} {first}", 120)
+
+
+def end_words(turn: Turn) -> str:
+    """Return how a turn ended where that is not as it should be, as a sentence without a capital."""
+    if turn.end is None or turn.end.status == TurnEnd.DONE:
+        return ""
+    reason = f": {one_line(turn.end.reason, 300)}" if turn.end.reason else ""
+    names = {TurnEnd.REFUSED: "not begun", TurnEnd.STOPPED: "stopped"}
+    status = TurnEnd(turn.end.status) if turn.end.status in list(TurnEnd) else TurnEnd.FAILED
+    return f"{names.get(status, status)}{reason}"
+
+
+def live_turn(events: Iterable[TaskEvent], live: LiveTurn = STILL) -> LiveTurn:
+    """Return what further events of a turn's worker say of this moment."""
     for event in events:
         if event.kind == "text":
             live = LiveTurn(live.text + event.text)

@@ -263,7 +263,7 @@ class TaskSupervisor:
             return
         limits = self.config.workers
         await workers.end(folder, run, status=status, reason=reason, ask=limits.ask_seconds, term=limits.term_seconds)
-        if not (folder / "exit.json").exists():
+        if _has_no_exit(folder):
             task_records.write_exit(folder, view.id, status, reason, attempt=run.attempt, now=now)
 
     async def wait_for_endings(self) -> None:
@@ -272,3 +272,8 @@ class TaskSupervisor:
             import asyncio
 
             await asyncio.gather(*self._ending.values(), return_exceptions=True)
+
+
+def _has_no_exit(folder: Path) -> bool:
+    """Return whether a task has not ended; one that ended by itself may have been archived meanwhile."""
+    return folder.is_dir() and not (folder / "exit.json").exists()

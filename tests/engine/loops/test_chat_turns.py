@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import signal
 
 import msgspec
+import pytest
 from lumen_apiserver import held, text, tool
 
 from lumen_tui.actions.registry import named, perform
@@ -119,3 +123,117 @@ async def test_a_turn_beside_a_loop_and_the_next_loop_is_told(office, api):
     assert (await office.beat()).loop == 3
     await office.loop_over(3)
     assert "Never touch" not in api.asked[-1].first_text
+
+
+async def test_secrets_are_masked_in_the_file_and_in_what_is_sent(office, api):
+    office.engine  # noqa: B018 - opened
+    secret = "sk-ant-api03-" + "a1B2c3D4e5F6g7H8i9J0" * 4
+    api.when(is_turn, text(f"The key is {secret}."))
+    say(office, f"Remember the key {secret}")
+    assert (await turn_over(office, 1)).answer.startswith("The key is ")
+    assert secret not in office.layout.chat.read_text()
+    assert secret not in json.dumps([request.messages for request in api.asked])
+
+
+async def test_a_torn_line_hides_only_itself(office, api):
+    office.engine  # noqa: B018 - opened
+    api.when(is_turn, text("One."), text("Two."))
+    say(office, "First?")
+    await turn_over(office, 1)
+    office.layout.chat.write_bytes(office.layout.chat.read_bytes() + b'{"kind":"said","turn":1,"text":"half a')
+    say(office, "Second?")
+    assert (await turn_over(office, 2)).answer == "Two."
+    assert "One." in json.dumps(api.asked[-1].messages) and "half a" not in json.dumps(api.asked[-1].messages)
+
+
+async def test_killed_between_the_turn_and_its_task_it_is_begun_once(office, api):
+    api.when(is_turn, text("Here."))
+    message = say(office, "Are you there?").target
+    chats.append(office.layout, chats.ChatLine("turn", turn=1, answers=(message,), whole=True))
+    office.engine  # noqa: B018 - opened
+    assert (await turn_over(office, 1)).answer == "Here."
+    assert len(api.asked) == 1 and len(list(office.layout.archive.glob("*/*/chat-*"))) <= 1
+
+
+@pytest.mark.parametrize("parts", [0, 200])
+async def test_engine_and_worker_killed_the_next_engine_ends_the_turn_as_cut_off(office, api, parts):
+    office.engine  # noqa: B018 - opened
+    api.when(is_turn, held(text("word " * 4000), after=parts), text("Gone on."))
+    say(office, "Tell me much")
+    await office.until(lambda: api.asked)
+    folder = office.folder("chat-000001")
+    if parts:
+        await office.until(lambda: b"word word" in (folder / "events.jsonl").read_bytes())
+    office.crash()
+    os.kill(json.loads((folder / "run.json").read_text())["pid"], signal.SIGKILL)
+    turn = await turn_over(office, 1)  # polls a new engine
+    assert turn.end.status == "cut off" and turn.answer.startswith("word word" if parts else "")
+    assert len(api.asked) == 1
+    say(office, "go on")
+    assert (await turn_over(office, 2)).answer == "Gone on."
+    sent = json.dumps(api.asked[-1].messages)
+    assert "This answer was cut off here" in sent and ("word word" in sent) == bool(parts)
+
+
+async def test_what_a_killed_turn_had_done_is_shown_and_not_done_again(office, api):
+    office.engine  # noqa: B018 - opened
+    api.when(is_turn, tool("remember", text="the port is 8443"), held(text("Noted.")), text("It is in memory."))
+    say(office, "Remember the port 8443")
+    await office.until(lambda: len(api.asked) == 2)
+    os.kill(json.loads((office.folder("chat-000001") / "run.json").read_text())["pid"], signal.SIGKILL)
+    assert (await turn_over(office, 1)).end.status == "cut off"
+    say(office, "Did you?")
+    await turn_over(office, 2)
+    roles = [message["role"] for message in api.asked[-1].messages]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    assert office.layout.memory.read_text().count("the port is 8443") == 1
+
+
+async def test_a_long_conversation_is_cut_with_a_digest_that_names_the_file(office, api):
+    office.engine  # noqa: B018 - opened
+    api.when(is_turn, text("Yes."), again=True)
+    say(office, "The first thing that was ever said")
+    await turn_over(office, 1)
+    lines = []
+    for number in range(2, 9):
+        lines += [
+            chats.ChatLine("message", id=f"msg-{number}", by="ann", text=f"Question {number}", order=True),
+            chats.ChatLine("turn", turn=number, answers=(f"msg-{number}",)),
+            *chats.in_pieces(chats.Kind.TOLD, f"Told {number} " + "x" * 18_000, number, 0.0),
+            chats.ChatLine("said", turn=number, text=f"Answer {number}", answer=1),
+            chats.ChatLine("end", turn=number, status="done"),
+        ]
+    chats.append(office.layout, *lines)
+    say(office, "And now?")
+    await turn_over(office, 9)
+    sent = api.asked[-1].messages
+    assert len(sent) == 5  # two turns of those before, and this one
+    first = sent[0]["content"][0]["text"]
+    assert "7 earlier turns of this conversation are not sent any more" not in first
+    assert "6 earlier turns" in first and str(office.layout.chat) in first and "Question 3" in first
+    assert "The first thing that was ever said" in first and "Told 7" in first
+    assert "## Limits" in sent[-1]["content"][-1]["text"]  # told whole again
+    say(office, "And then?")
+    await turn_over(office, 10)
+    assert bare(api.asked[-1].messages)[:5] == bare(sent)  # the digest stays as it is
+
+
+def bare(value):
+    """Without the marks of the cache."""
+    if isinstance(value, dict):
+        return {name: bare(inner) for name, inner in value.items() if name != "cache_control"}
+    return [bare(inner) for inner in value] if isinstance(value, list) else value
+
+
+async def test_the_prefix_of_a_turn_is_the_turn_before_to_the_byte(office, api):
+    office.engine  # noqa: B018 - opened
+    api.when(is_turn, *(text(f"Answer {number}.") for number in range(1, 5)))
+    for number in range(1, 5):
+        office.clock.pass_time(60)
+        say(office, f"Question {number}?")
+        await turn_over(office, number)
+    requests = [request for request in api.asked if is_turn(request)]
+    for before, after in itertools.pairwise(requests):
+        assert bare(after.body["system"]) == bare(before.body["system"])
+        assert bare(after.body["tools"]) == bare(before.body["tools"])
+        assert bare(after.messages)[: len(before.messages)] == bare(before.messages)
