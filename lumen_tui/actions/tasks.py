@@ -13,7 +13,7 @@ import msgspec
 from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, places, subtasks
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import agent, ids, isolation, times
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
@@ -39,6 +39,7 @@ EDITABLE = (
     "wu_id",
     "lane",
     "budget",
+    "isolate",
 )
 _MOST_CONSTRAINTS = 100
 CANCEL_KIND = "cancel"
@@ -59,6 +60,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         constraints=tuple(request.constraints),
         context=request.context,
         folder=request.folder,
+        isolate=request.isolate,
         wu_id=request.wu_id,
         lane=request.lane,
         priority=request.priority or "P2",
@@ -150,9 +152,16 @@ def _checked(store: Store, spec: Spec) -> Spec:
         constraints=tuple(fields.prose(constraint, "constraint") for constraint in spec.constraints),
         wu_id=checks.known_unit(store.layout, spec.wu_id),
         lane=_lane(store, spec),
+        isolate=_isolate(spec.isolate),
         priority=fields.priority(spec.priority),
         key=fields.label(spec.key, "key"),
     )
+
+
+def _isolate(mode: str) -> str:
+    if mode and mode not in isolation.MODES:
+        raise ActionError(f"isolate {mode!r} is unknown: one of {', '.join(isolation.MODES)}")
+    return mode
 
 
 def _lane(store: Store, spec: Spec) -> str:

@@ -182,7 +182,7 @@ class Engine:
         self.schedules.close()
         if self.chat is not None:
             self.chat.close()
-        self.supervisor.dispatcher.close()
+        self.supervisor.close()
         self._lease.release()
         self._lease = None
 

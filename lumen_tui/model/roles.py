@@ -144,6 +144,7 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     shell: str = "none"  # none | read | any: which commands the shell tool may run
     write: bool = False  # may files outside the task folder be changed
     writable: tuple[str, ...] = ()  # folders it may change, besides those of [sandbox] writable
+    isolate: Literal["", "worktree", "copy"] = ""  # its tasks change a folder of their own, and hand in change lists
     network: bool = False
     hosts: tuple[str, ...] = ()  # where its web_fetch may go, besides those of [web] hosts
     orders: tuple[str, ...] = ()  # roles that its create_task may name, besides those that may do no more than it

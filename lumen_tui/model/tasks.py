@@ -69,6 +69,7 @@ class Spec(Struct, frozen=True):
     folder: str = ""  # where relative names in the objective count from; empty: there are none
     constraints: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
+    isolate: str = ""  # worktree | copy: it changes a folder of its own; empty: as its role says
     wu_id: str = ""
     lane: str = ""
     priority: str = "P2"

@@ -12,6 +12,7 @@ from lumen_tui.storage import directories, files
 FOLDERS = (
     "tasks",
     "tasks/archive",
+    "trees",
     "work",
     "memory",
     "sessions",
@@ -70,6 +71,8 @@ class Layout:
         self.hooks_log = root / "sessions" / "hooks.log"
         self.stamps = root / "stamps"
         self.tasks = root / "tasks"
+        self.trees = root / "trees"
+        self.trees_lock = root / "locks" / "trees.lock"
         self.archive = root / "tasks" / "archive"
         self.work = root / "work"
         self.roles = root / "roles"

@@ -71,6 +71,8 @@ class waiting_lock:  # noqa: N801 - used like a function
     Raise StoreError where locks are not supported, as on some network file systems.
     """
 
+    kind = fcntl.LOCK_EX
+
     def __init__(self, path: files.StrPath) -> None:
         self._path = path
         self._fd = -1
@@ -79,7 +81,7 @@ class waiting_lock:  # noqa: N801 - used like a function
         self._fd = _open(self._path)
         try:
             with files.failing(self._path):
-                fcntl.flock(self._fd, fcntl.LOCK_EX)
+                fcntl.flock(self._fd, self.kind)
         except BaseException:
             os.close(self._fd)
             raise
@@ -87,6 +89,12 @@ class waiting_lock:  # noqa: N801 - used like a function
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
+
+
+class shared_lock(waiting_lock):  # noqa: N801 - used like a function
+    """The same lock as many may hold at once, while nobody holds it alone."""
+
+    kind = fcntl.LOCK_SH
 
 
 def overwrite_locked(fd: int, data: bytes) -> None:

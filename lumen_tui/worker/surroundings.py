@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from lumen_tui.model import agent, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
+from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context
+from lumen_tui.tools.isolation import records
 from lumen_tui.tools.sandbox import policy
 from lumen_tui.tools.sandbox.policy import FILES
 from lumen_tui.tools.shell import git_status
@@ -37,15 +39,42 @@ def surroundings(context: Context, tier: str, config: Config) -> Iterator[str]:
         yield f"State folder: {context.store.root}. You change no files yourself; your workers do."
         return
     own = context.folder / FILES if rules.write else context.folder
-    about = policy.task_folder(context)
+    about, isolation = policy.task_folder(context), _isolation(context)
+    if isolation:
+        yield apart_words(isolation)
     if about:
         yield f"Folder of the task: {about}. Relative names in the task count from it; glob and grep look there."
     yield f"Your own folder: {own}; commands start there unless they name another as cwd."
-    yield from _repositories(context, ([about] if about else []) + list(roots))
+    if not isolation:
+        yield from _repositories(context, ([about] if about else []) + list(roots))
     yield f"You may change: {', '.join((*roots, str(own)))}." if rules.write else "You may change no files."
     yield from _reach(context)
     yield from _sandbox(context, tier, bool(roots))
     yield f"Your result is read by {_reader(spec)}; it is kept as {context.folder / 'result.md'}."
+
+
+def _isolation(context: Context) -> Isolation | None:
+    return records.read_isolation(context.folder) if context.spec.isolate else None
+
+
+def apart_words(isolation: Isolation) -> str:
+    """Return what a worker is told of a folder of its own."""
+    what = (
+        f"worktree of {isolation.top} at commit {isolation.commit[:12]}"
+        if isolation.commit
+        else f"copy of {isolation.top}"
+    )
+    return " ".join(
+        filter(
+            None,
+            (
+                f"This folder is your own {what}: work in it, and not in {isolation.top}.",
+                f"What is changed and not committed in {isolation.top} is not in it." if isolation.commit else "",
+                "What you change, make and remove in it becomes a change list, which the operator accepts or drops.",
+                *(one_line(note, 300) for note in isolation.notes),
+            ),
+        )
+    )
 
 
 def money(spec: Spec) -> str:
@@ -98,7 +127,9 @@ def _sandbox(context: Context, tier: str, granted: bool) -> Iterator[str]:
         return
     if tier in _SANDBOXES:
         yield _SANDBOXES[tier]
-    if rules.shell == "read" or not granted:
+    if context.spec.isolate:
+        yield "git commit does not work here, and is not needed: git status and git diff do."
+    elif rules.shell == "read" or not granted:
         yield "git commit does not work here: commands can change nothing outside of your folder."
     elif tier == "landlock":
         yield "git commit does not work here: commands cannot write to .git. Leave your changes in the working tree."

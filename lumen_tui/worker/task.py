@@ -12,6 +12,7 @@ import msgspec
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import Request, text_of
 from lumen_tui.model.roles import Role
@@ -45,8 +46,10 @@ from lumen_tui.tools.agent import report
 from lumen_tui.tools.agent.notes import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
+from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
+from lumen_tui.worker import apart
 from lumen_tui.worker.acting import performer
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
@@ -54,6 +57,7 @@ from lumen_tui.worker.prompt import build
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
+from lumen_tui.worker.surroundings import apart_words
 from lumen_tui.worker.world import TaskTally, World, rules_for_record
 
 
@@ -125,6 +129,7 @@ class Task:
         session = store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
         turn = agent.turn_of(self.spec.id)
         self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
+        self.spec, self._isolation = _apart(world, self.spec, self._role, self._config)
         self._spending = Spending(world, tally, self.spec, self._events)
         self._context = self._make_context()
         self._toolbox = _toolbox(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
@@ -166,6 +171,8 @@ class Task:
         began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
         self._tier = self._sandbox()
         self._events.event("started", began, session=self._tally.session, sandbox=self._tier)
+        if self._isolation is not None:
+            self._events.event("note", apart_words(self._isolation))
         for problem in self._problems:
             self._events.event("note", f"{problem.where}: {problem.what}")
         for text in rules_for_record(self._toolbox.rules):
@@ -325,6 +332,14 @@ class Task:
             return (), opening
         sent = self._transcript.told(opening)
         return history(chats.read(self._world.store.layout), agent.turn_of(self.spec.id)), sent
+
+
+def _apart(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, Isolation | None]:
+    """Give the task a folder of its own where it is to have one. Raises CannotBegin."""
+    try:
+        return apart.begin(world, spec, role, config)
+    except Unfit as error:
+        raise CannotBegin(str(error)) from error
 
 
 def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:

@@ -46,7 +46,10 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
     task_files = {
         "acts.jsonl",
         "begun.json",
+        "changes",
         "collected.json",
+        "copied.json",
+        "isolation.json",
         "deposit.json",
         "sleep.json",
         "spec.json",

@@ -18,6 +18,8 @@ ALLOWED = {
     "lumen_tui/storage/locks.py": "lock files, which keep their inode",
     "lumen_tui/tools/files/writing.py": "edits outside the state folder: a file keeps its mode and owner",
     "lumen_tui/tools/files/opening.py": "makes the folders on the way to such a file",
+    "lumen_tui/tools/isolation/pool.py": "worktrees of git; what a kill leaves half made is made again or swept",
+    "lumen_tui/tools/isolation/copies.py": "copies a folder of the operator into a task's own, with links and modes",
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",
     "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",
     "lumen_tui/storage/repair.py": "doctor --fix: closes modes, removes half-made task folders",

@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
 
 _ARCHIVED = 20  # archived tasks that `list` shows without --all
-_LATER = ("role", "model", "constraints", "context", "wu_id", "lane", "priority", "timeout_seconds")  # while it waits
+_LATER = (
+    "role",
+    "model",
+    "constraints",
+    "context",
+    "wu_id",
+    "lane",
+    "priority",
+    "timeout_seconds",
+    "isolate",
+)  # while it waits
 _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
 
 

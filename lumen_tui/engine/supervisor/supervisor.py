@@ -12,6 +12,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_reason
 from lumen_tui.engine.supervisor.pauses import RestartLimiter
+from lumen_tui.engine.supervisor.settling import Settler
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import TASK_ENDED, task_end
@@ -65,6 +66,8 @@ class TaskSupervisor:
         self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
         self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch, refusal=refusal)
+        self._settler = Settler(store.layout, log)
+        self.dispatcher.watch_fd(self._settler.fileno())
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._dismissed = Dismissals(store.layout)
         self._reported: set[Attempt] | None = (
@@ -77,6 +80,7 @@ class TaskSupervisor:
 
     def recover(self, now: float) -> int:
         """Take in everything that is there after a start; returns how many living workers were adopted."""
+        self._settler.sweep()
         self.index.refresh(now, {}, running=self._clock.running())
         adopted = [view for view in self.index.begun() if view.status.alive]
         for view in adopted:
@@ -169,6 +173,9 @@ class TaskSupervisor:
             record = Collected(at=times.iso(now), status=str(view.status))
             files.replace(folder / "collected.json", msgspec.json.encode(record))
         self._collected.add((view.id, view.attempt))
+        if not self._settler.settled(view.id, folder, now):
+            self.index.expect(view.id)
+            return
         over = view.status in (Status.DONE, Status.CANCELLED) or view.spec.role == agent.ROLE
         if over or view.id in self._dealt:
             self._archive(view, folder, now)
@@ -265,6 +272,11 @@ class TaskSupervisor:
         await workers.end(folder, run, status=status, reason=reason, ask=limits.ask_seconds, term=limits.term_seconds)
         if _has_no_exit(folder):
             task_records.write_exit(folder, view.id, status, reason, attempt=run.attempt, now=now)
+
+    def close(self) -> None:
+        """Let go of everything; workers go on."""
+        self._settler.close()
+        self.dispatcher.close()
 
     async def wait_for_endings(self) -> None:
         """Wait until every worker that is being ended has ended."""

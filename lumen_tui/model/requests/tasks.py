@@ -17,6 +17,9 @@ class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
     constraints: Annotated[Sequence[str], Arg("a rule, such as 'Read only'", "-c", "--constraint")] = ()
     context: Annotated[str, Arg("all that the worker must know: it has no memory and asks nobody")] = ""
     folder: Annotated[str, Arg("where relative names in the objective count from [here]", metavar="DIR")] = ""
+    isolate: Annotated[
+        str, Arg("it changes a worktree or a copy of its own [the role's]", choices=("worktree", "copy"))
+    ] = ""
     wu_id: Annotated[str, Arg("the work unit it belongs to, such as WU-042", "--wu")] = ""
     lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
     priority: Annotated[str, Arg("P0 to P3", "-p")] = "P2"

@@ -39,6 +39,10 @@ class TaskArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     folder: Annotated[
         str, Meta(max_length=1000, description="a whole path: where relative names in the objective count from")
     ] = ""
+    isolate: Annotated[
+        Literal["", "worktree", "copy"],
+        Meta(description="it changes a folder of its own and hands in a change list, [as its role says]"),
+    ] = ""
     wu_id: Annotated[str, Meta(max_length=20)] = ""
     depends_on: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
@@ -74,6 +78,7 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
             context=context.clean(arguments.context),
             constraints=tuple(context.clean(constraint) for constraint in arguments.constraints),
             folder=context.clean(arguments.folder),
+            isolate=arguments.isolate,
             wu_id=arguments.wu_id,
             lane=lane,
             model=arguments.model,

@@ -73,7 +73,7 @@ def _tmpfs(folder: str, size: int) -> list[str]:
 
 def _read_only_in_tmp(policy: Policy, cwd: str) -> list[str]:
     """Return what must be visible in the private /tmp: the folder in which the command starts, and programs."""
-    candidates = [cwd, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
+    candidates = [cwd, *policy.shown, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
     return [
         path
         for path in dict.fromkeys(map(os.path.realpath, candidates))
@@ -108,7 +108,8 @@ def _read_only(paths: list[str]) -> list[str]:
 
 def _writable(policy: Policy) -> list[str]:
     """Mount the granted folders and, over them, the protected paths. A mount cannot be renamed or removed."""
-    words = [word for path in policy.writable for word in ("--bind", path, path)]
+    granted = [path for path in policy.writable if path != policy.temporary]  # which has a private /tmp instead
+    words = [word for path in granted for word in ("--bind", path, path)]
     words += [word for path in policy.pinned for word in ("--bind", path, path)]
     return words + [word for path in policy.protected for word in ("--ro-bind", path, path)]
 

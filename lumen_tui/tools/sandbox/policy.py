@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FILES = "files"  # in the task's folder: where its commands leave their files
 # The part of the state folder that a command sees. Nothing else of it is there for the command.
 _SHOWN = (
-    "memory", "work", "stamps", "loops", "sessions", "tasks", "custom-tools", "wake-state.md", "loop-state.json",
-    "heartbeat.json",
+    "memory", "work", "stamps", "loops", "sessions", "tasks", "trees", "custom-tools", "wake-state.md",
+    "loop-state.json", "heartbeat.json",
 )  # fmt: skip
 # In a repository: what git runs or obeys when the operator uses it later.
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
@@ -54,7 +54,9 @@ class Policy(Struct, frozen=True):
     pinned: tuple[str, ...] = ()  # folders below writable ones that cannot be moved, so that `protected` holds
     hidden: tuple[str, ...] = ()
     covers: tuple[Cover, ...] = ()
-    scratch: str = ""  # a writable folder for temporary files; empty for commands that only read
+    scratch: str = ""  # the task's own writable folder; empty for commands that only read
+    shown: tuple[str, ...] = ()  # what must be visible, also where a private folder covers it
+    temporary: str = ""  # another one for temporary files, where what is left in `scratch` counts as a change
     network: bool = False
     caps: Caps = Caps()
     not_granted: tuple[tuple[str, str], ...] = ()  # folders that were requested and not granted, each with the reason
@@ -89,6 +91,23 @@ def ready_workspace(context: Context) -> str:
     return workspace(context)
 
 
+def _temporary(context: Context) -> str:
+    """Return the folder for temporary files of a task whose own one holds a worktree, made if missing."""
+    path = os.path.join(os.path.realpath(context.folder), "tmp")
+    directories.make_folder(path)
+    return path
+
+
+def _borrowed(context: Context) -> tuple[str, ...]:
+    """Return the folder of the operator's objects, which git in a worktree of the task's own reads."""
+    if not context.spec.isolate:
+        return ()
+    from lumen_tui.tools.isolation.records import read_isolation  # few tasks work apart
+
+    isolation = read_isolation(context.folder)
+    return (isolation.objects,) if isolation is not None and isolation.objects else ()
+
+
 def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool = False) -> Policy:
     """Return the policy for a command of this task that starts in `cwd`.
 
@@ -98,6 +117,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool
     may_write = context.rules.write and not reading
     roots, narrowed = writable_roots(context, settings) if context.rules.write or reading else ((), ())
     scratch = workspace(context) if may_write else ""
+    temporary = _temporary(context) if scratch and context.spec.isolate else ""
     home = context.environ.get("HOME", "")
     env, repositories, obeyed = protected_paths.find(context, roots, cwd, scratch)
     if reading:
@@ -108,7 +128,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool
     parents = sorted({*pinned, *_parents_on_the_way(roots, [*protected, *hidden])})
     _check_count(parents, protected, env)
     return Policy(
-        writable=tuple(filter(None, (*roots, scratch))),
+        writable=tuple(filter(None, (*roots, scratch, temporary))),
         protected=tuple(protected),
         absent=tuple(path for path in guards if not os.path.lexists(path)),
         links=tuple((path, link_target(path)) for path in guards if os.path.islink(path)),
@@ -116,6 +136,8 @@ def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool
         hidden=tuple(hidden),
         covers=(state_cover(context),),
         scratch=scratch,
+        shown=_borrowed(context),
+        temporary=temporary,
         network=context.rules.network and not reading,
         caps=caps(settings, context.role.limits),
         not_granted=narrowed,
@@ -144,6 +166,8 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
 
     Only lumen.toml and the role grant. A task's own roots can only narrow: its spec may come from a model.
     """
+    if context.spec.isolate:
+        return (), ()  # it works in a folder of its own, and what it changes there is brought in by a person
     home = context.environ.get("HOME") or os.path.expanduser("~")
     state = context.store.root
     granted, refused = [], []

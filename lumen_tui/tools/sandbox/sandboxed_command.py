@@ -236,7 +236,7 @@ def _environment_inside(tier: str, policy: Policy, env: dict[str, str]) -> dict[
     """Return the environment with a writable folder for temporary files."""
     if not policy.scratch:
         return env
-    place = "/tmp" if tier == BUBBLEWRAP else policy.scratch  # noqa: S108 - the command's private one, in memory
+    place = "/tmp" if tier == BUBBLEWRAP else policy.temporary or policy.scratch  # noqa: S108 - the command's private one, in memory
     return {**env, "TMPDIR": place, "XDG_CACHE_HOME": os.path.join(place, ".cache")}
 
 

@@ -6,9 +6,10 @@ import os
 import subprocess
 
 import pytest
-from lumen_repository import PLANTS
+from lumen_repository import PLANTS, Repository
 
 from lumen_tui.storage.git import Git, GitFailed
+from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.shell import git_status
 
 
@@ -65,3 +66,40 @@ def test_errors_are_safe_to_show(repository):
     with pytest.raises(GitFailed) as caught:
         Git(str(repository.root))("rev-parse", "--verify", "\x1b[2Jnone")
     assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_worktree_is_taken_changed_and_settled_and_nothing_ran(bench, canary, plant):
+    bench.repository.commit(a__txt="one\n", b__txt="two\n")
+    PLANTS[plant](bench.repository, canary)
+    if plant not in ("submodule", "repository inside"):  # git itself would ask what they bring along
+        commit_quietly(bench.repository)
+    try:
+        bench.take()
+    except Unfit as error:
+        assert plant == "partial clone"
+        assert "copy" in str(error)
+        return
+    tree = bench.tree()
+    (tree / "a.txt").write_text("changed\n")
+    (tree / "new.txt").write_text("new\n")
+    (tree / ".git").unlink()
+    evil = Repository(tree / "evil-tmp")
+    PLANTS[plant](evil, canary) if plant != "submodule" else None
+    (tree / "evil-tmp" / ".git").rename(tree / ".git")
+    changes = bench.settle()
+    assert {"a.txt", "new.txt"} <= {change.path for change in changes.files}
+    bench.take("two")
+    assert bench.git("two", "status", "--porcelain", "--ignored") == ""
+    assert (bench.tree("two") / ".git").is_file()
+    assert canary.sang == ""
+
+
+def commit_quietly(repository):
+    """Commit what is there by plumbing, past hooks and filters."""
+    git = Git(str(repository.root))
+    with git.apart(str(repository.root), ()) as apart:
+        apart("add", "-A")
+        tree = apart("write-tree").decode().strip()
+    commit = git("commit-tree", "-p", "HEAD", "-m", "planted", tree).decode().strip()
+    git("update-ref", "HEAD", commit)

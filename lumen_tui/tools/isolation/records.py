@@ -1,0 +1,165 @@
+"""The records of a task that works apart, and the content of the files that it changed, by their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model.changelist import ChangeList, Decision, Decisions, FileSide
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.isolation import RECORD, Isolation
+from lumen_tui.storage import directories, files
+from lumen_tui.tools.files import opening
+
+FOLDER = "changes"  # in the task's folder
+LIST = "list.json"
+_DECISIONS = "decisions.json"
+_CHUNK = 1024 * 1024
+
+
+class Unreadable(OSError):
+    """A record that is damaged."""
+
+
+def read_isolation(folder: Path) -> Isolation | None:
+    """Return where the task in `folder` works; None where it works in the operator's files, or nothing is known."""
+    data = files.read(folder / RECORD)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=Isolation)
+    except UNDECODABLE as error:
+        raise Unreadable(f"{folder.name}/{RECORD} cannot be read: {error}") from error
+
+
+def write_isolation(folder: Path, isolation: Isolation) -> None:
+    """Write where the task works."""
+    files.replace(folder / RECORD, msgspec.json.encode(isolation))
+
+
+def read_list(folder: Path) -> ChangeList | None:
+    """Return what the task in `folder` changed; None where there is no list (yet)."""
+    data = files.read(folder / FOLDER / LIST, 256 * 1024 * 1024)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=ChangeList)
+    except UNDECODABLE as error:
+        raise Unreadable(f"{folder.name}/{FOLDER}/{LIST} cannot be read: {error}") from error
+
+
+def write_list(folder: Path, changes: ChangeList) -> None:
+    """Write what the task changed; one of an earlier attempt is kept beside it."""
+    target = folder / FOLDER / LIST
+    directories.make_folder(target.parent)
+    if target.exists():
+        number = len(list(target.parent.glob("list.*.json"))) + 1
+        directories.move(target, target.with_name(f"list.{number}.json"))
+    files.replace(target, msgspec.json.encode(changes))
+
+
+def read_decisions(folder: Path) -> Decisions:
+    """Return what was decided on each file."""
+    data = files.read(folder / FOLDER / _DECISIONS)
+    if data is None:
+        return {}
+    try:
+        return msgspec.json.decode(data, type=dict[str, Decision])
+    except UNDECODABLE as error:
+        raise Unreadable(f"{folder.name}/{FOLDER}/{_DECISIONS} cannot be read: {error}") from error
+
+
+def write_decisions(folder: Path, decisions: Decisions) -> None:
+    """Write what was decided on each file."""
+    files.replace(folder / FOLDER / _DECISIONS, msgspec.json.encode(decisions))
+
+
+def content_path(folder: Path, side: FileSide) -> Path:
+    """Return where the content of a side is kept."""
+    if len(side.sha256) != 64 or not set(side.sha256) <= set("0123456789abcdef"):
+        raise Unreadable("a hash in the change list is none")
+    return folder / FOLDER / side.sha256
+
+
+def content(folder: Path, side: FileSide | None) -> bytes:
+    """Return the content of a side, empty for none. Raise Unreadable where it is gone or not what it was."""
+    if side is None:
+        return b""
+    data = files.read(content_path(folder, side), side.size + 1)
+    if data is None or hashlib.sha256(data).hexdigest() != side.sha256:
+        raise Unreadable(f"the content kept as {side.sha256[:12]} is {'gone' if data is None else 'damaged'}")
+    return data
+
+
+def keep(folder: Path, path: str) -> FileSide | None:
+    """Keep the file or link at the real path `path`; return its side, None where there is none.
+
+    OSError for anything else, and where there is no room.
+    """
+    side, fd = _opened(path)
+    if side is None or fd < 0:
+        if side is not None:
+            _keep_bytes(folder, side, os.fsencode(os.readlink(path)))
+        return side
+    with os.fdopen(fd, "rb") as stream:
+        directories.make_folder(folder / FOLDER)
+        digest, size = hashlib.sha256(), 0
+
+        def write(out: int) -> None:
+            nonlocal size
+            while part := stream.read(_CHUNK):
+                digest.update(part)
+                size += len(part)
+                files.write_all(out, part)
+
+        temporary = files.write_sibling(folder / FOLDER / "content", write)
+        kept = msgspec.structs.replace(side, sha256=digest.hexdigest(), size=size)
+        files.take_place(temporary, content_path(folder, kept))
+    return kept
+
+
+def keep_bytes(folder: Path, data: bytes, *, mode: int) -> FileSide:
+    """Keep this content of a file; return its side."""
+    side = FileSide(hashlib.sha256(data).hexdigest(), len(data), mode)
+    _keep_bytes(folder, side, data)
+    return side
+
+
+def _keep_bytes(folder: Path, side: FileSide, data: bytes) -> None:
+    directories.make_folder(folder / FOLDER)
+    path = content_path(folder, side)
+    if not path.exists():
+        files.replace(path, data)
+
+
+def side_of(path: str) -> FileSide | None:
+    """Return the side of what is at the real path `path` now; None where there is nothing. OSError for a folder."""
+    side, fd = _opened(path)
+    if side is None or fd < 0:
+        return side
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(fd, "rb") as stream:
+        while part := stream.read(_CHUNK):
+            digest.update(part)
+            size += len(part)
+    return msgspec.structs.replace(side, sha256=digest.hexdigest(), size=size)
+
+
+def _opened(path: str) -> tuple[FileSide | None, int]:
+    """Return the side of a link, or a side without a hash and a descriptor of the file; None where there is neither."""
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None, -1
+    if stat.S_ISLNK(status.st_mode):
+        target = os.fsencode(os.readlink(path))
+        return FileSide(hashlib.sha256(target).hexdigest(), len(target), 0o777, link=True), -1
+    if not stat.S_ISREG(status.st_mode):
+        raise IsADirectoryError(21, "it is neither a file nor a link")
+    fd = opening.file(path)
+    mode = stat.S_IMODE(os.fstat(fd).st_mode) & 0o777
+    return FileSide("", 0, mode), fd
