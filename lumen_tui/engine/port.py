@@ -20,10 +20,12 @@ from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Alike, AuditEntry, DiscoveryRow, Node, NodeRow, node_of
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.task_cost import NOTHING_SPENT, TaskCost
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.lineage.provenance import provenance
 from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import files, origin, process
 from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
 from lumen_tui.storage.layout import distrust
@@ -52,6 +54,7 @@ class TaskDetail(msgspec.Struct, frozen=True):
     events: tuple[TaskEvent, ...]
     result: str
     more_events: int = 0  # bytes of earlier events that were left out
+    cost: TaskCost = NOTHING_SPENT
 
 
 class Port(Protocol):
@@ -169,7 +172,8 @@ class RemotePort:
             result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
             if folder.exists():
                 break  # else it was archived meanwhile, and what was read is not all
-        return TaskDetail(view=view, events=events, result=safe(result))
+        cost = costs(self._store.layout, [view], self._clock.now())[view.id]
+        return TaskDetail(view=view, events=events, result=safe(result), cost=cost)
 
     def events(self, limit: int) -> list[EngineEvent]:
         return recent_events(self._store, limit)

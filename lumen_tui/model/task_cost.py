@@ -50,6 +50,9 @@ class TaskCost(Struct, frozen=True):
         return known
 
 
+NOTHING_SPENT = TaskCost()
+
+
 def cost_of(events: Iterable[TaskEvent], *, now: float = 0.0, usd: float | None = None) -> TaskCost:
     """Return what the events add up to. `now` ends an attempt that goes on; `usd` is what the ledger says instead."""
     spans: dict[int, list[float]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.task_cost import TaskCost, cost_of
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.storage import files
@@ -19,10 +20,7 @@ _TELLING = (b'"usage"', b'"started"', b'"finished"')
 
 def costs(layout: Layout, views: Iterable[TaskView], now: float) -> dict[str, TaskCost]:
     """Return what each task has taken, by its id. The ledger has the last word on money: it knows lost calls too."""
-    try:
-        spent = Ledger(layout).refresh().tasks
-    except (files.StoreError, OSError):
-        spent = {}
+    spent = _spent(layout)
     found = {}
     for view in views:
         folder = task_files.folder_of(layout, view.id)
@@ -30,6 +28,16 @@ def costs(layout: Layout, views: Iterable[TaskView], now: float) -> dict[str, Ta
         going = now if view.status.alive else 0.0
         found[view.id] = cost_of(_events(folder), now=going, usd=known.usd if known else None) if folder else TaskCost()
     return found
+
+
+def _spent(layout: Layout) -> dict[str, Amount]:
+    ledger = Ledger(layout)
+    try:
+        return dict(ledger.refresh().tasks)
+    except (files.StoreError, OSError):
+        return {}
+    finally:
+        ledger.close()
 
 
 def _events(folder: Path) -> Iterator[TaskEvent]:

@@ -259,3 +259,18 @@ def test_an_agent_does_not_undo_and_a_person_undoes_by_id(home, plan):
 def test_a_server_that_fails_leaves_what_was_planned(home, plan, api):
     said = plan(("create_unit", {"title": "one"}), fail(529), text("The plan is made."))
     assert said[0] == "WU-001 made: one" and len(units(home)) == 1
+
+
+def test_a_relative_name_of_a_task_counts_from_its_folder(home, make_task, api, tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "prices.csv").write_text("lamp,9\n")
+    runner = make_task("What costs a lamp in prices.csv?", task_id="tsk-lamp", folder=str(tmp_path / "shop"))
+
+    def reads(request):
+        where = next(line for line in request.first_text.splitlines() if "Relative names" in line)
+        folder = where.partition("Folder of the task: ")[2].partition(". Relative")[0]
+        return tool("read_file", path=f"{folder}/prices.csv")
+
+    api.when(lambda request: not request.called, reads)
+    api.when(lambda request: "lamp,9" in "".join(request.results), tool("write_result", text="9"))
+    assert runner.run(warm=True, **api.anthropic_env)["status"] == "done" and runner.result.strip() == "9"

@@ -17,11 +17,14 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
+from lumen_tui.model.ids import KINDS
 from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
-from lumen_tui.model.tasks import STATES, tally, tally_words
+from lumen_tui.model.task_cost import TaskCost
+from lumen_tui.model.tasks import STATES, Status, TaskView, live_ones, tally, tally_words
 from lumen_tui.model.text import one_line
+from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import layout as layouts
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.journal import Follower
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from lumen_tui.tools.sandbox.tiers import TierTest
 
 _ALWAYS = frozenset({"running", "queued"})
+_MOST_NAMED = 8  # tasks
 
 
 def declare(commands: CommandGroup) -> None:
@@ -74,7 +78,7 @@ def run_init(session: Session, args: Namespace) -> int:
 def run_status(session: Session, args: Namespace) -> int:
     snapshot = session.snapshot()
     if args.json:
-        document(_status_facts(snapshot, session.now))
+        document(_status_facts(session, snapshot))
         return 0
     if args.quiet:
         say(str(len(snapshot.attention)))
@@ -89,10 +93,33 @@ def run_status(session: Session, args: Namespace) -> int:
     if snapshot.upcoming:
         ahead = snapshot.upcoming[0]
         say(f"  next: schedule {ahead.name}, {times.dated(ahead.at, session.now)}")
+    for line in _at_work(session, snapshot):
+        say(f"  {line}")
     for need in snapshot.attention:
         if not _is_shown_above(need):
-            say(f"  {need.text}")
+            say(f"  {_with_id(need)}")
     return 0
+
+
+def _open_tasks(snapshot: Snapshot) -> list[TaskView]:
+    return [view for view in live_ones(snapshot.tasks) if view.status.alive or view.status is Status.QUEUED]
+
+
+def _at_work(session: Session, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line for each task that waits or runs: its id, its state, and what it took so far."""
+    every = _open_tasks(snapshot)
+    took = costs(session.layout, every[:_MOST_NAMED], session.now)
+    for view in every[:_MOST_NAMED]:
+        spent = f", {took[view.id].words()}" if took[view.id].attempts else ""
+        yield f"{view.id}  {view.state}{spent}: {view.spec.role}: {one_line(view.spec.objective, 100)}"
+    if len(every) > _MOST_NAMED:
+        yield f"… and {len(every) - _MOST_NAMED} more: `lumen-tui task list`"
+
+
+def _with_id(need: Attention) -> str:
+    """Return what needs a person, behind the id of what it is about where it has one."""
+    named = need.target and need.target not in need.text and need.target.partition("-")[0] in (*KINDS, "loop", "WU")
+    return f"{need.target}  {need.text}" if named else need.text
 
 
 def _no_model(snapshot: Snapshot) -> list[str]:
@@ -147,8 +174,15 @@ def _unknown(spend: SpendView) -> str:
     )
 
 
-def _status_facts(snapshot: Snapshot, now: float) -> dict[str, object]:
-    counts = tally(snapshot.tasks)
+def _task_facts(view: TaskView, cost: TaskCost) -> dict[str, object]:
+    spec = view.spec
+    ids = {"id": view.id, "parent": spec.parent, "work_unit": spec.wu_id}
+    return {**ids, "state": view.state, "role": spec.role, "objective": spec.objective, "cost": cost.fields()}
+
+
+def _status_facts(session: Session, snapshot: Snapshot) -> dict[str, object]:
+    now, counts, every = session.now, tally(snapshot.tasks), _open_tasks(snapshot)
+    took = costs(session.layout, every, now)
     status = agent_status(snapshot, now)
     return {
         "state": snapshot.root,
@@ -161,6 +195,7 @@ def _status_facts(snapshot: Snapshot, now: float) -> dict[str, object]:
         "engine": snapshot.engine.life.value,
         "loop": snapshot.loop.loop if snapshot.loop else 0,
         **{name: counts[state] for state, name in STATES.items()},
+        "tasks": [_task_facts(view, took[view.id]) for view in every],
         "upcoming": [{"name": one.name, "at": times.iso(one.at)} for one in snapshot.upcoming],
         "unread": snapshot.unread,
         "discoveries": len(snapshot.discoveries),

@@ -22,6 +22,7 @@ from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryT
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.queue_conditions import read_queue_conditions
+from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
@@ -188,8 +189,11 @@ def run_show(session: Session, args: Namespace) -> int:
     view = _waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
     folder = index.folder(task_id)
     result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
+    cost = costs(session.layout, [view], session.now)[task_id]
+    ended = task_files.read_exit(folder) if folder else None
     if args.json:
-        document({**_facts(view), "result": result})
+        session_id = ended.session if ended else ""
+        document({**_facts(view), "cost": cost.fields(), "session": session_id, "result": result})
         return 0
     spec = view.spec
     facts = {
@@ -203,9 +207,15 @@ def run_show(session: Session, args: Namespace) -> int:
         "priority": spec.priority,
         "work unit": spec.wu_id,
         "lane": spec.lane,
+        "given by": spec.created_by,
+        "sub-task of": spec.parent,
+        "after": ", ".join(spec.depends_on),
         "retry of": spec.retry_of,
+        "took": cost.words(),
         "brain": view.brain,
         "at most": budget.own_words(spec.budget),
+        "works in": spec.folder,
+        "session": ended.session if ended else "",
         "folder": str(folder or ""),
     }
     table([(name, value) for name, value in facts.items() if value])

@@ -104,10 +104,10 @@ class EngineHandler(Handler):
         self.submit(Redo())
 
     def do_new_task(self) -> None:
-        from lumen_tui.tui.screens.task_form import TaskForm
+        from lumen_tui.tui.screens.task_form import TaskForm, here
 
         workers = [role for role in self.snapshot.roles if role.name != agent.ROLE]
-        form = TaskForm(workers, self.draft)
+        form = TaskForm(workers, {"folder": here(), **self.draft})
 
         def filled(request: NewTask | None) -> None:
             self.draft = form.draft if request is None else {}

@@ -19,6 +19,7 @@ from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.task_cost import NOTHING_SPENT, TaskCost
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
 from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
@@ -90,20 +91,27 @@ def status_words(view: TaskView, shapes: Shapes) -> Content:
 
 
 def task_facts(
-    view: TaskView, now: float, shapes: Shapes, model: str = "", standing: QueueConditions = queueing.NOTHING_KNOWN
+    view: TaskView,
+    now: float,
+    shapes: Shapes,
+    model: str = "",
+    standing: QueueConditions = queueing.NOTHING_KNOWN,
+    cost: TaskCost = NOTHING_SPENT,
 ) -> list[Fact]:
     """Who does what with which limits, how it stands and what it cost."""
-    return list(_facts(view, now, shapes, model, queueing.why(view, standing)))
+    return list(_facts(view, now, shapes, model, queueing.why(view, standing), cost))
 
 
-def _facts(view: TaskView, now: float, shapes: Shapes, model: str, queue_reason: str) -> Iterator[Fact]:
+def _facts(view: TaskView, now: float, shapes: Shapes, model: str, queue_reason: str, cost: TaskCost) -> Iterator[Fact]:
     spec = view.spec
     yield "objective", one_line(spec.objective, 600)
     yield "status", status_words(view, shapes) + Content(f"  {_times(view, now)}")
     if queue_reason:
         yield "because", Content.assemble((safe(humanize(queue_reason)), "$room-bad" if view.status in _WRONG else ""))
     yield "by", _by(view, view.spec.model or model)
-    if view.usage.tokens or view.usage.usd:
+    if cost.calls:
+        yield "spent", cost.words().replace(", ", " · ")
+    elif view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
     yield from _terms(view)
 
@@ -134,6 +142,8 @@ def _terms(view: TaskView) -> Iterator[Fact]:
         place.append(f"at most {times.limit(spec.timeout_seconds)}")
     if most := own_words(spec.budget):
         place.append(f"at most {most}")
+    if spec.parent:
+        place.append(f"sub-task of {one_line(ids.short(spec.parent), 64)}")
     if spec.retry_of:
         place.append(f"retry of {one_line(ids.short(spec.retry_of), 64)}")
     yield "task", " · ".join([spec.id, *place])
@@ -240,7 +250,8 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def _show_facts(self, detail: TaskDetail) -> None:
         shapes = appearance_of(self.app).shapes
-        self.query_one(Facts).show(task_facts(detail.view, self._now, shapes, self._model, self._standing))
+        facts = task_facts(detail.view, self._now, shapes, self._model, self._standing, detail.cost)
+        self.query_one(Facts).show(facts)
 
     def _show_tail(self, detail: TaskDetail) -> None:
         tail = self._tail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -60,6 +61,9 @@ class TaskForm(FormScreen[NewTask]):
         seconds = times.typed(float(defaults.get("timeout_seconds") or 0))
         yield row("time limit", Line(seconds, placeholder=self._own_limit(), id="limit"))
         yield row("budget", Line(format_caps(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
+        yield row(
+            "folder", Line(_text(defaults, "folder"), placeholder="none; where relative names count from", id="folder")
+        )
         yield from self._more_rows()
 
     def _more_rows(self) -> Iterable[Widget]:
@@ -98,7 +102,8 @@ class TaskForm(FormScreen[NewTask]):
         """Return the form as it stands, right or wrong, for the next one; empty where nothing was written."""
         fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
         fields["objective"] = self.query_one("#objective", Prose).typed
-        spec = {**fields, "budget": self._caps_or_none()}
+        folder = self.query_one("#folder", Line).text
+        spec = {**fields, "folder": folder, "budget": self._caps_or_none()}
         constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
         if not (constraints or any(fields.values())):
             return {}
@@ -130,6 +135,7 @@ class TaskForm(FormScreen[NewTask]):
             constraints=tuple(line.strip() for line in lines if line.strip()),
             timeout_seconds=self._limit_typed(),
             budget=self._caps() or None,
+            folder=self._folder_typed(),
             lane=_checked(self, "lane"),
             wu_id=_checked(self, "wu_id"),
         )
@@ -140,6 +146,13 @@ class TaskForm(FormScreen[NewTask]):
             return _seconds(text)
         except ValueError as error:
             raise Invalid(f"Time limit: {error}.", "limit") from error
+
+    def _folder_typed(self) -> str:
+        text = self.query_one("#folder", Line).text.strip()
+        folder = os.path.abspath(os.path.join(here(), os.path.expanduser(text))) if text else ""
+        if folder and not os.path.isdir(folder):
+            raise Invalid(f"Folder: {one_line(folder, 200)} is no folder; leave it empty for none.", "folder")
+        return folder
 
     def _caps(self) -> dict[str, float]:
         try:
@@ -152,6 +165,14 @@ class TaskForm(FormScreen[NewTask]):
             return self._caps()
         except Invalid:
             return {}
+
+
+def here() -> str:
+    """Return the folder in which the room was started; empty where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _text(defaults: Mapping[str, Any], name: str) -> str:
