@@ -38,7 +38,7 @@ def declare(commands: CommandGroup) -> None:
         "add",
         AddSchedule,
         "Have something done by time, on changed files or on signals.",
-        "schedule add nightly 'ScheduledRun the tests' --when '0 3 * * *' --zone Europe/Berlin --role tester",
+        "schedule add nightly 'Run the tests' --when '0 3 * * *' --zone Europe/Berlin --role tester",
         prints=print_id_and_outcome,
         judged=True,
     )

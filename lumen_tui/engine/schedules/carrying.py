@@ -80,4 +80,4 @@ def _context(schedule: Schedule, run: ScheduledRun) -> str:
     """Return what the worker is told of why it runs."""
     cause = _CAUSES.get(run.cause)
     about = f"{cause} {run.about}" if cause else f"due {times.stamp(run.due_at)}"
-    return f"ScheduledRun of the schedule {schedule.name} of {schedule.created_by}, {about}."
+    return f"Run of the schedule {schedule.name} of {schedule.created_by}, {about}."
