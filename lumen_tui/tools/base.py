@@ -16,6 +16,7 @@ from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
+from lumen_tui.tools.sandbox.task_network import TaskNetwork
 
 
 class BadRules(Exception):
@@ -137,6 +138,7 @@ class TaskMemo:
 
     web: set[str] = field(default_factory=set)  # hosts that were read from; notes written after that are untrusted
     running: dict[str, BackgroundJob] = field(default_factory=dict)  # by name
+    network: TaskNetwork | None = None  # of the first of them, for all later commands
     outputs: int = 0  # texts kept whole in outputs/
     output_bytes: int = 0
     env_files: set[str] = field(default_factory=set)  # found where commands work

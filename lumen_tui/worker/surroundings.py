@@ -12,7 +12,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context
+from lumen_tui.tools.base import Context, TaskRules
 from lumen_tui.tools.isolation import records
 from lumen_tui.tools.sandbox import policy
 from lumen_tui.tools.sandbox.policy import FILES
@@ -48,7 +48,7 @@ def surroundings(context: Context, tier: str, config: Config) -> Iterator[str]:
     if not isolation:
         yield from _repositories(context, ([about] if about else []) + list(roots))
     yield f"You may change: {', '.join((*roots, str(own)))}." if rules.write else "You may change no files."
-    yield from _reach(context)
+    yield from _reach(context, tier)
     yield from _sandbox(context, tier, bool(roots))
     yield f"Your result is read by {_reader(spec)}; it is kept as {context.folder / 'result.md'}."
 
@@ -112,13 +112,22 @@ def _repositories(context: Context, roots: list[str]) -> Iterator[str]:
             yield f"Git: {found.root} is on {found.branch or 'no branch'} at {found.head[:12] or 'no commit'}, {state}."
 
 
-def _reach(context: Context) -> Iterator[str]:
+def _reach(context: Context, tier: str) -> Iterator[str]:
     rules = context.rules
     if rules.shell != "none":
         reaches = rules.shell == "any" and rules.network
-        yield "Network: commands reach it." if reaches else "Network: none for commands."
+        yield "Network: commands reach it." if reaches else f"Network: none for commands{_own_network(rules, tier)}."
     if "web_fetch" in rules.tools:
         yield f"web_fetch reaches {', '.join(rules.hosts)} only."
+
+
+def _own_network(rules: TaskRules, tier: str) -> str:
+    """Return what there is of 127.0.0.1, where something could run in the background."""
+    if "shell_start" not in rules.tools:
+        return ""
+    if tier == "bubblewrap":
+        return " but 127.0.0.1 of this task: what shell_start runs there is reached by later commands"
+    return ", not even 127.0.0.1: a server cannot listen here" if tier == "landlock" else ""
 
 
 def _sandbox(context: Context, tier: str, granted: bool) -> Iterator[str]:

@@ -38,9 +38,13 @@ def program(path: str) -> str:
     return shutil.which("bwrap", path=path) or ""
 
 
-def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> list[str]:
-    """Return the arguments of bwrap, up to the `--` before the command. Later mounts cover earlier ones."""
-    words = [*_SPACES, *([] if policy.network else ["--unshare-net"]), "--ro-bind", "/", "/"]
+def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int, entered: bool = False) -> list[str]:
+    """Return the arguments of bwrap, up to the `--` before the command. Later mounts cover earlier ones.
+
+    `entered`: it begins in the task's network, in whose user namespace it is root whoever it is outside.
+    """
+    network = ["--uid", str(os.geteuid()), "--gid", str(os.getegid())] if entered else ["--unshare-net"]
+    words = [*_SPACES, *([] if policy.network else network), "--ro-bind", "/", "/"]
     words += ["--dev", "/dev", "--size", str(_SHM), "--tmpfs", _SHARED_MEMORY, "--proc", "/proc", "--tmpfs", "/run"]
     for path in _OF_RUN:
         words += ["--ro-bind-try", path, path]

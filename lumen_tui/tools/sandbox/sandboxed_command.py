@@ -14,6 +14,7 @@ from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
 from lumen_tui.tools.sandbox.protected_paths import Quarantine
+from lumen_tui.tools.sandbox.task_network import TaskNetwork, network_of
 
 BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
 TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
@@ -85,6 +86,11 @@ class SandboxedCommand:
         """Return whether the kernel refused the command one more process."""
         return bool(self._control_group) and groups.refused(self._control_group)
 
+    def network(self) -> TaskNetwork | None:
+        """Return the network of its sandbox for other commands; None where it has none of its own."""
+        inside = _CHILD_PID.search(self._reported)
+        return network_of(int(inside[1])) if inside else None
+
     def check_quarantine(self) -> str:
         """Quarantine new files that programs would run later; return why the command must end, or an empty string."""
         return self._quarantine.check()
@@ -125,9 +131,11 @@ def start(
     stdin: int,
     stdout: int,
     stderr: int,
+    network: TaskNetwork | None = None,
 ) -> SandboxedCommand:
     """Start `argv` in the sandbox of `tier`, in a process group of its own.
 
+    Under bubblewrap a command that may not use the network gets that of its task, `network`, else one of its own.
     None of its processes outlives this one. Raises OSError and ValueError as Popen does.
     """
     # The other tiers have a launcher that ends by itself.
@@ -138,7 +146,8 @@ def start(
         if tier == ASK:
             limited = [*landlock.unsandboxed(), *_with_limits(policy.caps, argv, own_count=False)]
             return SandboxedCommand(_popen(limited, cwd, env, streams, group, ()), -1, group=group)
-        return _start_sandboxed(tier, policy, argv, cwd, env, streams, group, reaper)
+        entered = None if policy.network else network
+        return _start_sandboxed(tier, policy, argv, cwd, env, streams, group, reaper, entered)
     except BaseException:
         if reaper:
             reaper.end()
@@ -157,6 +166,7 @@ def _start_sandboxed(
     streams: _Streams,
     group: int,
     reaper: ProcessReaper | None,
+    network: TaskNetwork | None,
 ) -> SandboxedCommand:
     report, status = os.pipe()
     os.set_blocking(report, False)
@@ -168,15 +178,18 @@ def _start_sandboxed(
         if is_bubblewrap:
             fds.append(_memory_file(landlock.call_filter(landlock.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
-            arguments = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
+            entered = network is not None
+            arguments = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2], entered=entered)
             outer = [tool, *bubblewrap.with_barrier(arguments, block_fd), "--"]
+            outer = network.entering(outer) if network else outer
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
         own_count = is_bubblewrap and _counts_by_namespace()
         inner = _with_limits(policy.caps, argv, own_count=own_count, session=is_bubblewrap)
         env = _environment_inside(tier, policy, env)
         argv = groups.with_group(control_group, [*outer, *inner])
-        child = _popen(argv, "/", env, streams, group, tuple(fds) if is_bubblewrap else (status,))
+        passed_on = (*fds, *(network.fds if network else ())) if is_bubblewrap else (status,)
+        child = _popen(argv, "/", env, streams, group, passed_on)
         reported = _release(child, report, arguments, release_fd) if is_bubblewrap else b""
         quarantine = Quarantine(policy.absent, policy.links)
         return SandboxedCommand(

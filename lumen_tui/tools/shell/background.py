@@ -151,7 +151,9 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     name = f"job-{len(_jobs(context)) + 1}"
     context.begins("shell_start")
     with context.guard():
-        running = RunningCommand(admission, argv, cwd, {**process.environment(context), "PWD": cwd})
+        environment = {**process.environment(context), "PWD": cwd}
+        running = RunningCommand(admission, argv, cwd, environment, context.memo.network)
+        context.memo.network = context.memo.network or running.network()
         ends = context.monotonic() + arguments.timeout
         context.memo.running[name] = BackgroundCommand(running, arguments.command, ends, context.monotonic)
     return ToolResult(
@@ -201,6 +203,9 @@ def stop_all(context: Context) -> None:
     for job in _jobs(context).values():
         job.stop()
         report(context, job.take_quarantined())
+    if context.memo.network:
+        context.memo.network.close()
+        context.memo.network = None
     protected_paths.check_afterwards(context, last=True)
 
 

@@ -20,6 +20,7 @@ from lumen_tui.tools.sandbox import limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.admission import Admission, admit
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.protected_paths import report
+from lumen_tui.tools.sandbox.task_network import TaskNetwork
 
 _POLL = 0.1  # seconds between two looks at the stop flag and at the limits
 _TERM_SECONDS = 2.0
@@ -58,14 +59,24 @@ def environment(context: Context) -> dict[str, str]:
 class RunningCommand:
     """A command in its sandbox, with its limits watched and its output in one pipe. ToolError where it cannot start."""
 
-    def __init__(self, admission: Admission, argv: list[str], cwd: str, env: dict[str, str]) -> None:
+    def __init__(
+        self, admission: Admission, argv: list[str], cwd: str, env: dict[str, str], network: TaskNetwork | None = None
+    ) -> None:
         self.admission = admission
         policy = admission.policy
         self._watch = limits.ResourceWatch(policy.caps, policy.writable, policy.covers[0].folder, policy.scratch)
         self.output, sink = os.pipe()
         try:
             self._command = sandboxed_command.start(
-                admission.tier, policy, argv, cwd, env, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
+                admission.tier,
+                policy,
+                argv,
+                cwd,
+                env,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                network=network,
             )
         except (OSError, ValueError) as error:
             os.close(self.output)
@@ -76,6 +87,10 @@ class RunningCommand:
     def wait(self, seconds: float) -> bool:
         """Return whether it ended within that time."""
         return _ended(self._command.child, seconds)
+
+    def network(self) -> TaskNetwork | None:
+        """Return its own network, for other commands of the task; None where it has that of the machine, or none."""
+        return None if self.admission.policy.network else self._command.network()
 
     @property
     def caps(self) -> Caps:
@@ -164,7 +179,7 @@ def started(
         context.begins("shell")
     try:
         with context.guard():
-            running = RunningCommand(admission, argv, cwd, env)
+            running = RunningCommand(admission, argv, cwd, env, context.memo.network)
         yield running
     finally:
         with context.guard():
