@@ -15,7 +15,7 @@ import msgspec
 from benchmarks.table import Row, share
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.spendbook import HOLD, SPENT, LedgerEntry
-from lumen_tui.model.tasks import Run, Spec
+from lumen_tui.model.tasks import Run, Spec, Usage
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, process
 from lumen_tui.storage.layout import Layout
@@ -58,7 +58,7 @@ def _calls(root: Path) -> Iterator[Row]:
         ledger.hold(hold, lambda book: "")
         holds.append(1000 * (time.perf_counter() - began))
         began = time.perf_counter()
-        ledger.settle(hold.id, day, time.time(), tokens=500, usd=0.0005, seconds=0.1)
+        ledger.settle(hold.id, day, time.time(), Usage(500, usd=0.0005), seconds=0.1)
         settles.append(1000 * (time.perf_counter() - began))
     yield Row("", f"totals of a day with {_LINES:,} calls, at a start, p50", share(starts, 50), goal=20)
     yield Row("", "a model call set aside, p50", share(holds, 50), goal=2)

@@ -24,6 +24,17 @@ _CLOSED = "closed, as one of the limits in the settings cannot be read: fix it"
 _BOUNDS = get_type_hints(RoleBudget, include_extras=True)
 
 
+def light_tokens(read: int, fresh_price: float, read_price: float) -> int:
+    """Return how many of `read` tokens, which came from a vendor's cache, count in no cap of tokens.
+
+    This is the only place that says what a token weighs: each of a prompt or an answer is one, but those read from a
+    cache weigh as they are priced beside fresh ones, in all rounded up. Where the prompt costs nothing, all count.
+    """
+    if read <= 0 or not 0 <= read_price < fresh_price:
+        return 0
+    return read - math.ceil(read * read_price / fresh_price)
+
+
 class Limit(Struct, frozen=True):
     """The most of each; 0 means no limit."""
 

@@ -44,7 +44,7 @@ class LedgerEntry(Struct, frozen=True, omit_defaults=True):
     attempt: int = 0
     role: str = ""
     model: str = ""
-    tokens: int = 0
+    tokens: int = 0  # as caps count them, by `model.budget.light_tokens`; older ledgers count cached ones in full
     usd: float = 0.0
     seconds: float = 0.0  # the worker's time since its last line, waiting left out; of a grant: more time
     waited: float = 0.0  # seconds that the worker waited for room before this hold
@@ -53,6 +53,8 @@ class LedgerEntry(Struct, frozen=True, omit_defaults=True):
     boot_id: str = ""
     by: str = ""
     text: str = ""
+    prompt: int = 0  # tokens of the prompt, each one counted, and ...
+    read: int = 0  # ... those of them that a vendor's cache gave; both of a settled call
     unsent: bool = False  # of a hold: a `sent` of the same id comes right before the request leaves
     schema: int = 1
 
@@ -64,6 +66,8 @@ class Amount(Struct, frozen=True, omit_defaults=True):
     usd: float = 0.0
     seconds: float = 0.0
     calls: int = 0
+    prompt: int = 0  # tokens sent, and ...
+    read: int = 0  # ... those of them that came from a vendor's cache, where the ledger says so
 
     def plus(self, other: Amount, sign: int = 1) -> Amount:
         """Return the sum; with `sign` -1 the difference."""
@@ -72,7 +76,14 @@ class Amount(Struct, frozen=True, omit_defaults=True):
             self.usd + sign * other.usd,
             self.seconds + sign * other.seconds,
             self.calls + sign * other.calls,
+            self.prompt + sign * other.prompt,
+            self.read + sign * other.read,
         )
+
+    @property
+    def cached(self) -> float:
+        """The share of the prompts that came from a vendor's cache."""
+        return self.read / self.prompt if self.prompt else 0.0
 
     def __bool__(self) -> bool:
         return bool(self.tokens or self.usd or self.seconds or self.calls)
@@ -196,7 +207,8 @@ def _settle(book: Book, entry: LedgerEntry) -> None:
         return
     if assumed is not None:
         book.add(assumed, Amount(assumed.tokens, assumed.usd, 0.0, 1), -1)
-    book.add(hold, Amount(entry.tokens, entry.usd, entry.seconds, int(entry.kind != RELEASE)))
+    calls = int(entry.kind != RELEASE)
+    book.add(hold, Amount(entry.tokens, entry.usd, entry.seconds, calls, entry.prompt, entry.read))
     book.settled(entry.id)
 
 
@@ -224,7 +236,7 @@ def _spend(book: Book, entry: LedgerEntry) -> None:
     if entry.id in book.open or entry.id in book.lost:
         _settle(book, entry)  # somebody had reserved it after all
     elif entry.id not in book.recent:
-        book.add(entry, Amount(entry.tokens, entry.usd, entry.seconds, 1))
+        book.add(entry, Amount(entry.tokens, entry.usd, entry.seconds, 1, entry.prompt, entry.read))
         book.settled(entry.id)
 
 

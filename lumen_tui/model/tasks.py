@@ -112,11 +112,28 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float = 0.0
+    read_tokens: int = 0  # of the input: what a vendor's cache gave
+    light: int = 0  # tokens that no cap counts, by `model.budget.light_tokens`
 
     @property
     def tokens(self) -> int:
         """Input and output together."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def weight(self) -> int:
+        """What they count in a cap of tokens."""
+        return self.tokens - self.light
+
+    def plus(self, other: Usage) -> Usage:
+        """Return both together."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.usd + other.usd,
+            self.read_tokens + other.read_tokens,
+            self.light + other.light,
+        )
 
 
 class Exit(Struct, frozen=True, omit_defaults=True):

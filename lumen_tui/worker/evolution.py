@@ -108,7 +108,7 @@ class _Spending:
         """Set aside what a call may cost. Raises NoRoom if a cap has no room or the agent was killed."""
         if kill := read_kill(self._store.layout):
             raise NoRoom(kill.words)
-        day, amount = budget.day_of(time.time(), self._config.day_starts), Amount(call.usage.tokens, call.usage.usd)
+        day, amount = budget.day_of(time.time(), self._config.day_starts), Amount(call.usage.weight, call.usage.usd)
         hold = replace(self._account.entry(HOLD, day, call.usage, call.model), unsent=call.tells)
 
         def make(book: Book) -> LedgerEntry | str:

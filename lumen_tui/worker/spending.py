@@ -57,7 +57,7 @@ class CallAccount:
             self._attempt,
             self._role,
             one_line(model, 100),
-            usage.tokens,
+            usage.weight,
             usage.usd,
             seconds,
             waited,
@@ -85,7 +85,7 @@ class CallAccount:
         self.held = None
         if held is None:
             return False
-        self.ledger.settle(held.id, held.day, self._now(), tokens=usage.tokens, usd=usage.usd, seconds=seconds)
+        self.ledger.settle(held.id, held.day, self._now(), usage, seconds=seconds)
         return True
 
 
@@ -139,17 +139,17 @@ class Spending:
 
     def spent(self, usage: Usage) -> None:
         """Count one call. Raises ProviderError if it was not reserved and the task's budget is used up now."""
-        before = self._tally.usage
-        self._tally.usage = Usage(
-            input_tokens=before.input_tokens + usage.input_tokens,
-            output_tokens=before.output_tokens + usage.output_tokens,
-            usd=before.usd + usage.usd,
-        )
+        self._tally.usage = self._tally.usage.plus(usage)
         reserved = self._settle(usage)
         if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is reported as such
             total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
             self._events.event(
-                "usage", total, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
+                "usage",
+                total,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                usd=usage.usd,
+                read_tokens=usage.read_tokens,
             )
         if not reserved:
             self._check_own()
@@ -174,7 +174,7 @@ class Spending:
     def _make(self, book: Book, hold: LedgerEntry, call: Reserve, short: list[Cap]) -> LedgerEntry | str:
         """Return the hold, as large as all caps allow, or why there is none; then `short` ends with that cap."""
         least = call.least or call.usage
-        high, low = Amount(call.usage.tokens, call.usage.usd), Amount(least.tokens, least.usd)
+        high, low = Amount(call.usage.weight, call.usage.usd), Amount(least.weight, least.usd)
         fits, tight = 1.0, None
         for cap in budget.caps(book, self._settings.value, hold, self._spec.budget):
             if reason := budget.why_short(cap, high, low):
@@ -184,7 +184,7 @@ class Spending:
                 fits, tight = share, cap
         usage = budget.between(least, call.usage, fits)
         self._tight = (tight, usage.output_tokens) if tight else None
-        return replace(hold, tokens=usage.tokens, usd=usage.usd) if tight else hold
+        return replace(hold, tokens=usage.weight, usd=usage.usd) if tight else hold
 
     def _wait(self, reason: str, call: Reserve, worked: float) -> None:
         """Wait until there is room: a cap was raised, a new day began, or somebody's call cost less than was set aside.
@@ -237,7 +237,8 @@ class Spending:
                 reserved = account.settle(usage, seconds=worked)
                 if not reserved:
                     entry = account.entry(HOLD, self._day(), usage, self._tally.brain, seconds=worked)
-                    account.ledger.append(unreserved(entry))
+                    spent = replace(unreserved(entry), prompt=usage.input_tokens, read=usage.read_tokens)
+                    account.ledger.append(spent)
                 return reserved
         except files.StoreError as error:
             raise ProviderError(

@@ -177,6 +177,7 @@ def _print_shares(title: str, shares: tuple[Share, ...]) -> None:
                 f"{row.amount.tokens:,} tokens",
                 f"${row.amount.usd:.4f}",
                 _calls_made(row.amount.calls),
+                f"{row.amount.cached:.0%} cached" if row.amount.read else "",
                 times.span(row.amount.seconds),
             )
             for row in shares

@@ -222,7 +222,7 @@ def _again(state: LoopState | None) -> bool:
 
 def _with(usage: Usage, begun: OpenLoop) -> Usage:
     """Return what the session and the ended tasks cost together."""
-    return Usage(usage.input_tokens + begun.tokens, usage.output_tokens, usage.usd + begun.usd)
+    return usage.plus(Usage(begun.tokens, usd=begun.usd))
 
 
 def _acts(folder: Path | None) -> list[Act]:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lumen_tui.model.budget import light_tokens
 from lumen_tui.model.config import NO_SERVERS, ModelsConfig, ServerConfig, is_endpoint, stranger
 from lumen_tui.model.tasks import TIERS, Usage
 from lumen_tui.model.text import one_line
@@ -190,4 +191,4 @@ def cost(
     dollars = (longer + fresh * price.input + read * reading + written * writing + output * price.output) / 1e6
     if 0 < price.band < prompt:
         dollars *= price.dearer
-    return Usage(input_tokens=prompt, output_tokens=output, usd=dollars)
+    return Usage(prompt, output, dollars, read, light_tokens(read, price.input, reading))

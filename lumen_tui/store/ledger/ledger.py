@@ -18,6 +18,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SENT, SETTLE, SPENT, Book, LedgerEntry
+from lumen_tui.model.tasks import Usage
 from lumen_tui.storage import files, process
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, encode
@@ -117,10 +118,21 @@ class Ledger:
                 files.append_locked(fd, encode(_sound(result)))
         return result
 
-    def settle(self, call: str, day: str, now: float, *, tokens: int, usd: float, seconds: float) -> None:
+    def settle(self, call: str, day: str, now: float, usage: Usage, *, seconds: float = 0.0) -> None:
         """Record what a call did cost; nothing at all releases its hold. A second time changes nothing."""
-        kind = SETTLE if tokens or usd else RELEASE
-        self.append(LedgerEntry(call, kind, times.iso(now), day=day, tokens=tokens, usd=usd, seconds=seconds))
+        kind = SETTLE if usage.tokens or usage.usd else RELEASE
+        settled = LedgerEntry(
+            call,
+            kind,
+            times.iso(now),
+            day=day,
+            tokens=usage.weight,
+            usd=usage.usd,
+            seconds=seconds,
+            prompt=usage.input_tokens,
+            read=usage.read_tokens,
+        )
+        self.append(settled)
 
     def sent(self, call: str, day: str, now: float) -> None:
         """Record that a call is being sent. StoreError where that cannot be written: do not send it then."""
@@ -233,7 +245,11 @@ def unreserved(entry: LedgerEntry) -> LedgerEntry:
 def _sound(entry: LedgerEntry) -> LedgerEntry:
     """Return the entry with sound amounts: a server may report anything, such as negative or infinite ones."""
     numbers = (entry.usd, entry.seconds, entry.waited)
-    if all(math.isfinite(number) and number >= 0 for number in numbers) and entry.tokens >= 0:
+    if (
+        all(math.isfinite(number) and number >= 0 for number in numbers)
+        and min(entry.tokens, entry.prompt, entry.read) >= 0
+    ):
         return entry
     usd, seconds, waited = (max(0.0, number) if math.isfinite(number) else 0.0 for number in numbers)
-    return msgspec.structs.replace(entry, tokens=max(0, entry.tokens), usd=usd, seconds=seconds, waited=waited)
+    whole = {name: max(0, getattr(entry, name)) for name in ("tokens", "prompt", "read")}
+    return msgspec.structs.replace(entry, usd=usd, seconds=seconds, waited=waited, **whole)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.spendbook import SETTLE, SPENT, LedgerEntry
+from lumen_tui.model.tasks import Usage
 from lumen_tui.storage import files
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 
@@ -29,7 +30,7 @@ def test_a_hold_is_durable_and_read_by_all(purse, a_hold, day):
     mine, other = purse.ledger, purse.ledger
     assert mine.hold(a_hold("spd-1", 70), lambda book: "no" if book.held(day).tokens + 70 > 100 else "") == ""
     assert other.hold(a_hold("spd-2", 70), lambda book: "no" if book.held(day).tokens + 70 > 100 else "") == "no"
-    mine.settle("spd-1", day, 1.0, tokens=20, usd=0.0, seconds=1.5)
+    mine.settle("spd-1", day, 1.0, Usage(20, usd=0.0), seconds=1.5)
     assert other.hold(a_hold("spd-2", 70), lambda book: "no" if book.held(day).tokens + 70 > 100 else "") == ""
     book = purse.ledger.book
     assert (book.days[day].tokens, book.days[day].seconds, book.held(day).tokens) == (20, 1.5, 70)
@@ -93,7 +94,7 @@ def test_a_torn_hold_was_never_acknowledged_and_counts_nothing(purse, a_hold, da
 def test_a_server_cannot_make_money(purse, a_hold, day, usd):
     ledger = purse.ledger
     ledger.hold(a_hold("spd-1", 70), FREE)
-    ledger.settle("spd-1", day, 1.0, tokens=-1000, usd=usd, seconds=-3.0)
+    ledger.settle("spd-1", day, 1.0, Usage(-1000, usd=usd), seconds=-3.0)
     total = ledger.refresh().days[day]
     assert (total.tokens, total.usd, total.seconds) == (0, 0.0, 0.0)
 
@@ -128,6 +129,6 @@ def test_settling_twice_changes_nothing(purse, a_hold, day):
     ledger = purse.ledger
     ledger.hold(a_hold("spd-1", 70), FREE)
     for _ in range(2):
-        ledger.settle("spd-1", day, 1.0, tokens=20, usd=0.5, seconds=0.0)
+        ledger.settle("spd-1", day, 1.0, Usage(20, usd=0.5), seconds=0.0)
     assert ledger.refresh().days[day].tokens == 20
     assert [line.count(SETTLE.encode()) for line in [purse.layout.spend.read_bytes()]] == [2]

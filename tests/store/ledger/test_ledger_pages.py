@@ -13,6 +13,7 @@ import pytest
 from lumen_until import until
 
 from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, LedgerEntry
+from lumen_tui.model.tasks import Usage
 from lumen_tui.storage import files
 from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
@@ -44,7 +45,7 @@ def test_a_month_has_a_page_and_what_caps_need_is_read_over_it(purse, a_hold):
     assert slow.refresh().open.keys() == {"spd-1"}
     assert ledger.hold(a_hold("spd-2", 5, **at(10, 31)), FREE) == ""
     assert ledger.hold(a_hold("spd-3", 9, **at(11, 1)), FREE) == ""
-    ledger.settle("spd-1", "2026-10-31", 1.0, tokens=20, usd=0.0, seconds=0.0)
+    ledger.settle("spd-1", "2026-10-31", 1.0, Usage(20, usd=0.0), seconds=0.0)
     assert names(purse) == ["spend-2026-10.jsonl"]
     assert [entry.id for entry in everything(purse)] == ["spd-1", "spd-2", "spd-3", "spd-1"]
     for one in (ledger, slow, Ledger(purse.layout)):
