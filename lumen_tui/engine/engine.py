@@ -26,6 +26,8 @@ from lumen_tui.storage.lease import Lease, read_lease, take_lease
 from lumen_tui.storage.repair import Sweeper
 from lumen_tui.storage.store import Store
 
+_LEAST = 0.05  # seconds between two beats
+
 
 class EngineBusy(Exception):
     """Another engine holds the lease."""
@@ -294,10 +296,15 @@ class Engine:
             self.log.add("checkpoint", checkpoint.summary, now)
 
     def next_beat(self, now: float, *, soon: bool) -> float:
-        """Return when the next beat is due: after the interval with jitter, or the settle time if there is news."""
+        """Return when the next beat is due: after the interval with jitter, or the settle time if there is news.
+
+        Where what ended waits for what may end with it, it is due when that wait is over at the latest.
+        """
         settings = self.config.heartbeat
         spread = settings.jitter * (2 * random.random() - 1)  # noqa: S311 - spreads load, guards nothing
-        return now + (settings.settle_seconds if soon else settings.every_minutes * 60 * (1 + spread))
+        due = now + (settings.settle_seconds if soon else settings.every_minutes * 60 * (1 + spread))
+        gathered = self.loop.gathers_until
+        return min(due, max(gathered, now + _LEAST)) if gathered else due
 
     def sleep(self, now: float, until: float) -> None:
         """Record that the engine waits, and for how long."""

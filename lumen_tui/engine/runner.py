@@ -102,7 +102,8 @@ class Runner:
         self._done_beats += 1
         if self.options.beats and self._done_beats >= self.options.beats:
             self.stop_reason = self.stop_reason or _DONE
-        if self.options.until_idle and report.idle and not self._busy():
+        gathers = self.engine.loop.gathers_until
+        if self.options.until_idle and report.idle and not gathers and not self._busy():
             self.stop_reason = self.stop_reason or "idle"
         return bool(self.stop_reason)
 

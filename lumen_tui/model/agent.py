@@ -22,9 +22,10 @@ TOOLS = (
     "schedule",
     "unschedule",
     "sleep",
+    "escalate",
     "deposit",
 )
-OF_LOOPS = ("deposit", "sleep")  # what only a loop has of them
+OF_LOOPS = ("deposit", "escalate", "sleep")  # what only a loop has of them
 ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"  # in the session's task folder
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
@@ -42,6 +43,7 @@ WORTH = (
     "defects_fixed",
 )
 EMPTY_LOOPS = 3  # in a row, after which the agent sleeps longer and a person hears of it
+OWN_LOOPS = 12  # in a row that only its own tasks brought, after which the agent sleeps longer
 FAILED_LOOPS = 3  # in a row, after which what could not be dealt with is not shown again by itself
 _LONGEST_REST = 6 * 3600.0  # seconds
 
@@ -64,7 +66,7 @@ class Act(Struct, frozen=True, omit_defaults=True):
     """One line of tasks/loop-…/acts.jsonl: something the session did that another attempt must not do again."""
 
     key: str  # hash of the call
-    kind: str  # task | unit | change | judgement | cancel | signal | note | discovery | checkpoint | proposal
+    kind: str  # task | unit | change | judgement | cancel | signal | note | discovery | checkpoint | proposal | escalation
     id: str
     text: str = ""
     count: int = 1  # how many things of its kind it made
@@ -96,6 +98,9 @@ class OpenLoop(Struct, frozen=True, omit_defaults=True):
     read_offset: int = -1
     cut: tuple[str, ...] = ()  # what the briefing had no room for
     cursor: dict[str, object] = field(default_factory=dict)
+    tier: str = ""  # what the session begins on, where that is not the role's own
+    tier_why: str = ""
+    own: bool = False  # whether nothing brought it but the ends of tasks which the agent had ordered
     tokens: int = 0  # of the tasks that ended
     usd: float = 0.0
     schema: int = 1

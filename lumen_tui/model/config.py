@@ -14,6 +14,7 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 
 SERVERS = ("anthropic", "openai", "groq", "openrouter", "ollama", "vllm", "lmstudio")  # known without an address
+ROUTINE = {"main": "haiku"}  # role -> tier or model
 NO_SERVERS = ("offline", "claude")  # back ends that are no server
 _Dollars = Annotated[float, Meta(ge=0, le=1_000_000)]
 _Id = Annotated[str, Meta(pattern=r"\S")]
@@ -53,6 +54,7 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     sonnet: _Id = "claude-sonnet-5-5"
     opus: _Id = "claude-opus-5-5"
     roles: dict[str, str] = field(default_factory=dict)  # role -> tier, id or endpoint:id
+    routine: dict[str, str] = field(default_factory=lambda: dict(ROUTINE))  # role -> what its routine begins on
     fallback: dict[str, tuple[str, ...]] = field(default_factory=dict)  # tier or id -> what answers when it does not
     endpoints: dict[str, ServerConfig] = field(default_factory=dict)
     prices: dict[str, PriceConfig] = field(default_factory=dict)
@@ -134,6 +136,7 @@ def settings(config: ModelsConfig) -> Iterator[tuple[str, str]]:
     """Yield every setting that names a model, with its value."""
     yield from (("models.haiku", config.haiku), ("models.sonnet", config.sonnet), ("models.opus", config.opus))
     yield from ((f"models.roles.{one_line(role, 64)}", value) for role, value in config.roles.items())
+    yield from ((f"models.routine.{one_line(role, 64)}", value) for role, value in config.routine.items() if value)
     for key, values in config.fallback.items():
         yield from ((f"models.fallback.{one_line(key, 64)}", value) for value in values)
 
@@ -150,6 +153,8 @@ class HeartbeatConfig(Struct, frozen=True, forbid_unknown_fields=True):
     every_minutes: Annotated[float, Meta(ge=0.1, le=1440)] = 5.0
     jitter: Annotated[float, Meta(ge=0, le=0.9)] = 0.1  # share of the interval, both ways
     settle_seconds: Annotated[float, Meta(ge=0.05, le=3600)] = 5.0  # news brings the next beat this near
+    gather_seconds: Annotated[float, Meta(ge=0, le=3600)] = 15.0  # a task that ended is kept so long for others
+    group_minutes: Annotated[float, Meta(ge=0, le=1440)] = 10.0  # the same while others made with it are at work
 
 
 class WorkersConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -64,6 +64,8 @@ class LoopState(Struct, frozen=True, omit_defaults=True):
     failed_loops: int = 0  # sessions in a row that ended badly
     rests_until: str = ""  # before this only urgent news, or a person, brings the next loop
     rests_why: str = ""
+    own_loops: int = 0  # loops in a row that nothing brought but the ends of tasks which the agent had ordered
+    models: dict[str, str] = field(default_factory=dict)  # what loops began on or went on with, and when it last was
     rev: int = 0
     schema: int = 1
 
@@ -105,6 +107,10 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     task_id: str = ""  # the session's task, where a model was asked
     session: str = ""  # its transcript
     failed: str = ""  # why the session ended badly; its news is shown again then
+    tier: str = ""  # what the session began on, where that was not the role's own: a tier or a model
+    tier_why: str = ""  # why that one
+    escalated: str = ""  # why it went on with the role's own
+    own: bool = False  # whether nothing brought it but the ends of tasks which the agent had ordered
     wake_state: str = ""  # what the agent wrote for its next loop
     constraints: tuple[str, ...] = ()  # what binds the next loop, as the agent says
     in_force: tuple[str, ...] = ()  # and as the engine knows, when the loop ended
@@ -195,6 +201,8 @@ class TaskEnd(Struct, frozen=True):
     usd: float = 0.0
     brain: str = ""
     attempt: int = 0
+    by: str = ""  # who made the task, and ...
+    made: str = ""  # ... when
 
 
 def task_end(event: EngineEvent) -> TaskEnd:

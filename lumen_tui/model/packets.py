@@ -71,6 +71,12 @@ def sections(packet: Packet) -> Iterator[Section]:
 def _head(packet: Packet) -> Iterator[str]:
     if packet.completed_at:
         yield f"{packet.started_at[:19].replace('T', ' ')} to {packet.completed_at[11:19]} UTC, by {packet.brain}"
+    if packet.tier:
+        yield f"it began on {packet.tier}: {packet.tier_why}"
+    elif packet.tier_why:
+        yield f"it began on the role's own tier: {packet.tier_why}"
+    if packet.escalated:
+        yield f"it went on with the role's own tier: {packet.escalated}"
     yield f"health {state(packet)}{f': {packet.health.note}' if packet.health.note else ''}"
     if packet.failed:
         yield f"its session failed: {packet.failed}"

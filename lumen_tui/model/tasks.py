@@ -82,6 +82,9 @@ class Spec(Struct, frozen=True):
     retry_of: str = ""
     parent: str = ""  # the task whose worker ordered it: its limits are those of both, and it is cancelled with it
     key: str = ""  # idempotency key of the creator
+    kept: tuple[
+        str, ...
+    ] = ()  # of a loop: models (as in `model`) asked within the last hour, whose prompts stay cached
     schema: int = 1
 
 

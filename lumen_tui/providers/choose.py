@@ -6,11 +6,11 @@ import importlib
 from collections.abc import Iterator, Mapping
 
 from lumen_tui.model import agent
-from lumen_tui.model.config import NO_SERVERS, ModelsConfig
+from lumen_tui.model.config import NO_SERVERS, ROUTINE, ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import Provider, ProviderError, Tuning
-from lumen_tui.providers.vendors.endpoints import Endpoint, Target, endpoint, expand, split
+from lumen_tui.providers.vendors.endpoints import Endpoint, Target, endpoint, expand, known, split
 
 _CLAUDE_KEYS = (
     "ANTHROPIC_API_KEY",
@@ -150,6 +150,24 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
     return ModelProvider(chain, config, environ)
 
 
+def routine_model(config: ModelsConfig, role: Role, environ: Mapping[str, str]) -> str:
+    """Return the tier or model on which routine work of a role begins; empty where that is the role's own.
+
+    What stands in the settings as it is shipped gives way to a model that they name for the role, and to servers that
+    have no such model.
+    """
+    first = config.routine.get(role.name, "")
+    own = expand(config, _wanted(config, role.name, role.tier, ""))
+    if not first or expand(config, first) == own:
+        return ""
+    if config.routine != ROUTINE:
+        return first
+    name, model = split(config, expand(config, first))
+    kind = kind_of(config, name or provider_name(config, environ))
+    foreign = known(model) is not None and kind not in ("anthropic", "claude")
+    return "" if role.name in config.roles or foreign else first
+
+
 _EFFORT = {agent.ROLE: "medium"}  # where the settings say nothing
 _THINKING = {"sonnet": "adaptive", "opus": "adaptive"}
 
@@ -165,7 +183,7 @@ def tuning(config: ModelsConfig, role: Role, spec: Spec) -> Tuning:
     return Tuning(
         thinking=next((thinking[name] for name in names if name in thinking), "").replace("off", ""),
         effort=next((effort[name] for name in names if name in effort), "").replace("default", ""),
-        cache="1h" if role.name == agent.ROLE else "",
+        cache="1h" if role.name == agent.ROLE and spec.model in spec.kept else "",
     )
 
 

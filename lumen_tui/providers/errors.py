@@ -73,6 +73,7 @@ class ModelCallError(ProviderError):
         self.too_long = too_long
         self.retry_after_seconds = retry_after_seconds
         self.thinking_refused = thinking_refused
+        self.parks = False
         self.counts = counts or TokenCounts()  # what is known of its cost
 
     def count(self, tries: int) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config
@@ -34,6 +35,7 @@ from lumen_tui.providers.base import (
 )
 from lumen_tui.providers.choose import choose_provider, targets, tuning
 from lumen_tui.providers.conversation.history import Entry
+from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
@@ -42,7 +44,8 @@ from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_records
-from lumen_tui.tools.agent import report
+from lumen_tui.tools.agent import escalation, report
+from lumen_tui.tools.agent.escalation import reason_of
 from lumen_tui.tools.agent.notes import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
@@ -198,10 +201,33 @@ class Task:
         self._transcript.end(status, reason)
 
     def _converse(self) -> ConversationOutcome:
-        provider = choose_provider(self._config.models, self._role, self.spec, self._world.environ)
+        """Have the model of the spec do it; a loop that began on a cheaper tier may go on with its own."""
+        if not (self._role.name == agent.ROLE and self.spec.model):
+            return self._ask(self.spec)
+        if reason_of(acts_so_far(self._context)):  # an attempt before this one was cut off behind that
+            return self._ask(replace(self.spec, model=""))
+        try:
+            outcome = self._ask(self.spec)
+            failure = outcome.reason
+        except ModelCallError as error:
+            if error.parks:
+                raise
+            outcome, failure = ConversationOutcome(ok=False), str(error)
+        handed_over = reason_of(acts_so_far(self._context))
+        if outcome.ok and not handed_over:
+            return outcome
+        reason = handed_over or one_line(f"{self.spec.model} could not do it: {failure}", 200)
+        if not handed_over:
+            escalation.note_failure(self._context, reason)
+        self._events.event("note", f"goes on with the role's own tier: {reason}")
+        return self._ask(replace(self.spec, model=""), reason)
+
+    def _ask(self, spec: Spec, escalated: str = "") -> ConversationOutcome:
+        """Ask the model of this spec, from the beginning. `escalated`: why the one before does not go on."""
+        provider = choose_provider(self._config.models, self._role, spec, self._world.environ)
         self._tally.brain = provider.brain
-        job = self._job()
-        self._transcript.begin(self.spec, provider.brain, self._prompt.templates)
+        job = self._job(spec, escalated)
+        self._transcript.begin(spec, provider.brain, self._prompt.templates)
         conversation = provider.converse(job)
         try:
             return self._drive(conversation)
@@ -230,7 +256,7 @@ class Task:
 
     def _ends(self, call: ToolCall) -> bool:
         """Return whether the task is over after this call, which went well."""
-        if call.name == report.NAME:
+        if call.name in (report.NAME, escalation.NAME):
             return True
         return call.name == report.WRITE_RESULT.name and call.alone and not self._toolbox.unmet()
 
@@ -301,10 +327,10 @@ class Task:
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
-    def _job(self) -> Job:
+    def _job(self, spec: Spec, escalated: str) -> Job:
         rules = self._toolbox.rules
-        context = replace(self._context, rules=rules)
-        before = earlier(acts_so_far(context)) if self._tally.attempt > 1 else ""
+        context = dataclasses.replace(self._context, rules=rules)
+        before = earlier(acts_so_far(context)) if self._tally.attempt > 1 or escalated else ""
         self._prompt, problems = build(context, self._config, tier=self._tier, seconds=self.seconds, earlier=before)
         for problem in problems:
             self._events.event("note", f"{problem.where}: {problem.what}; {problem.hint}")
@@ -319,7 +345,7 @@ class Task:
             constraints=self.spec.constraints,
             advice=rules.advice,
             tools=tuple(self._toolbox.declarations()),
-            tuning=tuning(self._config.models, self._role, self.spec),
+            tuning=tuning(self._config.models, self._role, spec),
             last=report.NAME if agent.loop_of(self.spec.id) else "",
             now=self._world.now,
             sent=self._spending.sent,

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.engine.loops.news import News
+from lumen_tui.engine.loops.tiers import OWN, Tier
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.capsule import Briefing, Capsule, Section, assemble_briefing, bounded
 from lumen_tui.model.chat import Turn
@@ -60,6 +61,7 @@ class BriefingInputs:
     budget: str  # what is left of it, in words
     capsule: Capsule
     talk: tuple[Turn, ...] = ()  # turns of the chat since the last loop
+    tier: Tier = OWN
 
 
 def in_order(signals: Iterable[Signal], name: str) -> tuple[Signal, ...]:
@@ -144,6 +146,7 @@ def _now(inputs: BriefingInputs) -> list[str]:
         f"- loop {inputs.loop}, {times.iso(inputs.now)}",
         f"- you are {one_line(config.agent.name, 60)}, woken because: {', '.join(arrivals)}",
         *([f"- the signals are from {counted}"] if counted else []),
+        *([f"- this loop begins on {inputs.tier.model}, as {inputs.tier.why}"] if inputs.tier.model else []),
         f"- left to spend: {inputs.budget}",
         f"- the state folder is {inputs.layout.root}",
     ]

@@ -13,14 +13,16 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.events import EventLog, LoopTurn
+from lumen_tui.engine.loops import tiers
 from lumen_tui.engine.loops.news import News, gather, story
 from lumen_tui.engine.loops.session import LoopSession, Today, settle
 from lumen_tui.engine.supervisor.dispatcher import role_or_reason
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
-from lumen_tui.model.config import Config
+from lumen_tui.model.config import Config, HeartbeatConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.loop import LoopState, Packet
+from lumen_tui.model.gathering import Ended, Member, wake_at
+from lumen_tui.model.loop import LoopState, Packet, task_end
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError
@@ -47,6 +49,7 @@ class MainLoop:
         self._session = LoopSession(store, supervisor)
         self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
         self._cursor_key: tuple[LoopState | None, str] | None = None
+        self.gathers_until = 0.0  # until then what ended waits for what may end with it; 0 where nothing does
         self._woke: dict[str, float] = {}  # tasks whose signals began a loop since the last regular beat, and when
 
     @property
@@ -103,6 +106,7 @@ class MainLoop:
 
         `begins` is called right before the work of one.
         """
+        self.gathers_until = 0.0
         if self.at_work:
             return LoopTurn(skipped=f"loop {self.at_work} is at work")
         news, every = self.news(config), config.heartbeat.every_minutes * 60 * (1 - config.heartbeat.jitter)
@@ -113,12 +117,13 @@ class MainLoop:
             self._session.capsules.wake(self._next(), config, now)
             begins()
             return LoopTurn(self._commit(story(self._store, news, self._next(), now), config, now).loop)
-        if reason := self._resting_reason(news, config, now) or self._waiting_reason(news) if not asked else "":
+        if reason := self._why_not_now(news, config, now) if not asked else "":
             return LoopTurn(skipped=reason)
         if reason := self._supervisor.dispatcher.held_back(agent.ROLE):
             return LoopTurn(skipped=reason)
         begins()
-        begun = self._session.begin(self._next(), news, config, now)
+        tier = tiers.choose(config.models, self._role(), news, self.state, os.environ, asked=asked, now=now)
+        begun = self._session.begin(self._next(), news, config, now, tier)
         self._woke |= {signal.task_id: now for _, signal in news.signals if signal.task_id}
         self._log.add("loop_started", f"loop {begun.loop}: {_news_counts(news)}", now, loop=begun.loop)
         return LoopTurn(begun.loop)
@@ -126,12 +131,36 @@ class MainLoop:
     def _next(self) -> int:
         return max(self.state.loop if self.state else 0, getattr(self._last_packet(), "loop", 0)) + 1
 
+    def _why_not_now(self, news: News, config: Config, now: float) -> str:
+        """Return what lets the loop with this news wait, or the empty string."""
+        return (
+            self._resting_reason(news, config, now)
+            or self._waiting_reason(news)
+            or self._gathering_reason(news, config.heartbeat, now)
+        )
+
+    def _gathering_reason(self, news: News, config: HeartbeatConfig, now: float) -> str:
+        """Return why what ended waits for what may end with it, or the empty string."""
+        if not news.ended or news.hurries:
+            return ""
+        open_ones = [_member(view.spec) for view in self._supervisor.index.live() if not view.finished]
+        ended = []
+        for event in news.ended:
+            end = task_end(event)
+            member = Member(end.by, times.epoch(end.made))
+            awaited = any(member.together(other) for other in open_ones)
+            ended.append(Ended(times.epoch(event.at, now), end.status != "done", awaited))
+        at = wake_at(ended, now, config.gather_seconds, config.group_minutes * times.MINUTE)
+        self.gathers_until = at if at > now else 0.0
+        return "what ended is kept for a moment, for what ends with it" if at > now else ""
+
     def _resting_reason(self, news: News, config: Config, now: float) -> str:
         """Return why the agent rests now, or the empty string. After a failure not even urgent news wakes it."""
         state = self.state
         if state is None or not now < times.epoch(state.rests_until):
             return ""
-        if not state.failed_loops and news.without(self._woke).urgent(config.agent.name):
+        own_alone = state.own_loops >= agent.OWN_LOOPS and news.own
+        if not state.failed_loops and not own_alone and news.without(self._woke).urgent(config.agent.name):
             return ""
         return f"the main agent rests until {state.rests_until[11:16]}: {state.rests_why}"
 
@@ -147,13 +176,15 @@ class MainLoop:
         layout = self._store.layout
         if layout.retired_role(agent.ROLE).exists():
             return False
-        role = role_or_reason(layout, agent.ROLE)
-        known = role if isinstance(role, Role) else Role(agent.ROLE, "")
         try:
-            choices = targets(config.models, known, Spec(id="", objective=""), os.environ)
+            choices = targets(config.models, self._role(), Spec(id="", objective=""), os.environ)
         except ProviderError:
             return True
         return choices[0].endpoint.name != "offline"
+
+    def _role(self) -> Role:
+        role = role_or_reason(self._store.layout, agent.ROLE)
+        return role if isinstance(role, Role) else Role(agent.ROLE, "")
 
     def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
         """Write packet, wake-state, receipts and loop-state, in that order."""
@@ -167,6 +198,10 @@ class MainLoop:
 
     def _settle(self, packet: Packet, config: Config) -> None:
         self.state = settle(self._store, self.state, packet, config, self._today)
+
+
+def _member(spec: Spec) -> Member:
+    return Member(spec.created_by, times.epoch(spec.created_at))
 
 
 def _news_counts(news: News) -> str:

@@ -47,6 +47,20 @@ class News:
             signal.priority == "P0" or signal.target_agent == name for _, signal in self.signals
         )
 
+    @property
+    def hurries(self) -> bool:
+        """Return whether there is something that does not wait for tasks which may end with those that have."""
+        return bool(self.woken) or any(
+            signal.order or signal.priority == "P0" or not signal.task_id for _, signal in self.signals
+        )
+
+    @property
+    def own(self) -> bool:
+        """Return whether nothing came but the ends of tasks that the agent had ordered, and what these said."""
+        others = any(not signal.task_id for _, signal in self.signals)
+        ordered = all(agent.loop_of(task_end(event).by) for event in self.ended)
+        return bool(self.ended) and ordered and not others and not self.woken
+
 
 def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> News:
     """Return the news after the cursor `before`, without what the agent itself said and did and others' mail."""

@@ -163,6 +163,10 @@ def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopS
         cut=begun.cut,
         cursor=begun.cursor,
         changed=changed,
+        tier=begun.tier,
+        tier_why=begun.tier_why,
+        escalated=next((one_line(act.text, 200) for act in acts if act.kind == "escalation"), ""),
+        own=begun.own,
         ordered=tuple(one_line(f"{act.id}: {act.text}", 160) for act in acts if act.kind == "task"),
         orientation=orientation(layout, folder, ended) if folder else Orientation(),
         seconds=round(max(0.0, times.epoch(ended.finished_at, now) - times.epoch(begun.started_at, now)), 3),
@@ -249,7 +253,7 @@ def _changed(begun: OpenLoop, deposit: Deposit | None, done: list[Act], *, count
             discoveries_read=begun.discoveries,
             **begun.by_workers,
         )
-    counts.update(_COUNTED.get(act.kind, "memory_added") for act in done)
+    counts.update(_COUNTED.get(act.kind, "memory_added") for act in done if act.kind != "escalation")
     counts.update(artifacts=len(deposit.made) if deposit else 0, decisions=len(deposit.decided) if deposit else 0)
     return {name: count for name, count in counts.items() if count}
 

@@ -26,6 +26,7 @@ from lumen_tui.engine.loops.news import (
     usage_of,
 )
 from lumen_tui.engine.loops.packet import packet_of
+from lumen_tui.engine.loops.tiers import OWN, Tier
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.agent import OpenLoop
@@ -60,7 +61,7 @@ class LoopSession:
         self.open = read_json(store.layout.open_loop, OpenLoop)
         self.capsules = Capsules(store.layout)
 
-    def begin(self, loop: int, news: News, config: Config, now: float) -> OpenLoop:
+    def begin(self, loop: int, news: News, config: Config, now: float, tier: Tier = OWN) -> OpenLoop:
         """Brief and start a session; its number is `loop`, or the next one whose task is not there already."""
         layout = self._store.layout
         while task_files.folder_of(layout, agent.task_id(loop)) is not None:
@@ -79,16 +80,17 @@ class LoopSession:
             signals=in_order((signal for _, signal in news.signals), config.agent.name),
             capsule=self.capsules.wake(loop, config, now),
             talk=talk,
+            tier=tier,
         )
         briefing = brief(facts)
-        self.open = self._record(facts, briefing)
+        self.open = self._record(facts, briefing, tier)
         files.replace(layout.open_loop, clean_line(msgspec.json.encode(self.open)))
-        task_files.add(layout, _spec(loop, briefing, now))
+        task_files.add(layout, _spec(loop, briefing, now, tier))
         self._supervisor.notice(now)
         self._start(now)
         return self.open
 
-    def _record(self, facts: BriefingInputs, briefing: Briefing) -> OpenLoop:
+    def _record(self, facts: BriefingInputs, briefing: Briefing, tier: Tier) -> OpenLoop:
         news = facts.news
         done, bad = by_end(news.ended)
         seen = _shown(facts.signals, briefing)
@@ -114,6 +116,9 @@ class LoopSession:
             signals=len(seen),
             cut=briefing.cut,
             cursor=news.cursor,
+            tier=tier.model,
+            tier_why=tier.why,
+            own=news.own,
             tokens=spent.tokens,
             usd=spent.usd,
         )
@@ -163,11 +168,13 @@ def _shown(signals: tuple[Signal, ...], briefing: Briefing) -> tuple[Signal, ...
     return (*orders, *others)
 
 
-def _spec(loop: int, briefing: Briefing, now: float) -> Spec:
+def _spec(loop: int, briefing: Briefing, now: float, tier: Tier) -> Spec:
     return Spec(
         id=agent.task_id(loop),
         objective=_OBJECTIVE.format(loop),
         role=agent.ROLE,
+        model=tier.model,
+        kept=tier.kept,
         context=clean(briefing.text),
         priority="P1",
         created_by="engine",
@@ -289,7 +296,8 @@ def next_state(before: LoopState | None, packet: Packet, config: Config, today: 
     failed = (before.failed_loops if before else 0) + 1 if packet.failed else 0
     empty = (before.empty_loops if before else 0) + 1 if not packet.failed and is_empty(packet) else 0
     every = config.heartbeat.every_minutes * 60
-    pause, reason = _rest(packet, failed, empty, every)
+    own = (before.own_loops if before else 0) + 1 if packet.own and not packet.failed else 0
+    pause, reason = _rest(packet, failed, empty, own, every)
     return LoopState(
         loop=packet.loop,
         completed_at=packet.completed_at,
@@ -304,6 +312,8 @@ def next_state(before: LoopState | None, packet: Packet, config: Config, today: 
         cursor=packet.cursor,
         day=day,
         day_usd=usd,
+        own_loops=own,
+        models=_asked(before, packet),
         empty_loops=empty,
         failed_loops=failed,
         rests_until=times.iso(ended + pause) if pause else "",
@@ -312,10 +322,21 @@ def next_state(before: LoopState | None, packet: Packet, config: Config, today: 
     )
 
 
-def _rest(packet: Packet, failed: int, empty: int, every: float) -> tuple[float, str]:
+def _asked(before: LoopState | None, packet: Packet) -> dict[str, str]:
+    """Return which models loops were asked on, and when each last was."""
+    asked = dict(before.models) if before else {}
+    if packet.brain not in ("offline", "none"):
+        asked |= dict.fromkeys([packet.tier, *([""] if packet.escalated else [])], packet.completed_at)
+    return asked
+
+
+def _rest(packet: Packet, failed: int, empty: int, own: int, every: float) -> tuple[float, str]:
     """Return for how many seconds only urgent news starts a loop, and why."""
     if failed:
         return agent.rest_after(failed, 1, every), f"its last {failed} sessions failed" if failed > 1 else "it failed"
     if seconds := agent.rest_after(empty, agent.EMPTY_LOOPS, every) if packet.brain != "offline" else 0.0:
         return max(seconds, packet.sleep_seconds), f"its last {empty} loops changed nothing"
+    if seconds := agent.rest_after(own, agent.OWN_LOOPS, every):
+        why = f"its last {own} loops heard of nothing but the tasks that it had ordered itself"
+        return max(seconds, packet.sleep_seconds), why
     return packet.sleep_seconds, packet.sleep_why

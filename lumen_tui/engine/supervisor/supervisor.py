@@ -206,6 +206,8 @@ class TaskSupervisor:
                 usd=view.usage.usd,
                 brain=view.brain,
                 attempt=view.attempt,
+                by=view.spec.created_by,
+                made=view.spec.created_at,
             )
 
     def _archive(self, view: TaskView, folder: Path, now: float) -> None:

@@ -7,6 +7,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tools.agent.giving import CANCEL_TASK, CREATE_TASK, RETRY_TASK
 from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL
 from lumen_tui.tools.agent.overview import LIST_DISCOVERIES, LIST_TASKS, LIST_UNITS, READ_TASK, READ_UNIT
+from lumen_tui.tools.agent.escalation import ESCALATE, KIND, reason_of
 from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
 from lumen_tui.tools.agent.scheduling import SCHEDULE, UNSCHEDULE
 from lumen_tui.tools.agent.units import CREATE_UNIT, JUDGE_DISCOVERIES, SPLIT_UNIT, UPDATE_UNIT
@@ -30,7 +31,7 @@ PLANNING: dict[str, AnyTool] = {
     )
 }
 AGENT_TOOLS: dict[str, AnyTool] = {
-    tool.name: tool for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SLEEP, DEPOSIT)
+    tool.name: tool for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SLEEP, ESCALATE, DEPOSIT)
 }
 
 
@@ -43,5 +44,10 @@ def earlier(folder_acts: list[Act]) -> str:
     """Return what an attempt that was cut off had done, for the next one; empty where there is nothing."""
     if not folder_acts:
         return ""
-    lines = [f"- {act.kind} {act.id}: {one_line(act.text, 120)}" for act in folder_acts]
+    lines = [f"- {act.kind} {act.id}: {one_line(act.text, 120)}" for act in folder_acts if act.kind != KIND]
+    if reason := reason_of(folder_acts):
+        done = (
+            "It had done this, which you need not do again:\n" + "\n".join(lines) if lines else "It did nothing else."
+        )
+        return f"This loop began on a cheaper tier, which handed it over to you: {reason}\n{done}"
     return "An earlier attempt at this loop was cut off. It had done this already:\n" + "\n".join(lines)

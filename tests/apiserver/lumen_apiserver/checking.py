@@ -57,10 +57,20 @@ def _pairs_problem(messages: list[dict[str, Any]]) -> str:
 
 
 def _marks_problem(request: Request) -> str:
-    marks = sum("cache_control" in tool for tool in request.body.get("tools") or [])
-    marks += sum("cache_control" in block for block in _list(request.body.get("system")))
-    marks += sum("cache_control" in b for m in request.messages for b in _list(m.get("content")))
-    return f"A maximum of 4 blocks with cache_control may be provided. Found {marks}." if marks > _MOST_MARKS else ""
+    marks = len(_marks(request))
+    if marks > _MOST_MARKS:
+        return f"A maximum of 4 blocks with cache_control may be provided. Found {marks}."
+    lives = [mark.get("ttl", "5m") for mark in _marks(request)]
+    if "1h" in lives and "5m" in lives[: len(lives) - lives[::-1].index("1h")]:
+        return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
+    return ""
+
+
+def _marks(request: Request) -> list[dict[str, Any]]:
+    """The marks for the cache, in the order in which the prompt is read."""
+    blocks = [*(request.body.get("tools") or []), *_list(request.body.get("system"))]
+    blocks += [block for message in request.messages for block in _list(message.get("content"))]
+    return [block["cache_control"] for block in blocks if block.get("cache_control")]
 
 
 def _chat_problem(request: Request) -> str:

@@ -33,6 +33,7 @@ class ApiServer(ThreadingHTTPServer):
         self.binds = False  # whether thinking is wanted back, and only where nothing before it has changed
         self.hanging_up = threading.Event()
         self.on_request: Callable[[Request], None] = lambda request: None
+        self.on_bill: Callable[[Request, dict[str, Any]], None] = lambda request, usage: None
         self._gates: list[threading.Event] = []
         self._lock = threading.Lock()
         self._calls = 0
@@ -112,11 +113,13 @@ class ApiServer(ThreadingHTTPServer):
             content = binding.signed(content, request)
         return dataclasses.replace(answer, content=content), number
 
-    def usage(self, request: Request, answer: Answer) -> dict[str, int]:
+    def usage(self, request: Request, answer: Answer) -> dict[str, Any]:
         """What the answer cost, as the API would bill it."""
         with self._lock:
             billed = self.cache.bill(request)
-        return billed | {"output_tokens": tokens(list(answer.content))} | answer.usage
+        usage = billed | {"output_tokens": tokens(list(answer.content))} | answer.usage
+        self.on_bill(request, usage)
+        return usage
 
     def wait(self, seconds: float) -> None:
         """A delay that ends with the server."""
