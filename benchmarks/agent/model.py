@@ -16,7 +16,7 @@ _WORK = ("FAILED", "DOWN", "ORDER", "which of")  # in messages that need somebod
 _NUMBER = re.compile(r"#(\d{4})\b[^\n#]{0,200}")
 _THOUGHT = (
     "Let me see what is new here. The order asks for two things that do not depend on each other, so two workers can "
-    "look at the same time. I need to give them the folder and say what a good result is. I should note what I promised, so "
+    "look at the same time. I need to give them the folder and say what a good result is. I note what I promised, so "
     "that the next loop knows what these results are for and whom to answer."
 )
 _LETTER = """Where things are
@@ -110,7 +110,7 @@ seconds under load. Evidence:
 
 - `part-00.log` lines 12 to 40: 29 requests ended with `timeout after 30 s`, all of them to `/report`.
 - `part-01.log` line 7: the same request succeeded after 36 s when it was repeated by hand.
-- No other path is concerned; the errors begin at 09:12 and end at 10:40, which is when the nightly report was built late.
+- No other path is concerned; the errors begin at 09:12 and end at 10:40, when the nightly report was built late.
 
 Next step: raise the limit for `/report` to 60 seconds, or build the report before 08:00. What I could not find out: why
 the report was late that day, as the logs of the scheduler are not in this folder.

@@ -23,7 +23,7 @@ SETTLE = 5.0  # seconds
 
 
 class Office:
-    """One engine on a folder, and what its calls cost. The clock stands where the story puts it, and calls move it on."""
+    """One engine on a folder, and what its calls cost. The clock stands where the story puts it, calls move it on."""
 
     def __init__(self, root: Path, server: ApiServer, clock: MovedClock, settings: str = "") -> None:
         self.clock, self._server = clock, server

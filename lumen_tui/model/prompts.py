@@ -22,10 +22,10 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "task": (*_TOLD, "unit", "memory", "earlier", "limits", "surroundings"),
     "chat": ("role", "authority", "constitution", "rules"),
     "turn": ("orders", "state", "limits", "surroundings", "earlier"),
-    "loop": ("objective", "briefing", "limits", "surroundings", "earlier"),
+    "loop": ("objective", "briefing", "limits", "surroundings", "earlier", "roles", "memory", "moment"),
 }  # the prompts that there are, and what each has a place for
 # What a prompt of a person's own may leave out.
-OPTIONAL = ("giver", "conventions", "unit", "memory", "earlier", "surroundings")
+OPTIONAL = ("giver", "conventions", "unit", "memory", "earlier", "surroundings", "roles", "moment")
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
 _HEADING = re.compile(r"^#{1,6} ")
 
@@ -70,6 +70,7 @@ class Request(Struct, frozen=True):
     system: tuple[Line, ...]
     first: tuple[Line, ...]
     templates: tuple[str, ...] = ()  # labels
+    standing: int = 0  # characters at the beginning of the first message that are the same in the next one of the role
 
 
 def check(template: Template) -> Template:

@@ -155,6 +155,7 @@ class Job(Struct, frozen=True):
     folder: str = ""  # where relative names in the objective count from; empty where nobody said
     history: tuple[Any, ...] = ()  # of Entry: what was said before in the same conversation, the oldest first
     opening: str = ""  # the whole first message, as the model gets it; empty: the objective and the context
+    standing: int = 0  # characters at its beginning that the next conversation of the role begins with, too
     context: str = ""  # what is known of the task
     constraints: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces

@@ -7,13 +7,14 @@ somebody else wrote stands as data. What changes from task to task, and with tim
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from lumen_tui.model import agent, evolvedfiles
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import TARGETS
 from lumen_tui.model.fences import escaped
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.prompts import Line, Request, Template, fill, lines_of
+from lumen_tui.model.prompts import Line, Request, Template, fill, lines_of, text_of
 from lumen_tui.model.roles import Role, rule_sentence
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
@@ -23,6 +24,7 @@ from lumen_tui.queries.unit_context import unit_context
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import writing
 from lumen_tui.store.settings.prompts import load_prompt
+from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.base import Context, TaskRules
 from lumen_tui.worker.chat_turn import turn_slots
 from lumen_tui.worker.conventions import conventions
@@ -49,20 +51,23 @@ def build(
     names = ("authority", *(("chat", "turn") if turn else ("main", "loop") if main else ("worker", "task")))
     loaded = [load_prompt(layout, name) for name in names]
     authority, frame, message = (template for template, _ in loaded)
+    place, moment = _where(surroundings(context, tier, config), main=main and not turn)
     values = {
         "objective": lines_of(escaped(spec.objective), "task: objective"),
         "limits": lines_of(limits(context.rules, spec, seconds), "role, settings and constraints"),
-        "surroundings": lines_of(_bullets(surroundings(context, tier, config)), "surroundings"),
+        "surroundings": lines_of(_bullets(place), "surroundings"),
         "earlier": lines_of(earlier, "acts of the attempt before"),
     }
     if turn:
         values |= turn_slots(layout, turn, values, spec.context)
     else:
-        values |= {"briefing": lines_of(spec.context, "briefing")} if main else _task_slots(context, config)
+        values |= _loop_slots(context, message, moment) if main else _task_slots(context, config)
+    first = fill(message, values)
     request = Request(
         system=_system(layout, context.role, authority, frame, config, context.now()),
-        first=fill(message, values),
+        first=first,
         templates=tuple(template.label for template, _ in loaded),
+        standing=_standing(first) if main and not turn else 0,
     )
     return request, [problem for _, problem in loaded if problem]
 
@@ -120,6 +125,47 @@ def _task_slots(context: Context, config: Config) -> dict[str, tuple[Line, ...]]
         "unit": lines_of(unit_context(layout, spec.wu_id, now), f"work unit {spec.wu_id}"),
         "memory": lines_of("\n".join(entries(layout, now, _BLOCKS)), "blocks/"),
     }
+
+
+def _where(lines: Iterator[str], *, main: bool) -> tuple[list[str], str]:
+    """Return where a session is, and apart from that, for the main agent, the moment: it is another in each loop."""
+    if not main:
+        return list(lines), ""
+    moment, *place = lines
+    return place, moment
+
+
+def _loop_slots(context: Context, message: Template, moment: str) -> dict[str, tuple[Line, ...]]:
+    """Return what a loop is told: what stays the same from loop to loop, and the news.
+
+    A message of a person's own that has no place for the former has it before the news.
+    """
+    layout, spec = context.store.layout, context.spec
+    roles = [role_line(role) for role in list_roles(layout)[0] if role.name != agent.ROLE]
+    slots = {
+        "roles": lines_of("\n".join(roles), "roles/"),
+        "memory": lines_of("\n".join(entries(layout, context.now())), "blocks/"),
+        "moment": lines_of(_bullets([moment]), "surroundings: now"),
+    }
+    heads = {"roles": "## Roles that can be given work", "memory": "## Memory blocks", "moment": ""}
+    missing = [name for name in slots if f"{{{{{name}}}}}" not in message.body and slots[name]]
+    before = [line for name in missing for line in (*lines_of(heads[name], message.place), *slots[name])]
+    return slots | {"briefing": (*before, *lines_of(spec.context, "briefing"))}
+
+
+def role_line(role: Role) -> str:
+    """Return a role that can be given work, on one line."""
+    may = "may change files" if role.write else "changes nothing"
+    return f"- {role.name} ({role.tier}, {may}): {escaped(one_line(role.purpose, 160))}"
+
+
+_CHANGING = ("task: objective", "surroundings: now", "briefing", "acts of the attempt before")
+
+
+def _standing(first: tuple[Line, ...]) -> int:
+    """Return how many characters of a message come before the first line that is another one each time."""
+    before = list(takewhile(lambda line: line.source not in _CHANGING, first))
+    return len(text_of(before)) + 1 if before and len(before) < len(first) else 0
 
 
 def _giver(spec: Spec) -> str:

@@ -202,7 +202,7 @@ class Task:
 
     def _converse(self) -> ConversationOutcome:
         """Have the model of the spec do it; a loop that began on a cheaper tier may go on with its own."""
-        if not (self._role.name == agent.ROLE and self.spec.model):
+        if not (agent.loop_of(self.spec.id) and self.spec.model):
             return self._ask(self.spec)
         if reason_of(acts_so_far(self._context)):  # an attempt before this one was cut off behind that
             return self._ask(replace(self.spec, model=""))
@@ -339,6 +339,7 @@ class Task:
             system=text_of(self._prompt.system),
             history=earlier_turns,
             opening=opening,
+            standing=self._prompt.standing,
             objective=self.spec.objective,
             folder=self.spec.folder,
             context=self.spec.context,

@@ -25,7 +25,6 @@ from lumen_tui.model.schedule_runs import ScheduledRun
 from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
-from lumen_tui.queries import block_texts
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.audit import journal
@@ -86,7 +85,7 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("Chat with the operator since your last loop", tuple(_talk(inputs)), _TALK, "turns",
                 str(layout.chat)),
         Section("Wake-state", tuple(_wake(inputs)), MOST_WAKE + _LISTS, more=f"read_file {layout.wake_state}"),
-        Section("Memory blocks", tuple(_blocks(inputs)), block_texts.MOST, "blocks", str(layout.blocks)),
+        Section("Edits of memory blocks", tuple(_blocks(inputs)), 1500),
         Section("The loop before", tuple(_before(snapshot.packets)), 1500),
         Section("Capsule", tuple(_capsule(inputs)), 4 * inputs.capsule.budget + 600),
         Section(INBOX, tuple(_signal(inputs, signal) for signal in others), _SIGNALS, "signals",
@@ -97,7 +96,6 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("Open discoveries", tuple(_discoveries(inputs)), 1500, "discoveries"),
         Section("What became of discoveries", tuple(_decision_entries(layout, snapshot.packets)), _DECISIONS + 300),
         Section("What waits for a person", tuple(_needs(inputs)), 1200, "things"),
-        Section("Roles that can be given work", tuple(_roles(snapshot)), 1500, "roles"),
     ])  # fmt: skip
 
 
@@ -148,7 +146,6 @@ def _now(inputs: BriefingInputs) -> list[str]:
         *([f"- the signals are from {counted}"] if counted else []),
         *([f"- this loop begins on {inputs.tier.model}, as {inputs.tier.why}"] if inputs.tier.model else []),
         f"- left to spend: {inputs.budget}",
-        f"- the state folder is {inputs.layout.root}",
     ]
 
 
@@ -206,12 +203,12 @@ def _capsule(inputs: BriefingInputs) -> list[str]:
 
 
 def _blocks(inputs: BriefingInputs) -> list[str]:
-    """Return the memory blocks. Edits by hand are recorded first."""
+    """Record edits of the memory blocks by hand, before the session reads them; return why that cannot be done."""
     try:
         blocks.take_in(inputs.layout, inputs.now)
     except (files.StoreError, OSError) as error:
-        return [f"- the memory blocks cannot be read: {error}"]
-    return block_texts.entries(inputs.layout, inputs.now)
+        return [f"- edits of the memory blocks cannot be recorded: {error}"]
+    return []
 
 
 def _order(inputs: BriefingInputs, signal: Signal) -> str:
@@ -285,15 +282,6 @@ def _needs(inputs: BriefingInputs) -> list[str]:
     lines = [f"- {item.need}: {one_line(item.text, 160)}" for item in needs if item.need is not Need.PROPOSAL]
     head = [f"- {', '.join(f'{count} {need}' for need, count in counts.items())}"] if counts else []
     return head + ([fence(bounded("\n".join(lines), _ASKED), "what waits for a person")] if lines else [])
-
-
-def _roles(snapshot: Snapshot) -> list[str]:
-    return [
-        f"- {role.name} ({role.tier}{', may change files' if role.write else ', changes nothing'}): "
-        f"{one_line(role.purpose, 160)}"
-        for role in snapshot.roles
-        if role.name != agent.ROLE
-    ]
 
 
 def _decision_entries(layout: Layout, packets: Sequence[Packet]) -> list[str]:

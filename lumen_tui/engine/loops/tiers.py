@@ -17,7 +17,7 @@ _HOUR = 3600.0  # seconds: how long a vendor keeps a prompt at most
 
 
 class Tier(Struct, frozen=True):
-    """What a loop begins on. `model` is empty where it is the role's own; `kept` are those asked within the last hour."""
+    """What a loop begins on. `model` is empty where it is the role's own; `kept`: those asked in the last hour."""
 
     model: str = ""
     why: str = ""

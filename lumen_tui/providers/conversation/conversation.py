@@ -129,7 +129,7 @@ class _ModelConversation:
 
     def __init__(self, caller: ModelCaller, job: Job) -> None:
         self._caller, self._job = caller, job
-        self._entries: tuple[Entry, ...] = (*job.history, UserMessage(opening(job)))
+        self._entries: tuple[Entry, ...] = (*job.history, UserMessage(opening(job), job.standing))
         self._window = ContextWindow(caller)
         self._repeats = RepetitionGuard()
         self._ids = {call.id for entry in job.history if isinstance(entry, AssistantMessage) for call in entry.calls}

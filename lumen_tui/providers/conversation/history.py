@@ -39,6 +39,7 @@ class UserMessage(Struct, frozen=True):
     """What the user, or the program in their name, said to the model."""
 
     text: str
+    standing: int = 0  # characters at its beginning that other conversations of the role begin with, too
 
 
 class AssistantMessage(Struct, frozen=True):

@@ -275,9 +275,9 @@ class AnthropicClient(SdkClient):
         return events_of(stream)
 
     def _request(self, prompt: Prompt) -> JsonObject:
-        messages = [self._message(entry) for entry in prompt.entries]
-        request: JsonObject = {"model": self.target.model, "messages": marked(messages)}
         mark = self._mark(prompt)
+        messages = marked([self._message(entry) for entry in prompt.entries], mark)
+        request: JsonObject = {"model": self.target.model, "messages": messages}
         if prompt.system:
             request["system"] = [{"type": "text", "text": prompt.system, **mark}]
         tools = [
@@ -299,7 +299,9 @@ class AnthropicClient(SdkClient):
 
     def _message(self, entry: Entry) -> JsonObject:
         if isinstance(entry, UserMessage):
-            return {"role": "user", "content": [{"type": "text", "text": entry.text}]}
+            parts = (entry.text[: entry.standing], entry.text[entry.standing :])
+            texts = parts if all(part.strip() for part in parts) else (entry.text,)
+            return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
         if isinstance(entry, AssistantMessage):
             return {"role": "assistant", "content": self._blocks(entry)}
         blocks = [
@@ -324,8 +326,15 @@ class AnthropicClient(SdkClient):
         return blocks
 
 
-def marked(messages: list[JsonObject]) -> list[JsonObject]:
-    """Mark the last two user messages for the cache: one to write at, one to read from the call before."""
+def marked(messages: list[JsonObject], standing: JsonObject) -> list[JsonObject]:
+    """Mark the last two user messages for the cache: one to write at, one to read from the call before.
+
+    Where there is but one, it is marked at its end, and with `standing` where the part ends that other conversations of
+    the role begin with: later on that part is read with what comes behind it.
+    """
+    if len(messages) == 1 and len(messages[0]["content"]) > 1:
+        first, *rest = messages[0]["content"]
+        messages[0] = {"role": "user", "content": [{**first, **standing}, *rest]}
     remaining = 2
     for place in range(len(messages) - 1, -1, -1):
         if remaining and messages[place]["role"] == "user":

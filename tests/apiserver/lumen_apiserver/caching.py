@@ -27,10 +27,11 @@ from lumen_apiserver.request import Request, tokens
 
 LOOKBACK = 20  # positions at a breakpoint
 LIVES = {"5m": 300.0, "1h": 3600.0}  # seconds
-# Tokens that a prefix must have, by the beginning of the model's id. Of Haiku 5.5 no figure was found: that of the Haiku
-# before it, the largest there is.
+# Tokens that a prefix must have, by the beginning of the model's id. Of Haiku 5.5 no figure was found: it has that of
+# the Haiku before it, the largest there is.
 _LEAST = {
-    "claude-opus-5": 512, "claude-fable-5": 512, "claude-sonnet": 1024, "claude-opus-4-8": 1024, "claude-opus-4-7": 2048,
+    "claude-opus-5": 512, "claude-fable-5": 512, "claude-sonnet": 1024, "claude-opus-4-8": 1024,
+    "claude-opus-4-7": 2048,
     "claude-opus-4": 4096, "claude-haiku": 4096,
 }  # fmt: skip
 Now = Callable[[], float]
