@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps faults check bench demo docs snap wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps faults check bench agent-report demo docs snap wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,7 +32,7 @@ FIND_PYTHON = for name in python3.13 python3.12 python3.11 python3; do \
 
 help: ## this list
 	@echo "make ...   (make run ARGS='--state DIR' passes arguments on)"
-	@sed -n 's/^\([a-z]*\):[^#]*## /  \1|/p' Makefile | while IFS='|' read -r name what; do printf '%-9s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1|/p' Makefile | while IFS='|' read -r name what; do printf '%-12s %s\n' "$$name" "$$what"; done
 
 $(STAMP): pyproject.toml uv.lock
 	@set -eu; \
@@ -95,6 +95,9 @@ snap: $(STAMP) ## accept the screens as they are now
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)
+
+agent-report: $(STAMP) ## what reference stories of the agent cost, on the local API server
+	$(BIN)/python -m benchmarks.agent $(ARGS)
 
 hammer: $(STAMP) ## five minutes of kills under load; every task must end exactly once
 	$(BIN)/python tests/engine/supervisor/hammer.py $(or $(ARGS),300)

@@ -11,6 +11,7 @@ from typing import Any
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.history import TokenCounts
+from lumen_tui.providers.resets import LONGEST, reset_time
 from lumen_tui.providers.vendors.endpoints import Target
 
 _STATUS_OF = {
@@ -27,6 +28,8 @@ _NOT_REACHED = {
     "ProxyError",
 }
 _RETRYABLE = (408, 409, 425, 429)  # and everything from 500
+KEY, CREDIT, LIMIT = "key", "credit", "limit"  # why an endpoint is closed
+_SHORT = 600.0  # seconds until a limit ends that a call waits for where it is
 _TRY_LATER = "try again later"
 _QUOTA = (
     "insufficient_quota",
@@ -50,7 +53,8 @@ class ModelCallError(ProviderError):
     """A call that gave no answer: `brief` is what happened, `advice` what to do, and what the server said.
 
     The flags say what can help: the same call again (`retryable`, after the seconds that the server asks for), another
-    model, a shorter conversation (`too_long`), or one without the model's earlier thinking (`thinking_refused`).
+    model, a shorter conversation (`too_long`), or one without the model's earlier thinking (`thinking_refused`). Where
+    no call of the `endpoint` would get an answer it is `closed`: for its key, its credit, or a limit until `resets_at`.
     """
 
     def __init__(
@@ -64,6 +68,9 @@ class ModelCallError(ProviderError):
         thinking_refused: bool = False,
         retry_after_seconds: float | None = None,
         counts: TokenCounts | None = None,
+        closed: str = "",
+        resets_at: float = 0.0,
+        endpoint: str = "",
     ) -> None:
         super().__init__(f"{brief}: {advice}" if advice else brief)
         self.brief = brief
@@ -73,7 +80,9 @@ class ModelCallError(ProviderError):
         self.too_long = too_long
         self.retry_after_seconds = retry_after_seconds
         self.thinking_refused = thinking_refused
-        self.parks = False
+        self.closed = closed
+        self.resets_at = resets_at
+        self.endpoint = endpoint
         self.counts = counts or TokenCounts()  # what is known of its cost
 
     def count(self, tries: int) -> None:
@@ -200,6 +209,10 @@ def _status_error(
     quota, garbled = status == 402 or any(word in text for word in _QUOTA), _GARBLED in name
     transient = status in _RETRYABLE or status >= 500 or garbled
     unread = f"the model's tool call could not be read ({status})", detail
+    resets_at = reset_time(headers, detail, now) if status == 429 or quota else 0.0
+    if not resets_at and status == 429 and (seconds := retry_after(headers, now) or 0.0) <= LONGEST:
+        resets_at = now + seconds
+    closed = _closed(status, quota=quota, long=resets_at - now > _SHORT)
     brief, advice = unread if garbled else _status_text(status, detail, target, quota)
     return ModelCallError(
         brief,
@@ -209,7 +222,19 @@ def _status_error(
         thinking_refused=status == 400 and any(words in text for words in _THINKING_REFUSED),
         retry_after_seconds=retry_after(headers, now),
         counts=counts,
+        closed=closed,
+        resets_at=resets_at if closed == LIMIT else 0.0,
+        endpoint=target.endpoint.name,
     )
+
+
+def _closed(status: int, *, quota: bool, long: bool) -> str:
+    """Return why no further call of an endpoint would get an answer; empty where one may."""
+    if status in (401, 403):
+        return KEY
+    if long:
+        return LIMIT
+    return CREDIT if quota else ""
 
 
 def _name(error: BaseException) -> str:

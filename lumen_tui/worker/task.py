@@ -210,7 +210,7 @@ class Task:
             outcome = self._ask(self.spec)
             failure = outcome.reason
         except ModelCallError as error:
-            if error.parks:
+            if error.closed:
                 raise
             outcome, failure = ConversationOutcome(ok=False), str(error)
         handed_over = reason_of(acts_so_far(self._context))

@@ -66,7 +66,7 @@ def long_reply(call):
 
 
 def test_the_cache_is_marked_read_and_priced(desk, api):
-    desk.job["objective"] = "long " * 2000
+    desk.job["objective"] = "long " * 4000  # longer than the least that the model's vendor caches
     api.say(tool("list_dir", path="/a"), tool("list_dir", path="/b"), text("done"))
     talk = desk.talk()
     first, second, third = (step.usage for step in talk.of(Spent))

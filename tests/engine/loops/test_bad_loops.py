@@ -34,11 +34,13 @@ def pid_of(office, name: str) -> int:
 
 
 async def test_a_failed_session_is_told_marks_nothing_read_and_is_tried_again_after_a_rest(office, api):
-    api.say(fail(401), fail(401), fail(401), tool("deposit", wake_state="fine again"))
+    with office.layout.config.open("a") as config:
+        config.write('[models]\nroutine = { main = "" }\n')  # no other tier takes over
+    api.say(fail(404), fail(404), fail(404), tool("deposit", wake_state="fine again"))
     office.do("signal.send", message="please look")
     await office.beat()
     first = await office.loop_over(1)
-    assert "401" in first.failed and first.health.status == "degraded" and first.wake_state == ""
+    assert "404" in first.failed and first.health.status == "degraded" and first.wake_state == ""
     assert unread(office) == 1 and not office.layout.wake_state.exists()
     assert needs(office) == [f"the main agent's loop 1 failed: {first.health.note}"], "one is enough to be told"
     office.do("signal.send", message="now!", priority="P0")

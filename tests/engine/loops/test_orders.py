@@ -105,10 +105,11 @@ async def test_a_deposit_beside_a_call_that_failed_ends_nothing(office, api):
 
 
 async def test_the_prefix_of_the_main_agent_is_the_same_in_every_loop_and_kept_for_an_hour(told, office, api):
-    await told("one")
-    office.clock.pass_time(300)
-    await told("two", number=2)
-    first, second = mains(api)
+    for number, words in enumerate(("one", "two", "three"), start=1):
+        await told(words, order=True, number=number)
+        office.clock.pass_time(400)
+    alone, first, second = mains(api)
+    assert alone.body["system"][-1]["cache_control"] == {"type": "ephemeral"}, "an hour pays where loops come often"
     assert json.dumps(first.body["tools"]) == json.dumps(second.body["tools"])
     assert json.dumps(first.body["system"]) == json.dumps(second.body["system"])
     assert first.body["system"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
