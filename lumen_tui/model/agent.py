@@ -66,7 +66,8 @@ class Act(Struct, frozen=True, omit_defaults=True):
     """One line of tasks/loop-…/acts.jsonl: something the session did that another attempt must not do again."""
 
     key: str  # hash of the call
-    kind: str  # task | unit | change | judgement | cancel | signal | note | discovery | checkpoint | proposal | escalation
+    # task | unit | change | judgement | cancel | signal | note | discovery | checkpoint | proposal | escalation
+    kind: str
     id: str
     text: str = ""
     count: int = 1  # how many things of its kind it made

@@ -12,6 +12,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from lumen_tui.model.fences import escaped
+from lumen_tui.model.text import one_line
+
 RULE_KINDS = (
     "run_first",
     "exit_loop",
@@ -183,3 +186,9 @@ class CustomTool(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     network: bool = False  # whether it needs the network: then only roles with network = true may have it
     timeout_seconds: Annotated[float, Meta(gt=0, le=7200)] = 120.0
     rules: tuple[ToolRule, ...] = field(default_factory=tuple)  # [[rules]] about this tool
+
+
+def role_line(role: Role) -> str:
+    """Return a role that can be given work, on one line of a prompt."""
+    may = "may change files" if role.write else "changes nothing"
+    return f"- {role.name} ({role.tier}, {may}): {escaped(one_line(role.purpose, 160))}"

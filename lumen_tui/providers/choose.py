@@ -183,7 +183,7 @@ def tuning(config: ModelsConfig, role: Role, spec: Spec) -> Tuning:
     return Tuning(
         thinking=next((thinking[name] for name in names if name in thinking), "").replace("off", ""),
         effort=next((effort[name] for name in names if name in effort), "").replace("default", ""),
-        cache="1h" if role.name == agent.ROLE and spec.model in spec.kept else "",
+        cache="1h" if role.name == agent.ROLE and (spec.model in spec.kept or agent.turn_of(spec.id)) else "",
     )
 
 

@@ -15,7 +15,7 @@ from lumen_tui.model.evolution import TARGETS
 from lumen_tui.model.fences import escaped
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import Line, Request, Template, fill, lines_of, text_of
-from lumen_tui.model.roles import Role, rule_sentence
+from lumen_tui.model.roles import Role, role_line, rule_sentence
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import span
@@ -151,12 +151,6 @@ def _loop_slots(context: Context, message: Template, moment: str) -> dict[str, t
     missing = [name for name in slots if f"{{{{{name}}}}}" not in message.body and slots[name]]
     before = [line for name in missing for line in (*lines_of(heads[name], message.place), *slots[name])]
     return slots | {"briefing": (*before, *lines_of(spec.context, "briefing"))}
-
-
-def role_line(role: Role) -> str:
-    """Return a role that can be given work, on one line."""
-    may = "may change files" if role.write else "changes nothing"
-    return f"- {role.name} ({role.tier}, {may}): {escaped(one_line(role.purpose, 160))}"
 
 
 _CHANGING = ("task: objective", "surroundings: now", "briefing", "acts of the attempt before")

@@ -245,7 +245,7 @@ class Task:
             reply = None
             if isinstance(step, ToolCall):
                 reply = self._call(step)
-                if reply.ok and self._ends(step):
+                if reply.ok and _ends(step, self._toolbox):
                     return ConversationOutcome(ok=True)
             elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
@@ -253,12 +253,6 @@ class Task:
                 reply = self._reserve(step)
             else:
                 self._take(step)
-
-    def _ends(self, call: ToolCall) -> bool:
-        """Return whether the task is over after this call, which went well."""
-        if call.name in (report.NAME, escalation.NAME):
-            return True
-        return call.name == report.WRITE_RESULT.name and call.alone and not self._toolbox.unmet()
 
     def _reserve(self, step: Reserve) -> ToolResult | None:
         output = self._spending.reserve(step)
@@ -367,6 +361,13 @@ def _apart(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, 
         return apart.begin(world, spec, role, config)
     except Unfit as error:
         raise CannotBegin(str(error)) from error
+
+
+def _ends(call: ToolCall, toolbox: Toolbox) -> bool:
+    """Return whether the task is over after this call, which went well."""
+    if call.name in (report.NAME, escalation.NAME):
+        return True
+    return call.name == report.WRITE_RESULT.name and call.alone and not toolbox.unmet()
 
 
 def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:

@@ -21,10 +21,12 @@ from lumen_tui.model.chat import Turn
 from lumen_tui.model.fences import escaped, fence, order
 from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
+from lumen_tui.model.roles import Role, role_line
 from lumen_tui.model.schedule_runs import ScheduledRun
 from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
+from lumen_tui.queries import block_texts
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.audit import journal
@@ -85,7 +87,7 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("Chat with the operator since your last loop", tuple(_talk(inputs)), _TALK, "turns",
                 str(layout.chat)),
         Section("Wake-state", tuple(_wake(inputs)), MOST_WAKE + _LISTS, more=f"read_file {layout.wake_state}"),
-        Section("Edits of memory blocks", tuple(_blocks(inputs)), 1500),
+        Section("Edits of memory blocks", tuple(_edited_blocks(inputs)), 1500),
         Section("The loop before", tuple(_before(snapshot.packets)), 1500),
         Section("Capsule", tuple(_capsule(inputs)), 4 * inputs.capsule.budget + 600),
         Section(INBOX, tuple(_signal(inputs, signal) for signal in others), _SIGNALS, "signals",
@@ -115,7 +117,8 @@ def chat_state(inputs: BriefingInputs, *, whole: bool, since: float) -> Briefing
                 inputs.news.ended[::-1]), _RESULTS, "tasks", f"read_file RESULT below {layout.tasks}"),
         Section("Tasks that wait or run", tuple(map(_task, _open(snapshot))), 1500, "tasks"),
         Section("What waits for a person", tuple(_needs(inputs)), 1200, "things"),
-        Section("Roles that can be given work", tuple(_roles(snapshot) if whole else ()), 1500, "roles"),
+        Section("Roles that can be given work", tuple(map(role_line, _others(snapshot) if whole else ())), 1500,
+                "roles"),
     ])  # fmt: skip
 
 
@@ -202,13 +205,17 @@ def _capsule(inputs: BriefingInputs) -> list[str]:
     ]
 
 
-def _blocks(inputs: BriefingInputs) -> list[str]:
+def _edited_blocks(inputs: BriefingInputs) -> list[str]:
     """Record edits of the memory blocks by hand, before the session reads them; return why that cannot be done."""
     try:
         blocks.take_in(inputs.layout, inputs.now)
     except (files.StoreError, OSError) as error:
-        return [f"- edits of the memory blocks cannot be recorded: {error}"]
+        return [f"- the memory blocks cannot be read: {error}"]
     return []
+
+
+def _blocks(inputs: BriefingInputs) -> list[str]:
+    return _edited_blocks(inputs) or block_texts.entries(inputs.layout, inputs.now)
 
 
 def _order(inputs: BriefingInputs, signal: Signal) -> str:
@@ -282,6 +289,10 @@ def _needs(inputs: BriefingInputs) -> list[str]:
     lines = [f"- {item.need}: {one_line(item.text, 160)}" for item in needs if item.need is not Need.PROPOSAL]
     head = [f"- {', '.join(f'{count} {need}' for need, count in counts.items())}"] if counts else []
     return head + ([fence(bounded("\n".join(lines), _ASKED), "what waits for a person")] if lines else [])
+
+
+def _others(snapshot: Snapshot) -> list[Role]:
+    return [role for role in snapshot.roles if role.name != agent.ROLE]
 
 
 def _decision_entries(layout: Layout, packets: Sequence[Packet]) -> list[str]:

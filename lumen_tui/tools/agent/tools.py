@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.text import one_line
+from lumen_tui.tools.agent.escalation import ESCALATE, KIND, reason_of
 from lumen_tui.tools.agent.giving import CANCEL_TASK, CREATE_TASK, RETRY_TASK
 from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL
 from lumen_tui.tools.agent.overview import LIST_DISCOVERIES, LIST_TASKS, LIST_UNITS, READ_TASK, READ_UNIT
-from lumen_tui.tools.agent.escalation import ESCALATE, KIND, reason_of
 from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
 from lumen_tui.tools.agent.scheduling import SCHEDULE, UNSCHEDULE
 from lumen_tui.tools.agent.units import CREATE_UNIT, JUDGE_DISCOVERIES, SPLIT_UNIT, UPDATE_UNIT
@@ -31,7 +31,8 @@ PLANNING: dict[str, AnyTool] = {
     )
 }
 AGENT_TOOLS: dict[str, AnyTool] = {
-    tool.name: tool for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SLEEP, ESCALATE, DEPOSIT)
+    tool.name: tool
+    for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SLEEP, ESCALATE, DEPOSIT)
 }
 
 
