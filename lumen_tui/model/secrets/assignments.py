@@ -146,11 +146,36 @@ def _is_password(name: str, value: str, match: re.Match[str]) -> bool:
         return False
     if match["open"]:
         return len(set(value)) > 2 and not value.endswith((": ", ":", "?"))
-    if _CODE.search(value) or _CHAIN.fullmatch(value):
+    if _CODE.search(value) or _CHAIN.fullmatch(value) or (name == "pass" and _is_report(value, match)):
         return False
     if not value.replace("_", "").isalpha():
         return value.isdigit() or (len(set(value)) > 2 and not _VERSION.fullmatch(value))
     return match["sign"] == "=" and "_" not in value and _alone(match)
+
+
+_PIECES = re.compile(r"[/_.:+,=@%\-]+")
+_WRITTEN = re.compile(r"(?:[a-z]+|[A-Z]+|(?:[A-Z][a-z]+)+)\d{0,3}|\d+[a-z]{0,4}|")  # a piece of a written value
+_SHORT = re.compile(r"\d+[a-z]{0,4}|[A-Za-z]{1,3}\d{1,3}")  # such a value in one piece: a count, a stage
+_WHO = re.compile(r"\b(?:user\w*|login|account|e?mail|wi-?fi|wlan|ssid|host|server|db|database|admin|root)\b", re.I)
+_AMONG_WORDS = re.compile(r"[\w)\]%][ \t]+$|^-{2,3} $")
+_COUNTED = re.compile(r"[ \t]*[,;(]|[ \t]+(?:\w+[ \t]+)?fail", re.I)
+
+
+def _is_report(value: str, match: re.Match[str]) -> bool:
+    """Return whether `pass:` is the verb or noun of a report, and what follows written rather than chosen.
+
+    `Targeted suites pass: tests/tui, tests/worker` is one, and so is `PASS: parse/with_args`.
+    """
+    if match["sign"] != ":" or match.end("name") + 1 == match.start("value"):
+        return False
+    text = match.string
+    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    if _WHO.search(before):
+        return False
+    reports = _AMONG_WORDS.search(before) or "/" in value or _COUNTED.match(text, match.end("value"))
+    pieces = _PIECES.split(value.rstrip(_TAIL))
+    written = all(map(_WRITTEN.fullmatch, pieces)) if len(pieces) > 1 else _SHORT.fullmatch(pieces[0])
+    return bool(reports and written)
 
 
 def _alone(match: re.Match[str]) -> bool:

@@ -148,6 +148,46 @@ def test_what_names_give_away_and_what_they_do_not() -> None:
         assert redact(plain) == plain
 
 
+def test_a_report_of_what_passed_is_no_password() -> None:
+    for plain in (
+        "Targeted suites pass: tests/tui, tests/actions",
+        "Targeted suites pass: 48 tests in 12 s",
+        "All targeted suites pass: tests/engine (212), tests/actions (1,044)",
+        "Checks pass: ruff+mypy+3 suites",
+        "checks pass: lint/format, 3.11+3.12",
+        "The three suites pass: engine=212 actions=1044",
+        "First pass: 1,234,567 rows, second pass: v2-rewrites",
+        "render pass: 16.6ms/frame",
+        "LLVM pass: -O2,-inline (12.3ms)",
+        "Gates pass: G1-G12",
+        "tests pass: 123456",
+        "pass: 1234567 fail: 0 skip: 12",
+        "Pass: 184623, Fail: 0",
+        "--- PASS: TestParse/with_2_args (0.00s)",
+        "    --- PASS: TestParse/with_2_args (0.00s)",
+        "PASS: tests/foo-bar_2.t",
+        "INFO 10:12:01 smoke tests pass: api/v2/users, api/v2/orders",
+    ):
+        assert redact(plain) == plain
+    for secret in (
+        "pass: hunter2!x",
+        "pass = hunter2x",
+        "  pass: correct-horse-7",
+        "PASS: Xk29aPqz",
+        "PASS=tests/k3j9x",
+        "user: bob pass: Xk29aPq!",
+        "user bob, pass: correct-horse-7",
+        "wifi pass: sunflower77",
+        "wifi pass: 12345678",
+        "the pass: password123",
+        "pass: aB3/xY9+kQ",
+        "my new pass: Tr0ub4dor&3",
+        "my_pass: tests/tui-3",
+        'say pass: "tests/tui 3"',
+    ):
+        assert "[masked: password]" in redact(secret), secret
+
+
 def test_a_private_key_is_masked_whole_and_in_pieces() -> None:
     source = random.Random(7)  # noqa: S311 - the same sample each time
     lines = ["MII" + "".join(source.choices(LETTERS["b"], k=61))]
