@@ -137,9 +137,12 @@ def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> N
             sample.pixels.append((time.perf_counter() - begin) * 1000)
 
 
-def _use(sample: Sample, terminal: Terminal, *, keys: int) -> None:
+def _use(sample: Sample, terminal: Terminal, *, keys: int, rows: int) -> None:
+    """Press keys in a list of so many rows, each with an effect: after one without, the next tick would count."""
+    pages = keys // 3
+    turns = [PAGE_DOWN] * pages + [PAGE_UP] * pages if rows > pages * terminal.rows else [PAGE_DOWN, PAGE_UP] * pages
     sample.cursor, sample.cursor_bytes = _keys(terminal, [DOWN, DOWN, UP, UP] * (keys // 4))
-    sample.scroll, sample.scroll_bytes = _keys(terminal, [PAGE_DOWN] * (keys // 3) + [PAGE_UP] * (keys // 3))
+    sample.scroll, sample.scroll_bytes = _keys(terminal, turns)
 
 
 def _switches(terminal: Terminal, count: int) -> list[float]:
@@ -164,8 +167,8 @@ def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
     sample.memory = terminal.memory()
 
 
-def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
-    """Measure everything about the room on one state folder."""
+def sample_room(layout: Layout, signals: int, *, runs: int, keys: int, idle: float) -> Sample:
+    """Measure everything about the room on one state folder with so many signals."""
     sample = Sample()
     command = _room(layout)
     _start(Sample(), command, NEWEST)  # the first one finds no last screen to open on
@@ -177,7 +180,7 @@ def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
     _idle(sample, terminal, idle)  # before the probes: the ages of what just came count in seconds
     _probe(sample, terminal, layout, 30)
     terminal.react(ZOOM)
-    _use(sample, terminal, keys=keys)
+    _use(sample, terminal, keys=keys, rows=signals)
     sample.switch = _switches(terminal, 10)
     terminal.leave()
     _end_engine(layout)
@@ -192,7 +195,7 @@ def sample_minimal(*, runs: int, keys: int, idle: float) -> Sample:
         _start(sample, command, "row 3 of a thousand")
     terminal = _open(command)
     _idle(sample, terminal, idle)
-    _use(sample, terminal, keys=keys)
+    _use(sample, terminal, keys=keys, rows=1000)
     terminal.leave()
     return sample
 
@@ -245,7 +248,7 @@ def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], *, runs: 
         size = f"{nodes:,} + {signals:,}" if nodes != signals else f"{nodes:,} each"
         layout = make_state(folder / f"room-{nodes}-{signals}", nodes=nodes, signals=signals, newest=newest)
         try:
-            yield from rows(size, sample_room(layout, runs=runs, keys=keys, idle=idle), minimal)
+            yield from rows(size, sample_room(layout, signals, runs=runs, keys=keys, idle=idle), minimal)
         except Gone as last_words:
             yield Row("G1", f"the room, {size}", skipped=f"it ended by itself: {last_words}")
         finally:
