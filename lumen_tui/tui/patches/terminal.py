@@ -70,6 +70,7 @@ class Terminal(LinuxDriver):
         assert sys.__stdout__ is not None  # noqa: S101 - the room is opened on a terminal only
         self._wire = Wire(sys.__stdout__, self.hang_up)
         self._file = cast("Any", self._wire)
+        self._waker = os.pipe()
         self._size = self._get_terminal_size()  # Rich has another idea of a terminal that does not tell its size
 
     def hang_up(self) -> None:
@@ -103,14 +104,31 @@ class Terminal(LinuxDriver):
         if not self._wire.gone:
             super().write(data)
 
+    def disable_input(self) -> None:
+        """As Textual has it; the thread that waits for keys is woken, so that it sees that it is over."""
+        os.write(self._waker[1], b"\0")
+        super().disable_input()  # waits for the thread
+        os.read(self._waker[0], 1)
+
+    def close(self) -> None:
+        super().close()
+        for fd in self._waker:
+            os.close(fd)
+        self._waker = (-1, -1)
+
     def run_input_thread(self) -> None:
-        """Turn what is typed into events until the room leaves, or lends its terminal."""
+        """Turn what is typed into events until the room leaves, or lends its terminal.
+
+        A room in which nobody types wakes up for nothing: it looks at the time only while a key may not be whole.
+        """
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         look = select.poll()
         look.register(self.fileno, select.POLLIN)
+        look.register(self._waker[0], select.POLLIN)
         while not self.exit_event.is_set():
-            if look.poll(_LOOK):
+            ready = look.poll(None if parser._timeout_time is None else _LOOK)
+            if any(fd == self.fileno for fd, _ in ready):
                 data = self._read()
                 if not data:
                     self.hang_up()
