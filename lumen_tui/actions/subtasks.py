@@ -88,8 +88,9 @@ def _must_do_no_more(parent: Role, child: Role) -> None:
     more += [f"{name} {sorted(extra)[0]}" for name in ("writable", "hosts") if (extra := _beyond(parent, child, name))]
     more += sorted(_beyond(parent, child, "tools") - _ANYBODY) + sorted(_beyond(parent, child, "custom_tools"))
     if more:
+        named = ", ".join(list(dict.fromkeys(more))[:4])
         raise ActionError(
-            f"role {child.name} may do more than role {parent.name} ({', '.join(more[:4])}): "
+            f"role {child.name} may do more than role {parent.name} ({named}): "
             f'a person lets it order that with orders = ["{child.name}"] in roles/{parent.name}.md'
         )
 

@@ -168,18 +168,28 @@ def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
     return limit
 
 
-def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budget) -> Iterable[Cap]:
-    """Yield what one task may spend in all: its spec's budget, and where it is a loop of the main agent, a loop's."""
-    spent, held = book.tasks.get(task, NOTHING), book.held("", task=task)
+Above = tuple[tuple[str, Budget], ...]  # the tasks that a task belongs to, the nearest first, with their budgets
+
+
+def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budget, above: Above = ()) -> Iterable[Cap]:
+    """Yield what one task may spend in all: its spec's budget, and where it is a loop of the main agent, a loop's.
+
+    What its sub-tasks spend is of its budget, and what a sub-task spends of the budgets of those above.
+    """
+    spent, held = book.family(task)
     yield Cap("the task's budget", Limit(own.tokens, own.usd, own.seconds), spent, held, own=True, key="task")
     if role == MAIN_ROLE:
         loop = Limit(config.loop_tokens, config.loop_usd)
         yield Cap("the loop's budget", loop, spent, held, own=True, key="task")
+    for name, budget in above:
+        spent, held = book.family(name)
+        limit = Limit(budget.tokens, budget.usd, budget.seconds)
+        yield Cap(f"the budget of {name}, which ordered this", limit, spent, held, own=True, key="task")
 
 
-def caps(book: Book, config: BudgetConfig, hold: LedgerEntry, own: Budget) -> list[Cap]:
+def caps(book: Book, config: BudgetConfig, hold: LedgerEntry, own: Budget, above: Above = ()) -> list[Cap]:
     """Return every cap that a call of a task must fit under, its own first."""
-    every = [*task_caps(book, config, hold.task, hold.role, own)]
+    every = [*task_caps(book, config, hold.task, hold.role, own, above)]
     every += [role_cap(book, config, hold.day, hold.role), day_cap(book, config, hold.day)]
     return [cap for cap in every if cap.limit]
 

@@ -55,6 +55,7 @@ class LedgerEntry(Struct, frozen=True, omit_defaults=True):
     text: str = ""
     prompt: int = 0  # tokens of the prompt, each one counted, and ...
     read: int = 0  # ... those of them that a vendor's cache gave; both of a settled call
+    above: tuple[str, ...] = ()  # the tasks of whose budgets it is spent too: the one that ordered this one, and so on
     unsent: bool = False  # of a hold: a `sent` of the same id comes right before the request leaves
     schema: int = 1
 
@@ -98,6 +99,7 @@ class Book(Struct, omit_defaults=True):
     days: dict[str, Amount] = field(default_factory=dict)
     parts: dict[str, dict[str, Amount]] = field(default_factory=dict)  # `2026-11-21 role` -> name -> total
     tasks: dict[str, Amount] = field(default_factory=dict)  # over all days and attempts
+    below: dict[str, Amount] = field(default_factory=dict)  # what the sub-tasks of a task spent, and theirs
     waited: dict[str, float] = field(default_factory=dict)  # seconds by task
     slots: dict[int, Amount] = field(default_factory=dict)  # by time divided by SLOT
     open: dict[str, LedgerEntry] = field(default_factory=dict)  # holds that nobody settled
@@ -128,6 +130,14 @@ class Book(Struct, omit_defaults=True):
                 total = total.plus(Amount(hold.tokens, hold.usd, 0.0, 1))
         return total
 
+    def family(self, task: str) -> tuple[Amount, Amount]:
+        """Return what a task and all below it have spent, and what is set aside for them."""
+        held = self.held("", task=task)
+        for hold in self.open.values():
+            if task in hold.above:
+                held = held.plus(Amount(hold.tokens, hold.usd, 0.0, 1))
+        return self.tasks.get(task, NOTHING).plus(self.below.get(task, NOTHING)), held
+
     def unknown(self, day: str, role: str = "") -> Amount:
         """Return what counts as spent on a day though nobody reported what it cost."""
         total = NOTHING
@@ -147,6 +157,8 @@ class Book(Struct, omit_defaults=True):
             totals = self.parts.setdefault(f"{entry.day} {kind}", {})
             totals[name] = totals.get(name, NOTHING).plus(amount, sign)
         self.tasks[entry.task] = self.tasks.pop(entry.task, NOTHING).plus(amount, sign)
+        for name in entry.above:
+            self.below[name] = self.below.pop(name, NOTHING).plus(amount, sign)
 
     def _forget(self, new: str) -> None:
         """Drop what is too old to matter, when a day begins."""
@@ -157,7 +169,7 @@ class Book(Struct, omit_defaults=True):
             key: totals for key, totals in self.parts.items() if key >= (tasks_late if key.endswith(" task") else late)
         }
         self.slots = _last(self.slots, _SLOTS_KEPT)
-        self.tasks = _last(self.tasks, _TASKS_KEPT)
+        self.tasks, self.below = _last(self.tasks, _TASKS_KEPT), _last(self.below, _TASKS_KEPT)
         self.waited = {task: seconds for task, seconds in self.waited.items() if task in self.tasks}
         for known in (self.lost, self.early, self.grants, self.waits):
             for name in [name for name, entry in known.items() if entry.day < tasks_late]:

@@ -170,6 +170,8 @@ def _giver(spec: Spec) -> str:
         return f"(This task is from the operator, {by}.)"
     if agent.is_own(spec.created_by):
         return f"(This task is from the main agent, {by}.)"
+    if spec.parent:
+        return f"(This is a sub-task of {one_line(spec.parent, 60)}, whose worker ordered it.)"
     return f"(This task was given in the name of {by}; that this is the operator was not seen.)"
 
 

@@ -20,6 +20,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.ledger.ledger import Ledger, Make, new_call, unreserved
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks import family
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.record import Recorder
@@ -100,6 +101,8 @@ class Spending:
         layout = world.store.layout
         self.account = CallAccount(layout, world.now, task=spec.id, role=spec.role, attempt=tally.attempt)
         self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
+        parents = list(family.ancestors(layout, spec.parent))
+        self._above = tuple((parent.id, parent.budget) for parent in parents)
         self._since = world.monotonic()  # work time is counted from here
         self._limit = world.stopper.ends
         self._tight: tuple[Cap, int] | None = None  # the cap that left room for so short an answer only
@@ -159,7 +162,7 @@ class Spending:
         self._look_for_kill()
         self._settings.refresh()
         entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
-        hold = replace(entry, unsent=call.tells)
+        hold = replace(entry, unsent=call.tells, above=self._names_above())
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():
@@ -176,7 +179,7 @@ class Spending:
         least = call.least or call.usage
         high, low = Amount(call.usage.weight, call.usage.usd), Amount(least.weight, least.usd)
         fits, tight = 1.0, None
-        for cap in budget.caps(book, self._settings.value, hold, self._spec.budget):
+        for cap in budget.caps(book, self._settings.value, hold, self._spec.budget, self._above):
             if reason := budget.why_short(cap, high, low):
                 short.append(cap)
                 return reason
@@ -237,7 +240,12 @@ class Spending:
                 reserved = account.settle(usage, seconds=worked)
                 if not reserved:
                     entry = account.entry(HOLD, self._day(), usage, self._tally.brain, seconds=worked)
-                    spent = replace(unreserved(entry), prompt=usage.input_tokens, read=usage.read_tokens)
+                    spent = replace(
+                        unreserved(entry),
+                        prompt=usage.input_tokens,
+                        read=usage.read_tokens,
+                        above=self._names_above(),
+                    )
                     account.ledger.append(spent)
                 return reserved
         except files.StoreError as error:
@@ -248,9 +256,12 @@ class Spending:
     def _check_own(self) -> None:
         config: BudgetConfig = self._settings.value
         book = self.account.ledger.refresh()
-        for cap in budget.task_caps(book, config, self._spec.id, self._spec.role, self._spec.budget):
+        for cap in budget.task_caps(book, config, self._spec.id, self._spec.role, self._spec.budget, self._above):
             if budget.reached(cap):
                 raise ProviderError(f"{cap.name} is used up: {cap.words}")
+
+    def _names_above(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self._above)
 
     def _look_for_kill(self) -> None:
         if kill := read_kill(self._world.store.layout):

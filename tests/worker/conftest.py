@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_folder import StateFolder
 from lumen_program import Child, start_worker
 from lumen_task import TaskFolder
 
@@ -113,3 +116,38 @@ class Scripted:
 @pytest.fixture
 def server(api: Any) -> Scripted:
     return Scripted(api)
+
+
+Plan = Callable[..., list[str]]
+
+
+@pytest.fixture
+def home(make_task: MakeTask) -> StateFolder:
+    """The folder of the tasks."""
+    return StateFolder(make_task("to have a folder", task_id="tsk-zero").layout.root, time.time())
+
+
+@pytest.fixture
+def plan(make_task: MakeTask, api: Any, home: StateFolder) -> Plan:
+    """Let a worker make these calls and then end, and return what each of them said."""
+    made: dict[str, WorkerTask] = {}
+
+    def carry_out(*calls: Any, task_id: str = "tsk-one", role: str = "planner", **spec: Any) -> list[str]:
+        from lumen_apiserver import tool
+
+        before = len(api.asked)
+        pending = itertools.chain(calls, itertools.repeat(tool("write_result", text="planned")))
+
+        def answer(request: Any) -> Any:
+            call = next(pending)
+            return tool(call[0], call[1]) if isinstance(call, tuple) else call() if callable(call) else call
+
+        api.otherwise(answer)
+        if task_id not in made:
+            made[task_id] = make_task("Plan it", role=role, task_id=task_id, **spec)
+        task = made[task_id]
+        (task.folder / "exit.json").unlink(missing_ok=True)  # as for another attempt
+        assert task.run(warm=True, **api.anthropic_env)["status"] == "done", task.instead()
+        return ["\n".join(request.results) for request in api.asked[before + 1 : before + 1 + len(calls)]]
+
+    return carry_out

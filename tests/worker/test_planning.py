@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
-from typing import Any
 
 import msgspec
 import pytest
 from lumen_apiserver import fail, text, tool
-from lumen_folder import StateFolder
 
 from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError
@@ -27,38 +24,6 @@ from lumen_tui.worker.acting import performer
 from lumen_tui.worker.world import World
 
 ONE = "tsk-one"
-END = tool("write_result", text="planned")
-
-
-@pytest.fixture
-def home(make_task):
-    """The folder of the tasks."""
-    return StateFolder(make_task("to have a folder", task_id="tsk-zero").layout.root, time.time())
-
-
-@pytest.fixture
-def plan(make_task, api, home):
-    """Let a planner make these calls, and return what each of them said."""
-
-    made: dict[str, Any] = {}
-
-    def carry_out(*calls: Any, task_id: str = ONE, role: str = "planner", **spec: Any) -> list[str]:
-        before = len(api.asked)
-        pending = itertools.chain(calls, itertools.repeat(END))
-
-        def answer(request: Any) -> Any:
-            call = next(pending)
-            return tool(call[0], call[1]) if isinstance(call, tuple) else call() if callable(call) else call
-
-        api.otherwise(answer)
-        if task_id not in made:
-            made[task_id] = make_task("Plan it", role=role, task_id=task_id, **spec)
-        task = made[task_id]
-        (task.folder / "exit.json").unlink(missing_ok=True)  # as for another attempt
-        assert task.run(warm=True, **api.anthropic_env)["status"] == "done", task.instead()
-        return ["\n".join(request.results) for request in api.asked[before + 1 : before + 1 + len(calls)]]
-
-    return carry_out
 
 
 def units(home):
