@@ -56,6 +56,16 @@ def test_cost_time_tokens_attempts_and_ids_are_told_by_show_and_by_the_room(work
     assert "2 attempts · $" in str(facts["spent"]) and "2,000 tokens in" in str(facts["spent"])
 
 
+def test_what_a_vendors_cache_gave_is_told(make_task, api, capsys):
+    made = make_task("Count the rooms")
+    used = {**USED, "cache_read_input_tokens": 700}
+    api.say(tool("write_result", {"text": "Three."}, how={"usage": used}))
+    assert made.run(warm=True, **api.anthropic_env)["status"] == "done"
+    cost = json.loads(shell(capsys, made.layout, "task", "show", made.id, "--json"))["cost"]
+    assert (cost["input_tokens"], cost["cached_tokens"]) == (1700, 700)
+    assert "1,700 tokens in (700 cached), 50 out" in shell(capsys, made.layout, "task", "show", made.id)
+
+
 def test_money_is_what_the_ledger_says_a_lost_call_included(worked):
     (view,) = [view for view in SnapshotReader(worked.layout.root).snapshot(time.time()).tasks if view.id == worked.id]
     found = costs(worked.layout, [view], time.time())[worked.id]
