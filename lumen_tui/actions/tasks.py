@@ -13,7 +13,7 @@ import msgspec
 from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, places, subtasks
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import agent, ids, isolation, times
+from lumen_tui.model import acceptance, agent, ids, isolation, times
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
@@ -34,6 +34,7 @@ EDITABLE = (
     "model",
     "context",
     "constraints",
+    "accept",
     "priority",
     "timeout_seconds",
     "wu_id",
@@ -58,6 +59,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         role=request.role,
         model=request.model,
         constraints=tuple(request.constraints),
+        accept=tuple(request.accept),
         context=request.context,
         folder=request.folder,
         isolate=request.isolate,
@@ -150,6 +152,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
         model=fields.label(spec.model, "model"),
         context=fields.prose(spec.context, "context") if spec.context else "",
         constraints=tuple(fields.prose(constraint, "constraint") for constraint in spec.constraints),
+        accept=acceptance.checked(spec.accept),
         wu_id=checks.known_unit(store.layout, spec.wu_id),
         lane=_lane(store, spec),
         isolate=_isolate(spec.isolate),

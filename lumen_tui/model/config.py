@@ -165,6 +165,7 @@ class WorkersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ask_seconds: Annotated[float, Meta(ge=0, le=600)] = 3.0  # between asking a worker to stop and TERM
     term_seconds: Annotated[float, Meta(ge=0, le=600)] = 3.0  # between TERM and KILL
     warm_minutes: Annotated[float, Meta(ge=0, le=1440)] = 10.0  # an idle process for quick starts is kept; 0: none
+    check_minutes: Annotated[float, Meta(ge=0.05, le=600)] = 10.0  # for all checks of one task
     deaths: Annotated[int, Meta(ge=0, le=1000)] = 5  # workers of one role that may die within deaths_minutes; 0: any
     deaths_minutes: Annotated[float, Meta(ge=0.1, le=1440)] = 10.0
     conventions_kb: Annotated[int, Meta(ge=0, le=1024)] = 24  # of AGENTS.md and CLAUDE.md in a task's prompt; 0: none

@@ -23,7 +23,7 @@ MOST_PROBES = 8  # of one fact
 LONGEST = 1000  # characters of a target, a pattern or an expected value
 SPANS = {"quick": 3 * DAY, "steady": 30 * DAY, "lasting": 180 * DAY}  # class -> seconds that a confirmation holds
 KINDS = ("file", "hash", "text", "json", "output", "exit", "http", "git", "port")
-_COMMANDS = frozenset({"output", "exit"})
+COMMANDS = frozenset({"output", "exit"})
 _PATHS = frozenset({"file", "hash", "text", "json", "git"})
 _PORT = re.compile(r"(?:\S*:)?(?!0+$)0*(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])")
 _MARK = re.compile(r" ([=~])(?: |$)")
@@ -192,7 +192,7 @@ def parse_probe(text: str, probe_id: str, folder: str = "") -> Probe:
 
 def _split(kind: str, text: str) -> tuple[str, str, str]:
     """Return the target, the pattern and the expected value. The last mark counts in a command, elsewhere the first."""
-    if kind in _COMMANDS:
+    if kind in COMMANDS:
         text, _, expect = _cut(text, " = ")
         return (*_cut(text, " ~ ")[::2], expect)
     first = next((match for match in _MARK.finditer(text) if _balanced(text[: match.start()])), None)
@@ -227,7 +227,7 @@ def _cut(text: str, mark: str) -> tuple[str, str, str]:
 
 def _target(kind: str, text: str) -> tuple[str, str]:
     """Return the target, and what follows it where the kind has something: commands keep all their words."""
-    if kind in _COMMANDS:
+    if kind in COMMANDS:
         return text, ""
     try:
         words = shlex.split(text)
@@ -265,7 +265,7 @@ def check_probe(probe: Probe) -> None:
 
 def probe_words(probe: Probe) -> str:
     """Return a probe as it is written; `parse_probe` reads it again."""
-    single = probe.kind in _COMMANDS
+    single = probe.kind in COMMANDS
     parts = [probe.kind, probe.target if single else shlex.quote(probe.target)]
     if probe.kind in ("json", "git") and probe.at:
         parts.append(shlex.quote(probe.at))

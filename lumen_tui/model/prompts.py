@@ -19,13 +19,13 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "authority": (),
     "worker": ("role", "authority", "constitution", "rules"),
     "main": ("role", "authority", "constitution", "rules"),
-    "task": (*_TOLD, "unit", "memory", "earlier", "limits", "surroundings"),
+    "task": (*_TOLD, "accept", "unit", "memory", "earlier", "limits", "surroundings"),
     "chat": ("role", "authority", "constitution", "rules"),
     "turn": ("orders", "state", "limits", "surroundings", "earlier"),
     "loop": ("objective", "briefing", "limits", "surroundings", "earlier", "roles", "memory", "moment"),
 }  # the prompts that there are, and what each has a place for
 # What a prompt of a person's own may leave out.
-OPTIONAL = ("giver", "conventions", "unit", "memory", "earlier", "surroundings", "roles", "moment")
+OPTIONAL = ("giver", "conventions", "accept", "unit", "memory", "earlier", "surroundings", "roles", "moment")
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
 _HEADING = re.compile(r"^#{1,6} ")
 

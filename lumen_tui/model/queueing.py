@@ -90,10 +90,10 @@ def _waits(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
     if view.waits_for:
         names = ", ".join(view.waits_for)
         yield Wait(f"after {ids.short(view.waits_for[0])}", f"it begins after {names} is done")
-    if full := conditions.full or conditions.full_roles.get(role, ""):
+    if not view.claimed and (full := conditions.full or conditions.full_roles.get(role, "")):
         yield Wait("budget full", f"{full}; {lifts(conditions)}")
     yield from _crowded(role, conditions)
-    if words := lane_full(view, conditions.in_lanes, conditions.lanes):
+    if not view.claimed and (words := lane_full(view, conditions.in_lanes, conditions.lanes)):
         yield Wait("lane busy", words)
     if conditions.engine:
         yield Wait("no engine", conditions.engine)

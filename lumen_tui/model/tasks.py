@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from lumen_tui.model.acceptance import Acceptance, Verdict
+
 TIERS = ("haiku", "sonnet", "opus")
 _SAME = 60  # characters by which two texts are taken for the same: a later one may be cut
 
@@ -68,6 +70,7 @@ class Spec(Struct, frozen=True):
     context: str = ""
     folder: str = ""  # where relative names in the objective count from; empty: there are none
     constraints: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()  # checks that must hold for the task to be done, such as `command: make test`
     roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
     isolate: str = ""  # worktree | copy: it changes a folder of its own; empty: as its role says
     wu_id: str = ""
@@ -140,7 +143,10 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
 
 class Exit(Struct, frozen=True, omit_defaults=True):
-    """tasks/<id>/exit.json: how it ended; written once, by the worker, or by the engine for a lost one."""
+    """tasks/<id>/exit.json: how it ended; written once, by the worker, or by the engine for a lost one.
+
+    In claim.json it is what a worker says whose task has checks: nothing has ended until those were run.
+    """
 
     task_id: str
     status: str  # done | failed | cancelled | lost
@@ -151,6 +157,7 @@ class Exit(Struct, frozen=True, omit_defaults=True):
     usage: Usage = field(default_factory=Usage)
     brain: str = ""  # `offline: largest-files`, or provider and model
     session: str = ""  # the transcript: transcripts/<session>.jsonl
+    acceptance: Acceptance | None = None  # what became of the checks; None without any
     schema: int = 1
 
 
@@ -182,11 +189,20 @@ class TaskView(Struct, frozen=True):
     tail: tuple[TaskEvent, ...] = ()
     waits_for: tuple[str, ...] = ()  # unfinished dependencies
     archived: bool = False
+    claimed: bool = False  # its worker says that it is done, and the checks have not been run to the end
+    acceptance: Acceptance | None = None  # of the end, else of the attempt before
 
     @property
     def id(self) -> str:
         """The id of the spec."""
         return self.spec.id
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether what counts as done is proved; None where it does not count as done, and was not disproved."""
+        if self.finished and self.acceptance is not None:
+            return self.acceptance.verdict
+        return Verdict.CLAIMED if self.status is Status.DONE else None
 
     @property
     def awaits_budget(self) -> bool:
@@ -230,13 +246,14 @@ def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
         before = event.text[:_SAME] if event.kind == "error" else ""
 
 
-def derive_status(*, exit_status: str, ran: bool, lock_held: bool) -> Status:
-    """Return the status of a task from what is there: exit.json, run.json, the worker's lock.
+def derive_status(*, exit_status: str, ran: bool, lock_held: bool, claimed: bool = False) -> Status:
+    """Return the status of a task from what is there: exit.json, run.json, the worker's lock, claim.json.
 
-    A finished exit wins over a lock that is still held: the worker is on its way out.
+    A finished exit wins over a lock that is still held: the worker is on its way out. What is claimed waits for the
+    process that checks it.
     """
     if exit_status:
         return Status(exit_status) if exit_status in Status.__members__.values() else Status.FAILED
     if lock_held:
         return Status.RUNNING
-    return Status.LOST if ran else Status.QUEUED
+    return Status.LOST if ran and not claimed else Status.QUEUED

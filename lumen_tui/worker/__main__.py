@@ -1,5 +1,7 @@
 """The worker process: `python -m lumen_tui.worker TASK_FOLDER` does one task under one role and ends.
 
+Where the attempt before is finished and its task has checks, it runs those instead: no model is called.
+
 No command outlives it, or reads its environment. exit.json is its very last act.
 Exit codes: 0 done, 1 failed or stopped, 2 it could not begin.
 """
@@ -28,10 +30,12 @@ from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, integrity, locks  # noqa: E402
+from lumen_tui.store.tasks import claims  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.policy.fence import redactor  # noqa: E402
 from lumen_tui.tools.sandbox import limits  # noqa: E402
-from lumen_tui.worker.task import CannotBegin, Task  # noqa: E402
+from lumen_tui.worker import claimed  # noqa: E402
+from lumen_tui.worker.task import CannotBegin, Task, read_attempt  # noqa: E402
 from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402
 
 LOCK_VARIABLE = "LUMEN_LOCK_FD"
@@ -135,7 +139,10 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     stopper = Stopper(folder, time.monotonic, time.time)
     world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ))
     tally = TaskTally()
+    claim = claims.unchecked(folder, read_attempt(folder))
     stopper.arm()
+    if claim is not None:
+        return _check(world, claim)
     status, reason = work(world, tally)
     end_children()
     ended = Exit(
@@ -149,8 +156,35 @@ def run(folder: Path, environ: dict[str, str]) -> int:
         brain=tally.brain,
         session=tally.session,
     )
-    files.replace(folder / "exit.json", msgspec.json.encode(ended))
+    if status == "done" and tally.has_checks:
+        claims.leave(folder, ended)
+    else:
+        files.replace(folder / "exit.json", msgspec.json.encode(claims.with_earlier(folder, ended)))
     return 0 if status == "done" else 1
+
+
+def _check(world: World, claim: Exit) -> int:
+    """Check what the worker before claims, and write what follows from that."""
+    stopper = world.stopper
+    try:
+        found = claimed.check(world, claim)
+        stopper.disarm()
+    except Stopped:
+        stopper.disarm()
+        end_children()
+        ended = msgspec.structs.replace(claim, status=stopper.status, reason=world.redact(stopper.reason))
+        claims.settle(world.folder, ended, None, time.time())
+        return 1
+    except CannotBegin as error:
+        found = claimed.not_checked(str(error))
+    except (files.StoreError, OSError):
+        raise  # a full disk: it is checked again once there is room
+    except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was, nothing is proved
+        sys.stderr.write(world.redact(traceback.format_exc()))
+        found = claimed.not_checked(integrity.program_replaced() or f"{type(error).__name__}: {error}")
+    stopper.disarm()
+    end_children()
+    return 0 if claimed.conclude(world, claim, found) == "done" else 1
 
 
 def main(arguments: list[str]) -> int:

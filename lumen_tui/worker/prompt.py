@@ -26,6 +26,7 @@ from lumen_tui.store.evolution import writing
 from lumen_tui.store.settings.prompts import load_prompt
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.base import Context, TaskRules
+from lumen_tui.worker.accepted import accepted_when
 from lumen_tui.worker.chat_turn import turn_slots
 from lumen_tui.worker.conventions import conventions
 from lumen_tui.worker.surroundings import money, surroundings
@@ -121,6 +122,7 @@ def _task_slots(context: Context, config: Config) -> dict[str, tuple[Line, ...]]
         "giver": lines_of(_giver(spec), "task: who gave it"),
         "context": lines_of(escaped(spec.context), "task: context"),
         "constraints": lines_of(_bullets(constraints), "task: constraints"),
+        "accept": lines_of(accepted_when(layout.task(spec.id), spec), "task: acceptance"),
         "conventions": conventions(context, config.workers.conventions_kb * 1024),
         "unit": lines_of(unit_context(layout, spec.wu_id, now), f"work unit {spec.wu_id}"),
         "memory": lines_of("\n".join(entries(layout, now, _BLOCKS)), "blocks/"),

@@ -123,6 +123,7 @@ class Task:
         self._tally = tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
+        tally.has_checks = bool(self.spec.accept)
         self._role = role_of(store, self.spec, world.environ)
         tally.session = session_id(self.spec, tally.attempt)
         self._config, self._problems = _config(store)
@@ -132,10 +133,10 @@ class Task:
         session = store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
         turn = agent.turn_of(self.spec.id)
         self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
-        self.spec, self._isolation = _apart(world, self.spec, self._role, self._config)
+        self.spec, self._isolation = place_of(world, self.spec, self._role, self._config)
         self._spending = Spending(world, tally, self.spec, self._events)
         self._context = self._make_context()
-        self._toolbox = _toolbox(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
+        self._toolbox = toolbox_of(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
         self._written = False
         self._tier = ""
         self._prompt = Request((), ())
@@ -197,7 +198,9 @@ class Task:
 
     def finished(self, status: str, reason: str) -> None:
         """Record the last event."""
-        self._events.event("finished", one_line(reason, 160) or status, ok=status == "done", status=status)
+        claimed = status == "done" and self._tally.has_checks
+        words = one_line(reason, 160) or ("says that it is done" if claimed else status)
+        self._events.event("finished", words, ok=status == "done", status=status)
         self._transcript.end(status, reason)
 
     def _converse(self) -> ConversationOutcome:
@@ -355,7 +358,7 @@ class Task:
         return history(chats.read(self._world.store.layout), agent.turn_of(self.spec.id)), sent
 
 
-def _apart(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, Isolation | None]:
+def place_of(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, Isolation | None]:
     """Give the task a folder of its own where it is to have one. Raises CannotBegin."""
     try:
         return apart.begin(world, spec, role, config)
@@ -370,7 +373,7 @@ def _ends(call: ToolCall, toolbox: Toolbox) -> bool:
     return call.name == report.WRITE_RESULT.name and call.alone and not toolbox.unmet()
 
 
-def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:
+def toolbox_of(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:
     try:
         return Toolbox(role, spec, context, before)
     except BadRules as error:

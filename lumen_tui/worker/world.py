@@ -182,6 +182,7 @@ class TaskTally:
     usage: Usage = field(default_factory=Usage)
     attempt: int = 1
     session: str = ""  # the transcript of this attempt
+    has_checks: bool = False  # what it ends with is a claim, until those were run
 
 
 def rules_for_record(rules: TaskRules) -> list[str]:

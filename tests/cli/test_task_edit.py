@@ -31,6 +31,7 @@ EDITS = [
     (("--usd", "2"), {"budget": {"tokens": 900, "usd": 2.0, "seconds": 0.0}}),
     (("--context", "on /srv"), {"context": "on /srv"}),
     (("-c", "In English", "-c", "Short"), {"constraints": ["In English", "Short"]}),
+    (("--accept", "Command:make test", "--accept", "file: a/*"), {"accept": ["command: make test", "file: a/*"]}),
     (("--wu", "WU-001"), {"wu_id": "WU-001"}),
     (("-l", "Core"), {"lane": "Core"}),
     (("-p", "P1", "--usd", "1", "--objective", "x"), {"priority": "P1", "objective": "x"}),

@@ -47,6 +47,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "acts.jsonl",
         "begun.json",
         "changes",
+        "claim.json",
         "collected.json",
         "copied.json",
         "isolation.json",

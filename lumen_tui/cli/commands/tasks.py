@@ -37,6 +37,7 @@ _LATER = (
     "role",
     "model",
     "constraints",
+    "accept",
     "context",
     "wu_id",
     "lane",

@@ -69,6 +69,8 @@ def _request(schedule: Schedule, run: ScheduledRun) -> Request:
         wu_id=schedule.wu_id,
         lane=schedule.lane,
         priority=schedule.priority,
+        accept=schedule.accept,
+        folder=schedule.folder if schedule.accept else "",
         timeout_seconds=schedule.timeout_seconds,
         context=_context(schedule, run),
         budget={"usd": schedule.usd} if schedule.usd else None,

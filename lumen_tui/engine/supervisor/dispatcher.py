@@ -22,9 +22,11 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.tasks import task_records
+from lumen_tui.store.tasks import claims, task_records
 from lumen_tui.store.tasks.pauses import is_killed
 from lumen_tui.store.tasks.task_index import TaskIndex
+
+_MOST_CHECKS = 3  # processes of one engine that begin to check one task
 
 
 def role_or_reason(layout: Layout, name: str) -> Role | str:
@@ -67,6 +69,7 @@ class Dispatcher:
         self._epoch = epoch
         self._children: dict[str, Popen[bytes]] = {}
         self._codes: dict[str, int] = {}  # exit codes of workers that ended, negative for a signal
+        self._checks: dict[str, int] = {}  # of tasks that are checked: how often that began under this engine
         self._busy = True  # whether a task was started since the last zygote was made
         self._warm: dict[int, str] = {}  # pid -> task of the zygote's children
         self.paused_roles: Collection[str] = ()
@@ -114,8 +117,10 @@ class Dispatcher:
 
     def forget_others(self, begun: Set[str]) -> None:
         """Keep no exit codes but of these tasks, and no workers whose zygote went before them."""
-        self._codes = {name: code for name, code in self._codes.items() if name in begun}
+        claimed = {view.id for view in self._index.queued() if view.claimed}
+        self._codes = {name: code for name, code in self._codes.items() if name in begun or name in claimed}
         self._warm = {pid: name for pid, name in self._warm.items() if name in begun}
+        self._checks = {name: count for name, count in self._checks.items() if name in begun or name in claimed}
 
     def watch(self, alive: dict[str, Run]) -> None:
         """Be woken when one of these workers ends, whoever started it."""
@@ -144,7 +149,7 @@ class Dispatcher:
         for view in self._index.queued():
             if len(started) >= free:
                 break
-            if lane_full(view, in_lanes(alive), config.lanes):
+            if not view.claimed and lane_full(view, in_lanes(alive), config.lanes):
                 continue
             if self._start(view, by_role, now):
                 started.append(view.id)
@@ -164,6 +169,8 @@ class Dispatcher:
             return False  # the loop starts it
         if self._store.layout.retired_role(view.spec.role).exists():
             return False  # fired: its tasks wait until it is hired again, or until they are cancelled
+        if view.claimed:
+            return view.spec.role not in self.paused_roles and self._check(view, now)
         if self.held_back(view.spec.role) or view.spec.role in self.paused_roles:
             return False
         role = role_or_reason(self._store.layout, view.spec.role)
@@ -176,6 +183,20 @@ class Dispatcher:
         if view.waits_for or 0 < role.limits.at_once <= by_role.count(view.spec.role):
             return False
         return self._launch(view, now)
+
+    def _check(self, view: TaskView, now: float) -> bool:
+        """Start the process that checks what a worker claims; one that keeps dying proves nothing, and is given up."""
+        began = self._checks.get(view.id, 0)
+        if began < _MOST_CHECKS:
+            started = self._launch(view, now)
+            self._checks[view.id] = began + started
+            return started
+        how = self.ended_how(view.id)
+        why = f"the process that checks it ended {began} times without a word" + (f": {how}" if how else "")
+        claims.give_up(self._store.layout.task(view.id), why, now)
+        self._log.add("not_checked", why, now, task_id=view.id)
+        self._index.expect(view.id)
+        return False
 
     def _keys(self, view: TaskView) -> tuple[str, ...]:
         """Return the key names of every endpoint that the task may use."""
@@ -203,7 +224,8 @@ class Dispatcher:
             self._warm[started.pid] = view.id
         self.wakeups.watch_process(view.id, started.leader)
         self._index.expect(view.id)
-        self._log.add("task_started", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=started.pid)
+        kind = "check_started" if view.claimed else "task_started"
+        self._log.add(kind, f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=started.pid)
         return True
 
     def give_up(self, view: TaskView, status: str, reason: str, now: float) -> None:

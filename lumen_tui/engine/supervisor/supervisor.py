@@ -20,10 +20,11 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.storage import directories, files, process
 from lumen_tui.storage.clock import Clock
+from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.repair import sweep
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit.dismissals import Dismissals
-from lumen_tui.store.tasks import family, pauses, task_files, task_records
+from lumen_tui.store.tasks import claims, family, pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_unrepeatable_call, has_worker, nothing_begun, read_json
@@ -32,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
-Attempt = tuple[str, int]  # a task and the number of the attempt: one that was put back ends more than once
+Attempt = tuple[str, int]  # a task and the number of the attempt (below 0: its check): it may end more than once
 _AT_ONCE = 300  # tasks that wait or have ended, read in one look after a start: about 20 ms
 _GRACE = 15.0  # seconds past its time limit before the engine ends a worker that should have ended itself
 
@@ -142,7 +143,8 @@ class TaskSupervisor:
         how = self.dispatcher.ended_how(view.id)
         how = f": {how}" if how else ""
         self._restart_limiter.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
-        again = view.attempt - died_waiting(folder) <= self.config.workers.retries and not agent.turn_of(view.id)
+        lost = view.attempt - died_waiting(folder) - len(claims.refuted(folder))
+        again = lost <= self.config.workers.retries and not agent.turn_of(view.id)
         repeatable = self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
             workers.keep_attempt(folder, view.attempt)
@@ -208,6 +210,7 @@ class TaskSupervisor:
                 attempt=view.attempt,
                 by=view.spec.created_by,
                 made=view.spec.created_at,
+                verdict=str(view.verdict or ""),
             )
 
     def _archive(self, view: TaskView, folder: Path, now: float) -> None:
@@ -243,11 +246,8 @@ class TaskSupervisor:
         """End a worker that is past its time and did not end itself. The time that the machine sleeps is left out,
         and what passed before this engine met the worker.
         """
-        limit = view.spec.timeout_seconds
-        if not limit:
-            role = role_or_reason(self._store.layout, view.spec.role)
-            limit = role.limits.timeout_seconds if isinstance(role, Role) else 0.0
-        met = self._met.setdefault((view.id, view.attempt), self._clock.awake())
+        limit = _seconds(view, self._store.layout, self.config)
+        met = self._met.setdefault((view.id, -view.attempt if view.claimed else view.attempt), self._clock.awake())
         took = self._clock.awake() - met
         folder = self._store.layout.task(view.id)
         if limit > 0 and took > limit + _GRACE and took - waited(folder, view.attempt, now) > limit + _GRACE:
@@ -291,3 +291,11 @@ class TaskSupervisor:
 def _has_no_exit(folder: Path) -> bool:
     """Return whether a task has not ended; one that ended by itself may have been archived meanwhile."""
     return folder.is_dir() and not (folder / "exit.json").exists()
+
+
+def _seconds(view: TaskView, layout: Layout, config: Config) -> float:
+    """Return how long the worker of a task may take, or the process that checks it; 0 for any time."""
+    if view.claimed:
+        return config.workers.check_minutes * 60
+    role = role_or_reason(layout, view.spec.role)
+    return view.spec.timeout_seconds or (role.limits.timeout_seconds if isinstance(role, Role) else 0.0)

@@ -17,7 +17,7 @@ from lumen_tui.model.tasks import Run, StopRequest
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files, locks, process
 from lumen_tui.storage.process import ProcessId
-from lumen_tui.store.tasks.task_records import STOP_FILE, ask_to_stop, identity
+from lumen_tui.store.tasks.task_records import STOP_FILE, ask_to_stop, identity, read_json
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 _KEPT_ENV = (
@@ -72,14 +72,17 @@ def start(
         return None
     held = [lock]
     try:
-        run = Run(attempt=next_attempt(folder), started_at=iso(now), epoch=epoch, notes_begun=True)
+        earlier = read_json(folder / "run.json", Run)  # there where the attempt ended, and is checked now
+        began = earlier.started_at if earlier else iso(now)
+        run = Run(attempt=next_attempt(folder), started_at=began, epoch=epoch, notes_begun=True)
         files.replace(folder / "run.json", msgspec.json.encode(run))
         started = _launch(folder, held, env, zygote if zygote and zygote.usable(kind) else None)
         started.leader = me = process.identify(started.pid)
         run = msgspec.structs.replace(run, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id)
         files.replace(folder / "run.json", msgspec.json.encode(run))
     except NoProcess:
-        directories.remove(folder / "run.json")
+        if earlier is None:
+            directories.remove(folder / "run.json")
         raise
     finally:
         for fd in held:

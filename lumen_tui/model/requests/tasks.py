@@ -15,6 +15,10 @@ class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
     role: Annotated[str, Arg("who does it")] = "researcher"
     model: Annotated[str, Arg("a tier or model id instead of the role's own")] = ""
     constraints: Annotated[Sequence[str], Arg("a rule, such as 'Read only'", "-c", "--constraint")] = ()
+    accept: Annotated[
+        Sequence[str],
+        Arg("what proves it: 'command: make test', 'file: dist/*.whl', 'fact: port 8080'", metavar="CHECK"),
+    ] = ()
     context: Annotated[str, Arg("all that the worker must know: it has no memory and asks nobody")] = ""
     folder: Annotated[str, Arg("where relative names in the objective count from [here]", metavar="DIR")] = ""
     isolate: Annotated[

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.model import ids, times
+from lumen_tui.model import acceptance, ids, times
 from lumen_tui.model.config import SchedulingConfig
 from lumen_tui.model.schedules import (
     FIELDS,
@@ -45,6 +45,7 @@ def checked(schedule: Schedule, now: float, config: SchedulingConfig, known: Ite
         raise ScheduleError("say when: a time (--when '0 9 * * 1-5'), --on-change or --on-signal")
     _numbers(schedule)
     check_triggers(schedule)
+    schedule = msgspec.structs.replace(schedule, accept=_accept(schedule))
     zone = schedule.zone or config.zone or timing.local_zone()
     when = timing.canonical(schedule.when, zone, now) if schedule.when else ""
     schedule = msgspec.structs.replace(schedule, zone=timing.zone_of(zone).key, when=when, since=times.iso(now))
@@ -77,6 +78,15 @@ def _numbers(schedule: Schedule) -> None:
     ):
         if not least <= value <= most:
             raise ScheduleError(f"{name} {value:g} will not do: {least:g} to {most:g}")
+
+
+def _accept(schedule: Schedule) -> tuple[str, ...]:
+    if schedule.accept and schedule.makes != "task":
+        raise ScheduleError(f"a {schedule.makes} is never done, so nothing can prove it: accept is for tasks")
+    try:
+        return acceptance.checked(schedule.accept)
+    except acceptance.BadCheck as error:
+        raise ScheduleError(str(error)) from error
 
 
 def watched_folder(name: str) -> str:

@@ -38,6 +38,7 @@ class ScheduleConfig(Struct, frozen=True, forbid_unknown_fields=True):
     wu: str = ""
     lane: str = ""
     priority: str = ""
+    accept: tuple[str, ...] = ()
     usd: float = 0.0
     timeout: _Seconds = 0.0
     missed: Literal["skip", "once", "all"] = "once"

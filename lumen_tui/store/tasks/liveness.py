@@ -12,6 +12,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.storage import files, process
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.task_records import (
+    CLAIM_FILE,
     DamagedTask,
     TaskFiles,
     has_worker,
@@ -23,6 +24,8 @@ from lumen_tui.store.tasks.task_records import (
 
 _WAIT_EVENTS = 100_000
 _WAIT_BYTES = 16 * 1024 * 1024
+_CHECKED_NEXT = "its worker is finished; what proves it is checked next"
+_CHECKED = "its worker is finished; what proves it is being checked"
 TICK = 0.1  # seconds within which a file system may give two changes the same stamp
 
 
@@ -34,16 +37,18 @@ def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
     _read_changes(task, now, running)
     ran = task.exit is None and task.run is not None
     held = ran and has_worker(task.folder)
-    if ran and not held:
-        task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two checks
+    if ran and not held:  # it may have ended between the two checks
+        task.claim = read_json(task.folder / CLAIM_FILE, Exit)
+        task.exit = read_json(task.folder / "exit.json", Exit)
     ended = task.exit.status if task.exit else ""
-    status = derive_status(exit_status=ended, ran=task.run is not None, lock_held=held)
-    reason = ""
+    status = derive_status(exit_status=ended, ran=task.run is not None, lock_held=held, claimed=task.claimed)
+    reason = _CHECKED_NEXT if task.claimed else ""
     if status is Status.RUNNING:
         evidence = _evidence(task, now, running, stall_after)
         if evidence.gone and not has_worker(task.folder):
             return poll(task, now, running, stall_after)  # it ended between the two checks
-        status, reason = derive_worker(evidence)
+        status, told = derive_worker(evidence)
+        reason = told or (_CHECKED if task.claimed else "")
     view = make_view(task, status, reason=safe(reason))
     if view == task.view:
         return False
@@ -84,6 +89,7 @@ def _read_changes(task: TaskFiles, now: float, running: float) -> None:
             _reread(task)
         _take_run(task, read_json(task.folder / "run.json", Run), now, running)
         task.exit = read_json(task.folder / "exit.json", Exit)
+        task.claim = read_json(task.folder / CLAIM_FILE, Exit)
         task.hold = pauses.held(task.folder)
     size = _size(task.folder / "events.jsonl")
     if size != task.events_size:

@@ -11,12 +11,12 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.tasks import Exit, Spec, Status, derive_status
+from lumen_tui.model.tasks import Exit, Run, Spec, Status, derive_status
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import config_errors
-from lumen_tui.store.tasks.task_records import archived_folder, has_worker, read_json
+from lumen_tui.store.tasks.task_records import CLAIM_FILE, archived_folder, has_worker, read_json
 
 
 class Taken(Exception):
@@ -120,11 +120,14 @@ def read_exit(folder: Path) -> Exit | None:
 
 def status_of(folder: Path) -> Status:
     """Return the status by the evidence in the folder; silence is not considered."""
-    ended = read_exit(folder)
+    held = has_worker(folder)
+    ended, run = read_exit(folder), read_json(folder / "run.json", Run)
+    claim = read_json(folder / CLAIM_FILE, Exit)
     return derive_status(
         exit_status=ended.status if ended else "",
         ran=(folder / "run.json").exists(),
-        lock_held=has_worker(folder),
+        lock_held=held,
+        claimed=claim is not None and run is not None and claim.attempt == run.attempt,
     )
 
 

@@ -335,5 +335,5 @@ def _order(pair: tuple[TaskFiles, TaskView]) -> tuple[int, str, float]:
     task, view = pair
     rank = _RANK[view.status]
     if rank == 2:
-        return rank, view.spec.priority, task.created
+        return rank, "" if view.claimed else view.spec.priority, task.created
     return rank, "", view.started if rank < 2 else -view.finished

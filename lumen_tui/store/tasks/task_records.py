@@ -26,6 +26,7 @@ from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.process import ProcessId
 
 STOP_FILE = "stop.json"
+CLAIM_FILE = "claim.json"
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
 _MAX_SPEC = 1024 * 1024
@@ -97,6 +98,7 @@ class TaskFiles:
         self.events_size = -1
         self.run: Run | None = None
         self.exit: Exit | None = None
+        self.claim: Exit | None = None
         self.hold: Pause | None = None
         self.tail: tuple[TaskEvent, ...] = ()
         self.last_event = 0.0
@@ -108,6 +110,11 @@ class TaskFiles:
     def started(self) -> float:
         """When the present attempt began, in seconds since 1970; 0 where none did."""
         return times.epoch(self.run.started_at) if self.run else 0.0
+
+    @property
+    def claimed(self) -> bool:
+        """Whether the worker of the present attempt calls it done, and its checks have not been run."""
+        return self.claim is not None and self.run is not None and self.claim.attempt == self.run.attempt
 
     @property
     def created(self) -> float:
@@ -140,6 +147,8 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, reason
         brain=safe(ended.brain) if ended else "",
         tail=task.tail,
         archived=archived,
+        claimed=task.claimed and ended is None,
+        acceptance=ended.acceptance if ended else None,
     )
 
 
@@ -222,11 +231,11 @@ def nothing_begun(folder: Path, attempt: int) -> bool:
     """Return whether no attempt up to this one began such a call."""
     if has_unrepeatable_call(folder):
         return False
-    runs = (_run(folder, number) for number in range(1, attempt + 1))
+    runs = (read_run(folder, number) for number in range(1, attempt + 1))
     return all(run is not None and run.notes_begun for run in runs)
 
 
-def _run(folder: Path, attempt: int) -> Run | None:
+def read_run(folder: Path, attempt: int) -> Run | None:
     """Return the record of an attempt: the present one's, or that of an earlier one."""
     present = read_json(folder / "run.json", Run)
     if present is not None and present.attempt == attempt:
@@ -240,8 +249,11 @@ def identity(run: Run) -> ProcessId:
 
 
 def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt: int, now: float) -> None:
-    """Write the exit of a task that has no worker to do it."""
-    record = Exit(task_id=task_id, status=status, reason=reason, attempt=attempt, finished_at=iso(now))
+    """Write the exit of a task that has no worker to do it; what its worker claimed before stays in it."""
+    claim = read_json(folder / CLAIM_FILE, Exit) or Exit(task_id=task_id, status=status, finished_at="")
+    record = msgspec.structs.replace(
+        claim, task_id=task_id, status=status, reason=reason, attempt=attempt, finished_at=iso(now)
+    )
     files.replace(folder / "exit.json", msgspec.json.encode(record))
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lumen_tui.model import ids
+from lumen_tui.model.acceptance import MOST
 from lumen_tui.model.agent import MOST_TASKS, ROLE, Act
 from lumen_tui.model.requests.tasks import CancelTask, NewTask, RetryTask
 from lumen_tui.model.text import one_line
@@ -43,6 +44,7 @@ class TaskArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         Literal["", "worktree", "copy"],
         Meta(description="it changes a folder of its own and hands in a change list, [as its role says]"),
     ] = ""
+    accept: Annotated[tuple[_Text, ...], Meta(max_length=MOST)] = ()
     wu_id: Annotated[str, Meta(max_length=20)] = ""
     depends_on: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
@@ -79,6 +81,7 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
             constraints=tuple(context.clean(constraint) for constraint in arguments.constraints),
             folder=context.clean(arguments.folder),
             isolate=arguments.isolate,
+            accept=tuple(context.clean(check) for check in arguments.accept),
             wu_id=arguments.wu_id,
             lane=lane,
             model=arguments.model,
@@ -156,8 +159,8 @@ CREATE_TASK = Tool(
     "create_task",
     f"Give a piece of work to a worker of a role. A loop gives out at most {MOST_TASKS}; the sub-tasks of a task are "
     "bounded by its role, cost of its own limit, and are cancelled with it. It begins on its own and its result comes "
-    "later: do not wait for it. To have results put together, create a task that depends on those that make them. The "
-    "same call twice makes one task.",
+    "later: do not wait for it. Say in accept what proves that it is done: without it, done is the worker's word. To "
+    "have results put together, create a task that depends on those that make them. The same call twice makes one.",
     TaskArguments,
     create_task,
     lambda a: f"create_task {a.role}: {a.objective}",

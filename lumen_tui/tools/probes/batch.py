@@ -43,6 +43,7 @@ class ProbeOrder(Struct, frozen=True):
     seconds: float
     each: float
     jobs: tuple[ProbeJob, ...]
+    task_id: str = ""  # whose rules hold for them; empty: those of facts
 
 
 class ProbeEvent(Struct, frozen=True):
@@ -55,10 +56,10 @@ class ProbeEvent(Struct, frozen=True):
 class Batch:
     """One child with its probes. `wait` blocks; `end` may be called from another thread."""
 
-    def __init__(self, root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float) -> None:
+    def __init__(self, root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = "") -> None:
         self.jobs = tuple(jobs)
         self._seconds = seconds
-        self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs))
+        self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs, task_id))
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-m", "lumen_tui.tools.probes"],
@@ -125,9 +126,11 @@ def _read(fd: int, seconds: float) -> bytes:
     return bytes(data)
 
 
-def run(root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float) -> list[tuple[ProbeJob, Reading]]:
-    """Make these probes and wait for them."""
-    return Batch(root, jobs, seconds=seconds, each=each).wait() if jobs else []
+def run(
+    root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = ""
+) -> list[tuple[ProbeJob, Reading]]:
+    """Make these probes and wait for them; `task_id` is a task whose rules bound what they look at."""
+    return Batch(root, jobs, seconds=seconds, each=each, task_id=task_id).wait() if jobs else []
 
 
 _URL = re.compile(r"https?://[^\s\"'<>`)\]]+[^\s\"'<>`)\].,;:!?]")

@@ -12,12 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+import msgspec
+
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import load_role
+from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import Context, TaskRules, ToolError
+from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.probes import kinds
 from lumen_tui.tools.probes.kinds import Gone, failed
 from lumen_tui.tools.sandbox import secrets
@@ -93,22 +98,27 @@ NAME = "probe"
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH")
 
 
-def context(store: Store) -> Context:
-    """Return the context in which every probe of a state folder runs."""
+def context(store: Store, task_id: str = "") -> Context:
+    """Return the context in which probes run: that of facts, or with the rules of a task.
+
+    Whatever a role may do, a probe changes nothing.
+    """
     config = load_config(store.layout)[0]
     environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    role, spec = Role(name=NAME, purpose="confirms facts"), Spec(id=NAME, objective="confirm facts")
+    rules = TaskRules(hosts=config.web.hosts, private=config.web.private, role=NAME)
+    if task_id:
+        spec = task_files.read_spec(store.layout, task_id) or spec
+        role = load_role(store.layout, spec.role)
+        rules = msgspec.structs.replace(derive(role, spec, config), write=False, network=False)
+    hidden = tuple(secrets.existing(environ.get("HOME", ""), config.sandbox.hidden))
     return Context(
-        role=Role(name=NAME, purpose="confirms facts"),
-        spec=Spec(id=NAME, objective="confirm facts"),
+        role=role,
+        spec=spec,
         store=store,
-        folder=store.root,
+        folder=store.layout.task(task_id) if task_id else store.root,
         now=time.time,
         monotonic=time.monotonic,
         environ=environ,
-        rules=TaskRules(
-            hosts=config.web.hosts,
-            private=config.web.private,
-            role=NAME,
-            hidden=tuple(secrets.existing(environ.get("HOME", ""), config.sandbox.hidden)),
-        ),
+        rules=msgspec.structs.replace(rules, hidden=hidden),
     )

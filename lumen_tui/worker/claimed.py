@@ -1,0 +1,78 @@
+"""What a worker claims, checked: the context of its task once more, without a model, and what follows."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import msgspec
+
+from lumen_tui.model import acceptance
+from lumen_tui.model.acceptance import Acceptance, Verdict
+from lumen_tui.model.tasks import Exit
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.journal import Journal
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks import claims
+from lumen_tui.tools.base import Context
+from lumen_tui.worker.asking import ApprovalClient
+from lumen_tui.worker.checking import Checker
+from lumen_tui.worker.record import Recorder, calls_made
+from lumen_tui.worker.task import place_of, read_spec, role_of, toolbox_of
+from lumen_tui.worker.world import World
+
+
+def recorder(world: World, attempt: int) -> Recorder:
+    """Return what appends to the task's events."""
+    return Recorder(Journal(world.folder / "events.jsonl"), attempt, world.now, world.redact, world.stopper.guard)
+
+
+def check(world: World, claim: Exit) -> Acceptance:
+    """Run the checks of the task; what was found before a kill counts. Raises Stopped and CannotBegin."""
+    if claim.acceptance is not None:
+        return claim.acceptance
+    spec, events, config = read_spec(world.folder), recorder(world, claim.attempt), load_config(world.store.layout)[0]
+    role = role_of(world.store, spec, world.environ)
+    spec, _ = place_of(world, spec, role, config)
+    context = Context(
+        role=role,
+        spec=spec,
+        store=world.store,
+        folder=world.folder,
+        now=world.now,
+        monotonic=world.monotonic,
+        stopped=world.stopper.stopped,
+        redact=world.redact,
+        environ=world.environ,
+        guard=world.stopper.guard,
+        progress=lambda text: events.event("note", text),
+        ask=ApprovalClient(world, spec, events, claim.attempt).ask,
+    )
+    toolbox = toolbox_of(role, spec, context, calls_made(world.folder, claim.attempt + 1))
+    seconds = config.workers.check_minutes * 60
+    checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, seconds)
+    try:
+        return checker.run(spec.accept)
+    finally:
+        toolbox.close()
+
+
+def not_checked(why: str) -> Acceptance:
+    """Return the verdict on what could not be checked at all."""
+    return Acceptance(Verdict.CLAIMED, why=one_line(why, 300))
+
+
+def conclude(world: World, claim: Exit, found: Acceptance) -> str:
+    """Write what follows: a disproved task goes back once to a worker, every other end is final. Returns the status."""
+    now = time.time()
+    events = recorder(world, claim.attempt)
+    refuted = [one for one in claims.refuted(world.folder) if one.attempt != claim.attempt]
+    if found.verdict is Verdict.DISPROVED and len(refuted) < acceptance.SENT_BACK:
+        events.event("note", f"sent back to a worker, disproved: {found.reason}")
+        claims.send_back(world.folder, msgspec.structs.replace(claim, acceptance=found))
+        return "queued"
+    words = f"{found.verdict}: {found.reason}" if found.reason else str(found.verdict)
+    events.event(
+        "finished", one_line(words, 300), ok=found.verdict is not Verdict.DISPROVED, verdict=str(found.verdict)
+    )
+    return claims.settle(world.folder, claim, found, now).status
