@@ -16,6 +16,7 @@ from lumen_tui.tools.base import Context, TaskRules
 from lumen_tui.tools.isolation import records
 from lumen_tui.tools.sandbox import policy
 from lumen_tui.tools.sandbox.policy import FILES
+from lumen_tui.tools.sandbox.sandboxed_command import LANDLOCK_GAPS
 from lumen_tui.tools.shell import git_status
 
 _MOST_FOLDERS = 4  # of which git is asked
@@ -141,7 +142,7 @@ def _sandbox(context: Context, tier: str, granted: bool) -> Iterator[str]:
     elif rules.shell == "read" or not granted:
         yield "git commit does not work here: commands can change nothing outside of your folder."
     elif tier == "landlock":
-        yield "git commit does not work here: commands cannot write to .git. Leave your changes in the working tree."
+        yield f"In a repository commands write {LANDLOCK_GAPS}. Leave your changes in the working tree."
     elif tier == "bubblewrap":
         yield "git commit works in repositories above; hooks and the configuration of git cannot be changed."
 

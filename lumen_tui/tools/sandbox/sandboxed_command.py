@@ -281,10 +281,18 @@ def _memory_file(content: bytes) -> int:
     return fd
 
 
-def describe_access(policy: Policy) -> str:
+# A folder that holds something protected takes no new file under Landlock. The prompt says it in the same words.
+LANDLOCK_GAPS = (
+    "nothing below .git, so that git commit does not work, and no new file right beside .git or another protected one "
+    "(write_file makes it there)"
+)
+
+
+def describe_access(policy: Policy, tier: str = "") -> str:
     """Describe what a command may do, and which requested folders were not granted."""
     network = "" if policy.network else ", and reaches no network"
     if not policy.writable:
         return f"it can change no file{network}"
     narrowed = [f"not in {one_line(path, 100)} ({reason})" for path, reason in policy.not_granted]
-    return "; ".join([f"it can write only in {', '.join(policy.writable)}{network}", *narrowed])
+    gaps = f", but {LANDLOCK_GAPS}" if tier == LANDLOCK and policy.protected else ""
+    return "; ".join([f"it can write only in {', '.join(policy.writable)}{gaps}{network}", *narrowed])

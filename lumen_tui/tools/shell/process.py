@@ -296,6 +296,6 @@ class _Collector:
             too_much_output,
             exceeded,
             admission.tier,
-            sandboxed_command.describe_access(admission.policy),
+            sandboxed_command.describe_access(admission.policy, admission.tier),
             admission.policy.caps,
         )
