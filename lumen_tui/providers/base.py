@@ -142,7 +142,7 @@ Conversation = Generator[Step, Reply | None, ConversationOutcome]
 class Tuning(Struct, frozen=True):
     """How a model is to work, where it takes that; empty fields are not sent."""
 
-    thinking: str = ""  # adaptive
+    thinking: str = ""  # adaptive | off; empty: as the server does it by itself
     effort: str = ""  # low | medium | high | xhigh | max
     cache: str = ""  # 1h: how long the vendor keeps tools and system prompt, where it is not its usual time
 

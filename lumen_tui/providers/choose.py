@@ -169,7 +169,7 @@ def routine_model(config: ModelsConfig, role: Role, environ: Mapping[str, str]) 
 
 
 _EFFORT = {agent.ROLE: "medium"}  # where the settings say nothing
-_THINKING = {"sonnet": "adaptive", "opus": "adaptive"}
+_THINKING = {"haiku": "off", "sonnet": "adaptive", "opus": "adaptive"}
 
 
 def tuning(config: ModelsConfig, role: Role, spec: Spec) -> Tuning:
@@ -181,7 +181,7 @@ def tuning(config: ModelsConfig, role: Role, spec: Spec) -> Tuning:
     effort: Mapping[str, str] = {**_EFFORT, **config.effort}
     thinking: Mapping[str, str] = {**_THINKING, **config.thinking}
     return Tuning(
-        thinking=next((thinking[name] for name in names if name in thinking), "").replace("off", ""),
+        thinking=next((thinking[name] for name in names if name in thinking), ""),
         effort=next((effort[name] for name in names if name in effort), "").replace("default", ""),
         cache="1h" if role.name == agent.ROLE and (spec.model in spec.kept or agent.turn_of(spec.id)) else "",
     )

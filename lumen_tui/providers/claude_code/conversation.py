@@ -250,14 +250,14 @@ class ClaudeConversation:
 
 
 def _hello(system: str) -> JsonObject:
-    """The first message: what it is told beside its own prompt, and when it is to call back. A callback that fails
+    """The first message: the system prompt, in place of its own, and when it is to call back. A callback that fails
     keeps the tool from running."""
     moments = {"PreToolUse": _BEFORE, "PostToolUse": _AFTER, "PostToolUseFailure": _AFTER, "Stop": _STOP}
     hooks = {
         event: [{"matcher": None, "hookCallbackIds": [moment], "timeout": _NEVER, "onFailure": "block"}]
         for event, moment in moments.items()
     }
-    request = {"subtype": "initialize", "hooks": hooks, "appendSystemPrompt": system}
+    request = {"subtype": "initialize", "hooks": hooks, "systemPrompt": system}
     return {"type": "control_request", "request_id": _HELLO, "request": request}
 
 

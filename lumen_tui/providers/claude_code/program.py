@@ -62,7 +62,7 @@ def config_folder(environ: Mapping[str, str]) -> str:
     return os.path.realpath(named)
 
 
-def arguments(program: str, model: str, turns: int, own: list[str]) -> list[str]:
+def arguments(program: str, model: str, turns: int, own: list[str], effort: str = "") -> list[str]:
     """How it is called: nobody's settings, hooks, servers or commands but what we give, and every call is asked."""
     servers = {"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}
     return [
@@ -70,12 +70,17 @@ def arguments(program: str, model: str, turns: int, own: list[str]) -> list[str]
         "--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", "default",
         "--setting-sources=", "--disable-slash-commands", "--strict-mcp-config", "--mcp-config", json.dumps(servers),
         "--tools", ",".join(own), f"--max-turns={turns}", *([f"--model={model}"] if model else []),
+        *([f"--effort={effort}"] if effort else []),
     ]  # fmt: skip
 
 
-def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, str]:
-    """Return its environment: the keys that it needs, no other, and nothing that it does unasked."""
+def environment(environ: Mapping[str, str], config: ModelsConfig, thinking: str = "") -> dict[str, str]:
+    """Return its environment: the keys that it needs, no other, and nothing that it does unasked.
+
+    It thinks as its model does by itself, or not at all where `thinking` is "off".
+    """
     passed_on = {name: environ[name] for name in _PASSED_ON if name in environ} | {WORKER: "claude"}
+    passed_on |= {"CLAUDE_CODE_DISABLE_THINKING": "1"} if thinking == "off" else {}
     return passed_on | {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT),
         "CLAUDE_CODE_MAX_RETRIES": str(config.tries - 1), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

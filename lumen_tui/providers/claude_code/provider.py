@@ -37,8 +37,8 @@ class ClaudeCodeProvider:
                 kind="note",
             )
         own = [theirs for theirs, ours in program.OWN.items() if ours in {tool.name for tool in job.tools}]
-        argv = program.arguments(self._program, self._model, self._turns, own)
-        env = program.environment(self._environ, self._config)
+        argv = program.arguments(self._program, self._model, self._turns, own, job.tuning.effort)
+        env = program.environment(self._environ, self._config, job.tuning.thinking)
         launched = (job.launch or program.launch)(argv, env, program.config_folder(self._environ))
         talk = ClaudeConversation(JsonLinesPipe(launched.child), job, self._config, self._model)
         try:

@@ -285,8 +285,8 @@ class AnthropicClient(SdkClient):
         ]
         if tools:
             request["tools"] = [*tools[:-1], {**tools[-1], **mark}]
-        if prompt.tuning.thinking and "thinking" not in self._left_out:
-            request["thinking"] = {"type": prompt.tuning.thinking}
+        if prompt.tuning.thinking == "adaptive" and "thinking" not in self._left_out:
+            request["thinking"] = {"type": "adaptive"}
         if prompt.tuning.effort and "effort" not in self._left_out:
             request["output_config"] = {"effort": prompt.tuning.effort}
         return request

@@ -30,6 +30,7 @@ from lumen_tui.providers.base import (
     Spent,
     TextUpdate,
     ToolCall,
+    Tuning,
 )
 from lumen_tui.providers.choose import choose_provider
 from lumen_tui.providers.claude_code import program
@@ -101,7 +102,7 @@ class Fake:
 
     def talk(
         self, reply: Callable[[Any], Reply] = lambda step: Reply(), objective: str = "/look @here",
-        look: Callable[[Any], None] = lambda step: None,
+        look: Callable[[Any], None] = lambda step: None, tuning: Tuning | None = None,
     ) -> Talk:  # fmt: skip
         """Drive one conversation as the worker does; `look` is called with each step before it goes on, and with `sent`
         where it says that a request leaves now."""
@@ -112,7 +113,8 @@ class Fake:
             look(step)
 
         job = Job(
-            "be good", objective, context="old", tools=self.tools, now=lambda: 1000.0, sent=lambda: note("sent")
+            "be good", objective, context="old", tools=self.tools, now=lambda: 1000.0, sent=lambda: note("sent"),
+            tuning=tuning or Tuning()
         )  # fmt: skip
         role, spec = Role(name="researcher", purpose="p", tier="sonnet"), Spec(id="tsk-a", objective="o")
         try:
@@ -155,8 +157,8 @@ class Work(TaskFolder):
         self.child: Child | None = None
 
     def settings(self, more: str = "") -> None:
-        models = f'[models]\nprovider = "claude"\ntries = 2\n[models.claude]\nprogram = "{self.program}"\n'
-        self.layout.config.write_text(models + more)
+        own = f'claude = {{ program = "{self.program}" }}'
+        self.layout.config.write_text(f'[models]\nprovider = "claude"\ntries = 2\n{own}\n{more}')
 
     def spec(self, role: str = "researcher", **more: Any) -> None:
         spec = {"id": self.id, "objective": "look around", "role": role, "model": "sonnet", **more}

@@ -37,6 +37,24 @@ def test_it_works_with_our_tools_and_its_own(real_work, api, tmp_path):
     assert "Bash" not in api.requests[0].tool_names
 
 
+def test_our_system_prompt_stands_in_place_of_its_own(real_work, api):
+    api.say(tool(f"{OURS}write_result", text="ok"), text("done"))
+    assert real_work.run()["status"] == "done"
+    system = api.asked[0].system_text
+    assert "You are a researcher." in system and "## Who may order" in system
+    assert "pasted_content" not in system and "# Harness" not in system
+
+
+@pytest.mark.parametrize(("thinking", "sent"), [("off", False), ("adaptive", True)])
+def test_effort_and_thinking_are_as_the_settings_say(real_work, api, thinking, sent):
+    real_work.settings(f'effort = {{ researcher = "low" }}\nthinking = {{ sonnet = "{thinking}" }}\n')
+    api.say(tool(f"{OURS}write_result", text="ok"), text("done"))
+    assert real_work.run()["status"] == "done"
+    asked = api.asked[0].body
+    assert asked["output_config"]["effort"] == "low"
+    assert ("thinking" in asked) is sent
+
+
 def test_what_it_spends_is_what_it_says(real_work, api):
     api.say(tool(f"{OURS}list_dir", path="/"), fail(529), text("done"))
     real_work.run()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.model.config import ClaudeConfig
-from lumen_tui.providers.base import BuiltinToolResult, PermissionRequest, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import BuiltinToolResult, PermissionRequest, Reserve, Spent, ToolCall, Tuning
 from lumen_tui.providers.claude_code import program
 from lumen_tui.storage import files
 
@@ -101,7 +101,7 @@ def test_every_tool_is_asked_about_and_a_question_that_fails_keeps_it_from_runni
     fake.plays("whole")
     fake.talk(answer)
     asked = fake.heard[1]["request"]
-    assert asked["appendSystemPrompt"] == "be good"
+    assert asked["systemPrompt"] == "be good"
     assert asked["hooks"]["PreToolUse"] == [
         {"matcher": None, "hookCallbackIds": ["before"], "timeout": 86_400, "onFailure": "block"}
     ]
@@ -120,6 +120,17 @@ def test_a_task_that_may_read_no_files_is_given_none_of_its_tools(fake, answer):
     fake.talk(answer)
     words = fake.heard[0]["argv"]
     assert words[words.index("--tools") + 1] == ""
+
+
+@pytest.mark.parametrize(
+    ("tuning", "effort", "off"),
+    [(Tuning("off", "low"), ["--effort=low"], "1"), (Tuning("adaptive"), [], None), (Tuning(), [], None)],
+)  # fmt: skip
+def test_it_is_told_its_effort_and_where_it_is_not_to_think(fake, answer, tuning, effort, off):
+    fake.plays("retry")
+    fake.talk(answer, tuning=tuning)
+    assert [word for word in fake.heard[0]["argv"] if "effort" in word] == effort
+    assert fake.heard[0]["env"].get("CLAUDE_CODE_DISABLE_THINKING") == off
 
 
 def test_a_tool_that_is_not_used_is_refused(fake, answer):
