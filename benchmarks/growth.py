@@ -28,6 +28,7 @@ READS: tuple[tuple[str, list[str], float], ...] = (
     ("status", ["status"], 100),
     ("inbox --count", ["inbox", "--count", "--reader", "nobody"], 100),
     ("why", ["why", "mem-0000000000007"], 100),
+    ("why, of an old signal", ["why", "sig-0000000000007"], 100),
     ("triage", ["triage"], 100),
     ("decay --dry-run", ["decay", "--dry-run"], 100),
     ("recall", ["recall", UNIT], 100),

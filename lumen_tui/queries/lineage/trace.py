@@ -18,6 +18,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.signals.signal_ids import SignalIds
 from lumen_tui.store.tasks import task_files
 
 _MOST = 30  # below one hop
@@ -32,13 +33,13 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
     with LineageLinks(layout, now) as links:
         name = text.strip()
         if not (name.startswith("mem-") and links.trail.record(name)):  # a whole id needs no search
-            name = resolve(layout, name)
+            name = resolve(layout, name, links)
         known = _HopReader(links)
         up, down = _TreeSide(known, upwards=True), _TreeSide(known, upwards=False)
         return Trace(node=known.hop(name), up=up.hops(name, 0), down=down.hops(name, 0))
 
 
-def resolve(layout: Layout, text: str) -> str:
+def resolve(layout: Layout, text: str, links: LineageLinks | None = None) -> str:
     """Return the id that is meant: itself, a unique beginning, `loop 124`, `L124` or a packet's for its loop."""
     lower = text.lower()
     digits = lower.removeprefix("loop" if lower.startswith("loop") else "l").strip(" -#")
@@ -50,7 +51,7 @@ def resolve(layout: Layout, text: str) -> str:
     if text.startswith("pkt-"):
         return _loop_of_packet(layout, nodes.resolve(layout.packets, text, "pkt"))
     if text.startswith("sig-"):
-        return nodes.resolve(layout.signals, text, "sig")
+        return (links.signals if links else SignalIds(layout)).resolve(text)
     if text.startswith("apr-"):
         paths = [*layout.approvals.glob("apr-*.json"), *layout.done_approvals.glob("apr-*.json")]
         return _one(text, {path.stem for path in paths if "." not in path.stem})
@@ -217,10 +218,10 @@ class _HopReader:
         return Hop(name, "work", f"only records about it, such as {newest}", "no file")
 
     def _signal(self, name: str) -> Hop | None:
-        matches = nodes.find(self._layout.signals, [name])
-        if not matches:
+        record = self.links.signals.record(name)
+        if record is None:
             return None
-        signal = signal_of(matches[name][1])
+        signal = signal_of(record)
         sender = one_line(signal.sender, 60)
         return Hop(name, "signal", one_line(signal.message, TITLE), signal.priority, signal.created_at, sender)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Raw = dict[str, "Any"]
 Edit = Callable[[dict[str, Raw]], tuple[list[Raw], bytes]]
 _ANY_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
-_MOST_CANDIDATES = 8
+MOST_CANDIDATES = 8
 _FEW = 8  # ids up to which searching for each is quicker than scanning all
 
 
@@ -74,7 +74,7 @@ def resolve(path: files.StrPath, text: str, kind: str) -> str:
     if not matches:
         raise LookupError(text)
     if len(matches) > 1:
-        raise Ambiguous(tuple(sorted(matches)[:_MOST_CANDIDATES]))
+        raise Ambiguous(tuple(sorted(matches)[:MOST_CANDIDATES]))
     return matches.pop()
 
 
