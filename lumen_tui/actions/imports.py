@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -13,19 +13,20 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.work import file_side
 from lumen_tui.model import times
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
 from lumen_tui.storage import directories, files, locks, rewriting
-from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import import_beads, import_lumenflow, import_ranges
 from lumen_tui.store.memory.import_ranges import LineRange
-from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport
+from lumen_tui.store.memory.importing import Destination, ImportReport, Upcoming
 
 LINES_KIND = "imported lines"  # of a change
 FILE_KIND = "imported file"
 UNIT_KIND = "imported unit"  # one that was here: both texts of its file
+_AT = "@"  # in the key of lines: between the journal and where they begin
 _AGAIN = "what an import brought comes again by the same import: `import` is safe to repeat"
 
 
@@ -57,30 +58,42 @@ def issues(store: Store, request: ImportBeads, *, by: str, now: float) -> Import
 def _take(
     store: Store, take: Callable[[Destination, Path], ImportReport], path: Path, *, by: str, now: float
 ) -> Imported:
-    """Run an import as an action, recorded before its first line. An interrupted import resumes when repeated."""
-    summary = f"import from {path}"
-    action = edits.new_action("import", (), summary=summary, by=by, now=now, target=str(path))
-    with journal.Transaction(store.layout) as transaction:
-        begin = partial(transaction.announce, action)
-        watch = acting.caller().watch
-        report = take(Destination(store.layout, times.iso(now), begin, watch), path.absolute())
-        changes = [change for part in report.parts for change in _changes(store.layout, part)]
-        summary = f"{report.added} records imported from {path}"
-        if changes:
-            journal.record(store.layout, edits.new_action("import", changes, summary=summary, by=by, now=now))
-    return Imported(summary=summary, target=str(path), action_id=action.id if changes else "", report=report)
+    """Run an import as one action: each of its writes is recorded beforehand, so that undo knows of all that came.
+
+    An import that ends in the middle, at a full disk or a kill, resumes when it is repeated.
+    """
+    begun: list[str] = []
+
+    @contextmanager
+    def writing(upcoming: Upcoming) -> Iterator[None]:
+        changes = _changes(upcoming)
+        action = edits.new_action("import", changes, summary=f"import from {path}", by=by, now=now, target=str(path))
+        with journal.Transaction(store.layout) as transaction:
+            transaction.announce(action)
+            begun.append(action.group or action.id)
+            if len(changes) > 1:
+                transaction.partly_done()  # an error may come after the first file
+            yield
+
+    report = take(Destination(store.layout, times.iso(now), writing, acting.caller().watch), path.absolute())
+    summary = f"{report.added} records imported from {path}"
+    return Imported(summary=summary, target=str(path), action_id=begun[0] if begun else "", report=report)
 
 
-def _changes(layout: Layout, part: ImportPart) -> list[Change]:
-    changes = [Change(FILE_KIND, name, None, file_side(layout.root / name)) for name in part.copied]
+def _changes(upcoming: Upcoming) -> list[Change]:
+    changes = [Change(FILE_KIND, name, None, {"sha256": sha256(data)}) for name, data in upcoming.made.items()]
     changes += [
-        Change(UNIT_KIND, name, {"text": before}, {"text": _text(layout.root / name)})
-        for name, before in part.replaced.items()
+        Change(UNIT_KIND, name, {"text": _decoded(before)}, {"text": _decoded(after)})
+        for name, (before, after) in upcoming.replaced.items()
     ]
-    if part.size:
-        lines = import_ranges.line_range(layout.root / part.target, part.at, part.size)
-        changes.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
+    if upcoming.lines is not None:
+        key = f"{upcoming.journal}{_AT}{upcoming.lines.at}"  # an import may add to one journal twice
+        changes.append(Change(LINES_KIND, key, None, msgspec.to_builtins(upcoming.lines)))
     return changes
+
+
+def _journal(store: Store, change: Change) -> Path:
+    return store.root / change.key.partition(_AT)[0]
 
 
 def _line_range(change: Change) -> LineRange:
@@ -89,7 +102,7 @@ def _line_range(change: Change) -> LineRange:
 
 def lines_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the imported lines are still together as they came."""
-    present = import_ranges.find_range(store.root / change.key, _line_range(change)) >= 0
+    present = import_ranges.find_range(_journal(store, change), _line_range(change)) >= 0
     return (change.after or change.before) if present else None
 
 
@@ -97,7 +110,7 @@ def may_lines(store: Store, change: Change) -> None:
     """For undo: refuse if something that the lines hold was changed since."""
     if change.after is not None:
         raise ActionError(_AGAIN)
-    path = store.root / change.key
+    path = _journal(store, change)
     lines = _line_range(change)
     _later(store, path, import_ranges.find_range(path, lines), lines.size)
 
@@ -111,7 +124,7 @@ def _later(store: Store, path: Path, at: int, size: int) -> import_ranges.Later:
 
 def put_lines(store: Store, change: Change) -> None:
     """For undo: remove the lines again, unless something they hold was changed since."""
-    path = store.root / change.key
+    path = _journal(store, change)
     lines = _line_range(change)
     at = import_ranges.find_range(path, lines)
     later = _later(store, path, at, lines.size)
@@ -137,13 +150,13 @@ def put_file(store: Store, change: Change) -> None:
     directories.remove(store.root / change.key)
 
 
-def _text(path: Path) -> str:
-    return (files.read(path) or b"").decode(errors="replace")
+def _decoded(data: bytes) -> str:
+    return data.decode(errors="replace")
 
 
 def unit_now(store: Store, change: Change) -> Side | None:
     """For undo: the text of a work unit's file."""
-    return {"text": _text(store.root / change.key)}
+    return {"text": _decoded(files.read(store.root / change.key) or b"")}
 
 
 def put_unit(store: Store, change: Change) -> None:

@@ -26,7 +26,6 @@ from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
-from lumen_tui.store.signals.signal_ids import SignalIds
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.role_stats import RoleIndex
 from lumen_tui.store.tasks.task_records import DamagedTask, read_json, read_spec
@@ -80,13 +79,6 @@ class LineageLinks:
             self._index.db.close()
         if "trail" in self.__dict__:
             self.trail.close()
-        if "signals" in self.__dict__:
-            self.signals.close()
-
-    @cached_property
-    def signals(self) -> SignalIds:
-        """The ids of all signals."""
-        return SignalIds(self.layout)
 
     def up(self, name: str) -> Iterator[Link]:
         """Yield the links to what `name` came from."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from functools import cached_property
+
 import msgspec
 
 from lumen_tui.model import agent, ids
@@ -30,16 +33,15 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
     """Return the tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
     BadId for what can be the name of nothing.
     """
-    with LineageLinks(layout, now) as links:
+    with LineageLinks(layout, now) as links, closing(_HopReader(links)) as known:
         name = text.strip()
         if not (name.startswith("mem-") and links.trail.record(name)):  # a whole id needs no search
-            name = resolve(layout, name, links)
-        known = _HopReader(links)
+            name = resolve(layout, name, known)
         up, down = _TreeSide(known, upwards=True), _TreeSide(known, upwards=False)
         return Trace(node=known.hop(name), up=up.hops(name, 0), down=down.hops(name, 0))
 
 
-def resolve(layout: Layout, text: str, links: LineageLinks | None = None) -> str:
+def resolve(layout: Layout, text: str, known: _HopReader | None = None) -> str:
     """Return the id that is meant: itself, a unique beginning, `loop 124`, `L124` or a packet's for its loop."""
     lower = text.lower()
     digits = lower.removeprefix("loop" if lower.startswith("loop") else "l").strip(" -#")
@@ -51,7 +53,7 @@ def resolve(layout: Layout, text: str, links: LineageLinks | None = None) -> str
     if text.startswith("pkt-"):
         return _loop_of_packet(layout, nodes.resolve(layout.packets, text, "pkt"))
     if text.startswith("sig-"):
-        return (links.signals if links else SignalIds(layout)).resolve(text)
+        return (known.signals if known else SignalIds(layout)).resolve(text)
     if text.startswith("apr-"):
         paths = [*layout.approvals.glob("apr-*.json"), *layout.done_approvals.glob("apr-*.json")]
         return _one(text, {path.stem for path in paths if "." not in path.stem})
@@ -168,6 +170,16 @@ class _HopReader:
         self._layout = links.layout
         self._hops: dict[str, Hop] = {}
 
+    def close(self) -> None:
+        """Close what was opened to look things up."""
+        if "signals" in self.__dict__:
+            self.signals.close()
+
+    @cached_property
+    def signals(self) -> SignalIds:
+        """The ids of all signals."""
+        return SignalIds(self._layout)
+
     def hop(self, name: str) -> Hop:
         """Return the thing itself, without its links."""
         if name not in self._hops:
@@ -218,7 +230,7 @@ class _HopReader:
         return Hop(name, "work", f"only records about it, such as {newest}", "no file")
 
     def _signal(self, name: str) -> Hop | None:
-        record = self.links.signals.record(name)
+        record = self.signals.record(name)
         if record is None:
             return None
         signal = signal_of(record)

@@ -12,7 +12,7 @@ from lumen_tui.model import ids, lumenflow
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.foreign import MARK, Raw
 from lumen_tui.model.jsontext import text_of
-from lumen_tui.storage import directories, files
+from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean
 from lumen_tui.store.memory import import_units, importing
@@ -122,6 +122,7 @@ def _is_id(text: str) -> bool:
 def _copy_files(to: Destination, source: Folder, name: str) -> ImportPart:
     """Copy the files that are missing here; existing ones are never overwritten."""
     part = ImportPart(source=str(source.path / name), target=name)
+    made: dict[str, bytes] = {}
     for pattern in _COPIED[name]:
         for path, real in source.files(f"{name}/{pattern}"):
             part.read += 1
@@ -132,22 +133,21 @@ def _copy_files(to: Destination, source: Folder, name: str) -> ImportPart:
                 part.quarantined += 1
                 part.name(f"{path}: {error}")
                 continue
-            _copy(to, part, path, place, data)
+            if _is_new(part, path, place, data):
+                made[str(place.relative_to(to.layout.root))] = data
+    importing.write_files(to, part, made)
     return part
 
 
-def _copy(to: Destination, part: ImportPart, path: Path, place: Path, data: bytes) -> None:
+def _is_new(part: ImportPart, path: Path, place: Path, data: bytes) -> bool:
+    """Return whether a file is not here yet; one that is stays as it is."""
     if (present := files.read(place)) is None:
-        to.begin()
-        directories.make_folder(place.parent)
-        files.replace(place, data)
-        part.added += 1
-        part.copied.append(str(place.relative_to(to.layout.root)))
-        return
+        return True
     part.present += 1
     our_stamp = place.suffix == ".done" and present.startswith(b"{")  # it says the same in our form
     if present != data and not our_stamp:
         part.name(f"{path}: ours is another and was kept")
+    return False
 
 
 def _session_here(name: str, data: bytes) -> bytes:

@@ -29,14 +29,9 @@ class LineRange(msgspec.Struct):
     first: str
 
 
-def line_range(path: Path, at: int, size: int) -> LineRange:
-    """Return the lines that are at this place now."""
-    fd = files.open_plain(path)
-    try:
-        data = os.pread(fd, size, at)
-    finally:
-        os.close(fd)
-    return LineRange(at, size, sha256(data), data[:_FIRST].decode(errors="replace"))
+def range_of(data: bytes, at: int) -> LineRange:
+    """Return what tells these whole lines, which are or will be at this offset, from all others."""
+    return LineRange(at, len(data), sha256(data), data[:_FIRST].decode(errors="replace"))
 
 
 def find_range(path: Path, lines_wanted: LineRange) -> int:

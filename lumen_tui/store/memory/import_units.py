@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,10 +44,12 @@ def take(to: Destination, source: Folder, project: Path, report: ImportReport) -
     checkpoints, events = _events(source, units, report)
     _stamps(source, units)
     part.read = len(units)
+    placed = Placed({}, {})
     with locks.waiting_lock(to.layout.lock("work")):
         for number, unit in enumerate(sorted(units.values(), key=lambda unit: unit.id)):
             to.watch(number / len(units))
-            place(to, part, lumenunits.unit_of(unit))
+            place(to, part, lumenunits.unit_of(unit), placed)
+        importing.write_files(to, part, *placed)
     if units or part.problems:
         report.parts.append(part)
     if checkpoints:
@@ -66,14 +69,16 @@ def take(to: Destination, source: Folder, project: Path, report: ImportReport) -
 def take_whole(to: Destination, source: Path, units: Iterable[Unit]) -> ImportPart:
     """Take work units that were exported from here."""
     part = ImportPart(source=str(source), target="work")
+    placed = Placed({}, {})
     with locks.waiting_lock(to.layout.lock("work")):
         for unit in units:
             part.read += 1
             if ids.is_wu(text_of(unit.front, "id")):
-                place(to, part, unit)
+                place(to, part, unit, placed)
             else:
                 part.quarantined += 1
                 part.name(f"{source}: a work unit without an id")
+        importing.write_files(to, part, *placed)
     return part
 
 
@@ -160,8 +165,15 @@ def _stamps(source: Folder, units: dict[str, Source]) -> None:
         units.setdefault(path.stem, Source(path.stem, {}, [])).stamp = text
 
 
-def place(to: Destination, part: ImportPart, theirs: Unit) -> None:
-    """Write a unit's file where it is new, or newer than ours. Needs the lock `work`."""
+class Placed(NamedTuple):
+    """The texts of units' files that are to be written, by name below the state folder."""
+
+    made: dict[str, bytes]
+    replaced: dict[str, tuple[bytes, bytes]]  # with the one that is here
+
+
+def place(to: Destination, part: ImportPart, theirs: Unit, placed: Placed) -> None:
+    """Take a unit's file where it is new, or newer than ours. Needs the lock `work`."""
     wu_id = text_of(theirs.front, "id")
     path = to.layout.work_unit(ids.check_wu(wu_id))
     try:
@@ -186,13 +198,9 @@ def place(to: Destination, part: ImportPart, theirs: Unit) -> None:
             part.kept += 1
             part.name(f"{wu_id} is too long to be replaced with a way back: remove work/{path.name} and import again")
             return
-        part.replaced[f"work/{path.name}"] = present.decode(errors="replace")
-        text = chosen
+        placed.replaced[f"work/{path.name}"] = present, chosen.encode()
     else:
-        part.copied.append(f"work/{path.name}")
-    to.begin()
-    files.replace(path, text.encode())
-    part.added += 1
+        placed.made[f"work/{path.name}"] = text.encode()
 
 
 def _sealed(unit: Unit) -> str:

@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean_foreign
 from lumen_tui.storage.rewriting import Watch
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.import_ranges import LineRange, range_of
 
 _CHUNK = 1024 * 1024
 _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
@@ -31,12 +33,25 @@ _MOST_NAMED = 20  # damaged lines that a report names
 _STEP = 1000  # lines between two words on the progress
 
 
+class Upcoming(msgspec.Struct, frozen=True):
+    """What an import is about to write: lines at the end of a journal, or files. Paths are below the state folder."""
+
+    journal: str = ""
+    lines: LineRange | None = None
+    made: dict[str, bytes] = {}
+    replaced: dict[str, tuple[bytes, bytes]] = {}  # each with the content that it has and the one it gets
+
+
+def _unrecorded(_: Upcoming) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class Destination(NamedTuple):
-    """Where an import goes. `begin` is called before each write, so that one that changes nothing leaves no trace."""
+    """Where an import goes. `writing` is around each write: it records what will be there before it is."""
 
     layout: Layout
     now: str
-    begin: Callable[[], None] = lambda: None
+    writing: Callable[[Upcoming], AbstractContextManager[None]] = _unrecorded
     watch: Watch = rewriting.unwatched
 
 
@@ -59,10 +74,8 @@ class ImportPart(msgspec.Struct):
     kept: int = 0  # ours, which are newer or decided on, were kept
     quarantined: int = 0
     problems: list[str] = []  # the first of them, with file and line
-    at: int = 0  # where in the target the lines begin that were added
-    size: int = 0  # and how many bytes they have
     copied: list[str] = []  # files that were added, below the state folder
-    replaced: dict[str, str] = {}  # files that were replaced, each with the text that it had
+    replaced: list[str] = []  # files that were replaced
 
     def name(self, problem: str) -> None:
         """Keep a problem for the report, unless there are many already."""
@@ -180,11 +193,25 @@ def _append(to: Destination, part: ImportPart, target: Path, new: list[SourceLin
                 fresh.append(entry)
         lines = [entry.line for entry in fresh] if target != to.layout.memory else _settled(fd, part, fresh)
         if lines:
-            to.begin()
             data = b"".join(line + b"\n" for line in lines)
-            part.at = files.append_locked(fd, data)
-            part.size = len(data)
+            with to.writing(Upcoming(part.target, range_of(data, os.fstat(fd).st_size))):
+                files.append_locked(fd, data)
     part.added = len(lines)
+
+
+def write_files(
+    to: Destination, part: ImportPart, made: dict[str, bytes], replaced: dict[str, tuple[bytes, bytes]] | None = None
+) -> None:
+    """Write files that are not here yet, and give others another content; all of it is recorded beforehand."""
+    if not made and not replaced:
+        return
+    with to.writing(Upcoming(made=made, replaced=replaced or {})):
+        for name, data in (*made.items(), *((name, after) for name, (_, after) in (replaced or {}).items())):
+            directories.make_folder((to.layout.root / name).parent)
+            files.replace(to.layout.root / name, data)
+    part.added += len(made) + len(replaced or {})
+    part.copied += made
+    part.replaced += replaced or {}
 
 
 def _watched(to: Destination, source: Path, sources: Iterable[SourceLine]) -> Iterator[SourceLine]:
