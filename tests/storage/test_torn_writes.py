@@ -1,6 +1,5 @@
 """Writes that stop in the middle: killed after any number of bytes, or short because the disk is full."""
 
-import os
 import resource
 import shutil
 import signal
@@ -8,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import lumen_small_disk
 import pytest
 
 from lumen_tui.storage import files
@@ -64,15 +64,8 @@ def test_a_rewrite_keeps_the_torn_tail(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a small tmpfs; the limit on file size stands in for it")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("a tmpfs cannot be mounted here; the limit on file size stands in for it")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with lumen_small_disk.small_disk(tmp_path / "small", 64 * 1024) as folder:
+        yield folder
 
 
 def fill(path: Path) -> list[str]:
