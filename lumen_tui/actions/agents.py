@@ -33,7 +33,8 @@ def must_be_free(unit: Tracked, *, by: str, stale: bool) -> None:
 
 def must_not_be_order(spec: Spec | None) -> None:
     """Refuse an agent to stop what the operator ordered."""
-    if acting.caller().task and spec is not None and spec.order:
+    caller = acting.caller()
+    if caller.task and not caller.order and spec is not None and spec.order:
         raise ActionError(
             f"{spec.id} is an order of the operator: only they cancel it; say in a signal why it should be"
         )

@@ -61,6 +61,7 @@ def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
             ("commands", _commands(rules, context)),
             ("may change", _writable(role, rules, context.config)),
             ("asks for", _asks(rules, context)),
+            ("orders", _orders(role, rules)),
             ("a task costs", cost_words(context.stats)),
             ("in force", until_words(role, context.now)),
             ("meets", _meets(role.name, context.tasks)),
@@ -161,6 +162,16 @@ def _writable(role: Role, rules: TaskRules, config: Config) -> str:
         return "nothing"
     roots = config.sandbox.granted(role.writable)
     return ", ".join([one_line(root, 80) for root in roots]) or "files in the task's own folder only"
+
+
+def _orders(role: Role, rules: TaskRules) -> str:
+    """Say what sub-tasks its tasks may order; empty for none."""
+    if "create_task" not in rules.tools or role.name == agent.ROLE:
+        return ""
+    limits = role.limits
+    others = f", and {', '.join(role.orders)}" if role.orders else ""
+    deep = f"{limits.subtask_depth} deep" if limits.subtask_depth else "none: subtask_depth is 0"
+    return one_line(f"{_count(limits.subtasks, 'sub-task')} each, {deep}, of roles that may do no more{others}")
 
 
 def _asks(rules: TaskRules, context: PreviewContext) -> str:

@@ -1,6 +1,6 @@
 """The verbs that a task's model asks for by a tool, carried out in the agent's name.
 
-None of them is an order, but for a task that a turn of the chat makes of what the operator says in it.
+None of them is an order, but for a task that a turn of the chat makes, or cancels, of what the operator says in it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from lumen_tui.model import agent
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.requests.tasks import NewTask
+from lumen_tui.model.requests.tasks import CancelTask, NewTask
 from lumen_tui.model.tasks import Spec
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Performed, ToolError
@@ -27,7 +27,7 @@ def performer(world: World, spec: Spec) -> Callable[[Request], Performed]:
         by = load_config(store.layout)[0].agent.name
         try:
             acting.must_not_be_agent(request.verb, f"a tool of {task}")
-            order = spec.order and agent.turn_of(task) > 0 and isinstance(request, NewTask)
+            order = spec.order and agent.turn_of(task) > 0 and isinstance(request, (NewTask, CancelTask))
             client = f"{acting.AGENT}{task}"
             done = registry.perform(store, request, by=by, now=world.now(), client=client, order=order)
         except ActionError as error:

@@ -14,6 +14,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.records import Action
 from lumen_tui.model.requests.engine import UnkillAgent
+from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.model.roles import PLANNING_TOOLS
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.storage import files
@@ -183,6 +184,20 @@ def test_what_persons_reserved_stays_reserved(home, plan, make_task):
     node = next(iter(nodes.all_ids(home.layout.memory)))
     (said,) = plan(("judge_discoveries", {"ids": [node], "verdict": "promote", "lane": "Core", "reason": "good"}))
     assert "is a proposal: only a person judges it" in said and not units(home)
+
+
+def test_in_the_chat_the_operator_has_a_task_of_theirs_cancelled(home, make_task):
+    order = named("task.new", {"objective": "look", "id": "tsk-ordered"})
+    perform(home.store, order, by="ana", now=home.now, order=True)
+    loop, turn = (make_task("x", task_id=name) for name in ("loop-000001", "chat-000001"))
+    for task, refused in ((loop, True), (turn, False)):
+        world = World(task.folder, time.time, time.monotonic, {}, None, str)
+        carry_out = performer(world, Spec(id=task.id, objective="x", order=True))
+        if refused:
+            with pytest.raises(ToolError, match="an order of the operator"):
+                carry_out(CancelTask(task_id="tsk-ordered"))
+        else:
+            assert "asked to cancel" in carry_out(CancelTask(task_id="tsk-ordered")).summary
 
 
 def test_a_result_is_read_whole_with_what_it_cost(home, plan, api):

@@ -253,7 +253,9 @@ def _changed(begun: OpenLoop, deposit: Deposit | None, done: list[Act], *, count
             discoveries_read=begun.discoveries,
             **begun.by_workers,
         )
-    counts.update(_COUNTED.get(act.kind, "memory_added") for act in done if act.kind != "escalation")
+    for act in done:
+        if act.kind != "escalation":
+            counts[_COUNTED.get(act.kind, "memory_added")] += act.count
     counts.update(artifacts=len(deposit.made) if deposit else 0, decisions=len(deposit.decided) if deposit else 0)
     return {name: count for name, count in counts.items() if count}
 

@@ -35,7 +35,7 @@ from lumen_tui.tui.screens.task_form import will_run
 
 _HIGH = 46  # lines of a window from which all consequences are shown
 _BOX = 92  # columns of a form at most
-_WEIGHTY = ("asks for", "may change", "a task costs", "in force", "meets", "wrong")
+_WEIGHTY = ("asks for", "orders", "may change", "a task costs", "in force", "meets", "wrong")
 _SHELLS = (("none", "none"), ("read", "commands that only read"), ("any", "any command"))
 _POWERS = (("write", "write files"), ("network", "use the network"))
 _PLANNING = "planning"  # stands for the tools with which units, discoveries and others' tasks are planned
