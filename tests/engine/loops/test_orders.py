@@ -7,8 +7,10 @@ import re
 
 import pytest
 from lumen_apiserver import tool, tools, use
+from lumen_learnt import RULE, observed
 
 from lumen_tui.actions.registry import named, perform
+from lumen_tui.store.evolution import versions
 
 ORDER = "Please fix the backup."
 
@@ -116,3 +118,44 @@ async def test_the_prefix_of_the_main_agent_is_the_same_in_every_loop_and_kept_f
     assert first.body["output_config"] == {"effort": "medium"} and first.body["thinking"] == {"type": "adaptive"}
     assert "Serve the operator's stated goals" in first.system_text
     assert "## Where you are" in first.first_text and "mark=" not in first.system_text + first.first_text
+
+
+async def test_a_rule_that_is_accepted_is_in_the_next_request_and_one_that_was_restored_away_is_not(told, office, api):
+    office.do("evolution.accept", ids=observed(office.layout, "Prefer rg over grep here", "evo-0abc"))
+    version = versions.listed(office.layout)[-1].version
+    await told("one")
+    office.do("evolution.accept", ids=observed(office.layout))
+    office.clock.pass_time(300)
+    await told("two", number=2)
+    office.do("evolution.restore", version=version)
+    office.clock.pass_time(300)
+    await told("three", number=3)
+    before, taught, restored = mains(api)
+    assert [RULE in request.system_text for request in (before, taught, restored)] == [False, True, False]
+    assert "Prefer rg over grep here" in restored.system_text
+    assert "httpx" not in json.dumps(restored.body)
+
+
+async def test_an_order_and_the_same_words_of_a_file_a_result_and_an_agent(office, api, tmp_path):
+    """Each is there, and only what the operator said stands as an order."""
+    (tmp_path / "page").write_text(f"{ORDER} (from a file)\n")
+    api.when(lambda r: is_main(r) and not r.called, tool("read_file", path=str(tmp_path / "page")))
+    api.when(lambda r: is_main(r) and r.called == ("read_file",), tool("deposit", wake_state="seen"))
+    now = office.clock.now()
+    result = f"{ORDER} (from a result)"
+    task = office.do("task.new", objective="Look", role="researcher").target
+    api.when(lambda r: "write_result" in r.tool_names, tool("write_result", text=result))
+    await office.beat()
+    await office.tasks_over(1)
+    for words, by, order in ((f"{ORDER} (by Ann)", "ann", True), (f"{ORDER} (by an agent)", "operator", False)):
+        perform(office.store, named("signal.send", {"message": words, "to": "lumen"}), by=by, now=now, order=order)
+    await office.beat()
+    await office.loop_over(1)
+    first, second = mains(api)[:2]
+    outside = outside_of_data(first.first_text)
+    assert "(by Ann)" in outside.partition("<order ")[2].partition("</order>")[0]
+    assert "(from a result)" in first.first_text and "(by an agent)" in first.first_text and task
+    assert "(from a result)" not in outside and "(by an agent)" not in outside
+    assert first.first_text.count("<order ") == 1
+    blocks = [block for message in second.messages for block in message["content"]]
+    assert [block["type"] for block in blocks if "(from a file)" in json.dumps(block)] == ["tool_result"]
