@@ -16,7 +16,8 @@ CLI = "cli"  # all command lines of one operator, but those of an agent in a ses
 ENGINE = "engine"  # what the engine does in an agent's name, or in its own
 LEARNING = "evolution"  # in whose name the engine learns by itself
 RESERVED = frozenset({
-    "approval.allow", "approval.allow_always", "constitution.approve", "evolution.accept", "budget.raise", "unkill",
+    "approval.allow", "approval.allow_always", "changes.accept", "changes.commit", "changes.push", "changes.write",
+    "constitution.approve", "evolution.accept", "budget.raise", "unkill",
 })  # fmt: skip
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 AGENT = "agent:"  # before the task whose model did it, by a tool

@@ -41,6 +41,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "blocks": ("blocks",),
     "relay": ("relay",),
     "schedules": ("schedule",),
+    "changes": ("changes",),
     "evolve": ("evolve", "claude-md"),
     "constitution": ("constitution",),
     "prompts": ("prompt",),
@@ -206,7 +207,7 @@ def _settings(name: str, hint: object, arg: Arg, default: object) -> dict[str, A
         return {**settings, "type": words_of}
     elif hint in (int, float, int | None):
         settings["type"] = float if hint is float else int
-    if hint == str | Sequence[str]:
+    if hint == str | Sequence[str] or (hint == Sequence[str] and arg.place):
         settings["nargs"] = "*" if optional else "+"
     elif hint == Sequence[str]:
         settings |= {"action": "append", "default": None}

@@ -28,6 +28,7 @@ TITLES = {  # of the parts
     "blocks": "Memory blocks",
     "relay": "Relays",
     "schedules": "Schedules",
+    "changes": "Changes of tasks that worked apart",
     "evolve": "Learning from sessions",
     "constitution": "The constitution",
     "prompts": "Prompts",

@@ -39,6 +39,9 @@ _OVERRIDES = {
     "core.splitIndex": "false", "index.sparse": "false",
 }  # fmt: skip
 
+_TRANSPORT = ("core.sshCommand", "core.askPass", "credential.helper", "protocol.allow", "safe.bareRepository")
+_OF_THE_USER = ("HOME", "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+
 
 class GitFailed(OSError):
     """A git command failed; the text is its last message, safe to show."""
@@ -128,6 +131,19 @@ class Git:
                 GIT_INDEX_FILE=self.place("index"),
             )
 
+    def with_transport(self) -> Git:
+        """Return git that may reach a server by https and ssh, with the user's own configuration and credentials.
+
+        For repositories made by `apart` alone: what such a configuration says of remotes and hooks is not in force.
+        """
+        other = self.at(GIT_ALLOW_PROTOCOL="https:ssh", GIT_SSH_COMMAND="ssh -oBatchMode=yes")
+        other._environ |= {name: os.environ[name] for name in _OF_THE_USER if name in os.environ}
+        for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "XDG_CONFIG_HOME", "GIT_ASKPASS"):
+            other._environ.pop(name, None)
+        kept = {name: value for name, value in _OVERRIDES.items() if name not in _TRANSPORT}
+        other._environ |= _numbered(kept)
+        return other
+
     def place(self, name: str) -> str:
         """Return the real path of a part of the git folder, such as `objects`."""
         path = os.fsdecode(self("rev-parse", "--git-path", name)).removesuffix("\n")
@@ -153,10 +169,11 @@ def is_hash(text: str) -> bool:
 
 def _last_message(stderr: bytes) -> str:
     messages = stderr.decode("utf-8", "replace").strip().splitlines()
-    return safe(messages[-1] if messages else "git failed")[:_MOST_MESSAGE]
+    fatal = [line for line in messages if line.startswith(("fatal: ", "error: "))]
+    return safe((fatal or messages or ["git failed"])[-1])[:_MOST_MESSAGE]
 
 
-def _environment() -> Mapping[str, str]:
+def _environment() -> dict[str, str]:
     """Return what keeps git from running what a configuration names, and from reading the user's and the system's."""
     name, mail = _AUTHOR
     variables = {
@@ -179,8 +196,13 @@ def _environment() -> Mapping[str, str]:
         "GIT_AUTHOR_EMAIL": mail,
         "GIT_COMMITTER_NAME": name,
         "GIT_COMMITTER_EMAIL": mail,
-        "GIT_CONFIG_COUNT": str(len(_OVERRIDES)),
     }
-    for number, (key, value) in enumerate(_OVERRIDES.items()):
+    return variables | _numbered(_OVERRIDES)
+
+
+def _numbered(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as git reads them from the environment."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings.items()):
         variables[f"GIT_CONFIG_KEY_{number}"], variables[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return variables

@@ -39,7 +39,7 @@ _FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what
 DEMO_MARK = "demo.json"
 # The folder, and what may be in it before its first use: a checkout has that with the modes of git.
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
-_OWN_LOCKS = ("work", "roles", "operator", "sessions")  # empty files, held while something changes
+_OWN_LOCKS = ("changes", "trees", "work", "roles", "operator", "sessions")  # empty files, held while something changes
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
@@ -73,6 +73,7 @@ class Layout:
         self.tasks = root / "tasks"
         self.trees = root / "trees"
         self.trees_lock = root / "locks" / "trees.lock"
+        self.changes_lock = root / "locks" / "changes.lock"
         self.archive = root / "tasks" / "archive"
         self.work = root / "work"
         self.roles = root / "roles"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from lumen_repository import Repository
 
 from lumen_tui.actions import agentfile
 from lumen_tui.model import times
@@ -20,10 +22,12 @@ from lumen_tui.storage import files
 from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.sessions import chats
+from lumen_tui.tools.isolation import living, records
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_importing import ISSUE, folder, issues
 
 Arguments = dict[str, Any]
+PATH = os.environ["PATH"]
 ROLE = '+++\npurpose = "{}"\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
 LANES = ("Core", "UI", "Docs", "QA")
 
@@ -69,6 +73,7 @@ class Stage:
         self._ask()
         self._learn()
         self._talk()
+        self._change()
 
     def _keep(self, kind: str, verb: str, **arguments: Any) -> None:
         self.known.setdefault(kind, []).append(self.desk.do(verb, by="bo", **arguments).target)
@@ -82,6 +87,32 @@ class Stage:
                 expires_at=times.iso(now + 9000), arguments=given, summary=command, rule=command, role="builder",
             )  # fmt: skip
             self.known.setdefault("approval", []).append(approvals.ask(self.desk.store.layout, asked).id)
+
+    def _change(self) -> None:
+        """A task that worked apart in a repository, and handed in what it changed there."""
+        repository = Repository(self.beside / "repository")
+        repository.commit(a__txt="one\n", b__txt="two\n", c__txt="three\n")
+        repository("remote", "add", "origin", f"ssh://box{self.beside}/server/shop.git")
+        store = self.desk.store
+        task_id = self.desk.do("task.new", by="bo", objective="better files").target
+        order = living.Order(store.layout, store.layout.task(task_id), "worktree", str(repository.root), (), PATH)
+        living.take(order, lambda: None)
+        for name in ("a.txt", "b.txt", "c.txt"):
+            (order.task / living.TREE / name).write_text("better\n")
+        living.settle(store.layout, order.task, times.iso(self.desk.now))
+        self.known["changed"] = [task_id]
+        self.edited = records.keep_bytes(order.task, b"by hand\n", mode=0o644).sha256
+
+    def with_ssh(self) -> None:
+        """Let `ssh box` be this machine."""
+        folder = self.beside / "ssh"
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "ssh").write_text('#!/bin/sh\nfor last; do :; done\nexec env -i PATH="$PATH" sh -c "$last"\n')
+            (folder / "ssh").chmod(0o755)
+            Repository(self.beside / "server")("init", "-q", "--bare", str(self.beside / "server" / "shop.git"))
+        if str(folder) not in os.environ["PATH"]:
+            os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
 
     def _talk(self) -> None:
         """One turn of a conversation."""
@@ -282,6 +313,12 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "chat.send": lambda stage: {"text": stage.fresh("what about")},
     "chat.stop": lambda _: {},
     "chat.fresh": lambda _: {},
+    "changes.accept": lambda stage: _changed(stage, paths=[stage.chance.choice(["a.txt", "b.txt"])]),
+    "changes.drop": lambda stage: _changed(stage, paths=[stage.chance.choice(["a.txt", "b.txt"])]),
+    "changes.write": lambda stage: _changed(stage, path="c.txt", sha256=stage.edited),
+    "changes.commit": lambda stage: _changed(stage, branch=stage.fresh("better").replace(" ", "-")),
+    "changes.push": lambda stage: _pushed(stage),
+    "changes.give": lambda stage: _changed(stage, paths=["c.txt"]),
     "schedule.remove": lambda stage: {"name": stage.any("schedule")},
     "schedule.pause": lambda stage: {"name": stage.any("schedule"), "reason": "a release"},
     "schedule.resume": lambda stage: {"name": stage.any("schedule")},
@@ -289,6 +326,17 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "relay.release": lambda stage: {"ids": stage.any("held")},
     "relay.drop": lambda stage: {"ids": stage.any("held")},
 }  # fmt: skip
+
+
+def _changed(stage: Stage, **more: Any) -> Arguments:
+    return {"task_id": stage.any("changed"), **more}
+
+
+def _pushed(stage: Stage) -> Arguments:
+    stage.with_ssh()
+    return _changed(stage)
+
+
 NEEDS_ENGINE = ("engine.beat", "engine.stop")  # refused where none drives; tests/actions/test_newest.py has them
 BACK = {
     "role.fire": "role.rehire", "wu.block": "wu.unblock", "session.start": "session.end", "wu.claim": "wu.release",

@@ -45,7 +45,7 @@ _DERIVED = ("index/", "locks/", "work/retired", "blocks/texts/", "memory/cleanup
 # What is there before a verb that takes something back.
 BEFORE = {back: verb for verb, back in random_acts.BACK.items()} | {
     "undo": "triage.promote", "redo": "triage.promote", "attention.back": "attention.snooze",
-    "fact.check": "fact.probe",
+    "fact.check": "fact.probe", "changes.push": "changes.commit",
 }  # fmt: skip
 
 

@@ -34,6 +34,7 @@ EDITS = [
     (("--accept", "Command:make test", "--accept", "file: a/*"), {"accept": ["command: make test", "file: a/*"]}),
     (("--wu", "WU-001"), {"wu_id": "WU-001"}),
     (("-l", "Core"), {"lane": "Core"}),
+    (("--isolate", "copy"), {"isolate": "copy"}),
     (("-p", "P1", "--usd", "1", "--objective", "x"), {"priority": "P1", "objective": "x"}),
 ]
 

@@ -20,6 +20,7 @@ ALLOWED = {
     "lumen_tui/tools/files/opening.py": "makes the folders on the way to such a file",
     "lumen_tui/tools/isolation/pool.py": "worktrees of git; what a kill leaves half made is made again or swept",
     "lumen_tui/tools/isolation/copies.py": "copies a folder of the operator into a task's own, with links and modes",
+    "lumen_tui/tools/isolation/placing.py": "what a person accepted, in their own folder, with modes and links",
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",
     "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",
     "lumen_tui/storage/repair.py": "doctor --fix: closes modes, removes half-made task folders",

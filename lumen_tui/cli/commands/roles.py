@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.editing import edited
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
-from lumen_tui.engine.launch import NoEditor, editor_command
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
@@ -25,7 +20,6 @@ from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, Rehir
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import safe
-from lumen_tui.storage import files, repair
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.roles import parse_role
@@ -170,7 +164,8 @@ def _put(session: Session, text: str, args: Namespace, request: Callable[[str], 
     """Hire or adjust a role by this text, after --edit as it came back from the editor; return the exit code."""
     if not args.edit:
         return print_outcome(session.perform(request(text)), as_json=args.json)
-    with _edited(text, f"{args.name}.md") as after:
+    with edited(text.encode(), f"{args.name}.md") as written:
+        after = written.decode(errors="replace")
         return print_outcome(session.perform(request(after)), as_json=args.json)
 
 
@@ -290,42 +285,3 @@ def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
     snapshot = session.snapshot()
     figures = role_stats.book(session.layout, session.now).role(name)
     return role_preview.firing(name, role_preview.unended(snapshot.tasks), snapshot.config, figures)
-
-
-@contextmanager
-def _edited(text: str, name: str) -> Iterator[str]:
-    """Yield `text` as it came back from the editor; where the block fails, the file is kept and reported.
-
-    Raise ActionError where there is no editor, it failed, or nothing was changed.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="lumen-edit-"))
-    path = folder / name
-    files.replace(path, text.encode())
-    try:
-        yield _text_after_editing(path, text)
-    except BaseException:
-        if path.exists() and path.read_bytes() != text.encode():
-            talk(f"what you wrote is in {path}: give it with --file once it is in order")
-        else:
-            repair.remove_leftover(folder)
-        raise
-    repair.remove_leftover(folder)
-
-
-def _text_after_editing(path: Path, before: str) -> str:
-    try:
-        words = editor_command(os.environ)
-        code = subprocess.run([*words, str(path)]).returncode
-    except NoEditor as error:
-        raise ActionError(str(error)) from error
-    except OSError as error:
-        raise ActionError(f"the editor cannot be started ({error.strerror}): set $EDITOR to an editor") from error
-    if code:
-        raise ActionError(f"{words[0]} ended with code {code}: nothing was done")
-    try:
-        after = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ActionError(f"the editor returned no text ({error.strerror}): nothing was done") from error
-    if after == before:
-        raise ActionError("the text is unchanged: nothing was done", missing=True)
-    return after

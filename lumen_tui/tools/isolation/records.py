@@ -95,6 +95,14 @@ def content(folder: Path, side: FileSide | None) -> bytes:
     return data
 
 
+def must_be_whole(folder: Path, side: FileSide | None) -> None:
+    """Raise Unreadable where the content that is kept for a side is gone or not what it was."""
+    if side is not None:
+        kept = side_of(os.path.realpath(content_path(folder, side)))
+        if kept is None or kept.sha256 != side.sha256:
+            raise Unreadable(f"the content kept as {side.sha256[:12]} is {'gone' if kept is None else 'damaged'}")
+
+
 def keep(folder: Path, path: str) -> FileSide | None:
     """Keep the file or link at the real path `path`; return its side, None where there is none.
 
@@ -122,9 +130,23 @@ def keep(folder: Path, path: str) -> FileSide | None:
     return kept
 
 
+def current(path: str, side: FileSide) -> bytes:
+    """Return the content of the file at the real path `path`. Unreadable where it is not that side any more."""
+    with os.fdopen(opening.file(path), "rb") as stream:
+        data = stream.read(side.size + 1)
+    if hashlib.sha256(data).hexdigest() != side.sha256:
+        raise Unreadable("it is changing right now: try again in a moment")
+    return data
+
+
+def side_of_bytes(data: bytes, *, mode: int) -> FileSide:
+    """Return the side of a file with this content."""
+    return FileSide(hashlib.sha256(data).hexdigest(), len(data), mode)
+
+
 def keep_bytes(folder: Path, data: bytes, *, mode: int) -> FileSide:
     """Keep this content of a file; return its side."""
-    side = FileSide(hashlib.sha256(data).hexdigest(), len(data), mode)
+    side = side_of_bytes(data, mode=mode)
     _keep_bytes(folder, side, data)
     return side
 

@@ -1,0 +1,153 @@
+"""Change lists as a person sees them, in the room and on a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from lumen_tui.actions import changelists, refusal
+from lumen_tui.actions.changelists import Listed
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model.changelist import ChangeList, Decision, FileChange, FileSide, marked, state_of, unified
+from lumen_tui.model.text import safe
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks import task_files
+from lumen_tui.tools.base import size_text
+from lumen_tui.tools.isolation import placing, records
+from lumen_tui.tools.isolation.placing import Unplaceable
+from lumen_tui.tools.sandbox.policy import RUN_LATER
+
+_OPEN = ("open", "part")
+_OBEYED = frozenset({*RUN_LATER, ".gitattributes", ".envrc", ".github", "Makefile", "conftest.py", "setup.py"})
+
+
+class ListView(Struct, frozen=True):
+    """One change list among others."""
+
+    task_id: str
+    objective: str
+    state: str
+    changes: ChangeList
+    added: int
+    removed: int
+
+
+def lists(store: Store, *, all: bool = False) -> list[ListView]:
+    """Return the change lists that are open, newest first; with `all` those that were decided on as well."""
+    found = []
+    for task_id in task_files.all_ids(store.layout):
+        try:
+            one = changelists.listed(store, task_id)
+            spec = task_files.read_spec(store.layout, task_id)
+        except (ActionError, OSError, ValueError):
+            continue  # it has none, or `doctor` names what is wrong with it
+        state = state_of(one.changes, one.decisions)
+        if all or state in _OPEN:
+            added, removed = (sum(getattr(file, name) for file in one.changes.files) for name in ("added", "removed"))
+            found.append(ListView(task_id, spec.objective if spec else "", state, one.changes, added, removed))
+    return sorted(found, key=lambda one: one.changes.at, reverse=True)
+
+
+def facts(one: ListView) -> dict[str, object]:
+    """Return a list as data."""
+    return {
+        "task": one.task_id,
+        "state": one.state,
+        "objective": one.objective,
+        "top": one.changes.top,
+        "at": one.changes.at,
+        "files": len(one.changes.files),
+        "added": one.added,
+        "removed": one.removed,
+    }
+
+
+def below(changes: ChangeList, paths: Sequence[str]) -> list[FileChange]:
+    """Return the files that are named, or below a folder that is."""
+    found = []
+    for path in paths:
+        folder = path.rstrip("/") + "/"
+        named = [one for one in changes.files if one.path == path or one.path.startswith(folder)]
+        if not named:
+            known = [one.path for one in changes.files]
+            raise ActionError(f"{safe(path)} is not in the change list", candidates=refusal.nearest(path, known))
+        found += named
+    return found
+
+
+def conflict(found: Listed, change: FileChange) -> str:
+    """Return why an open change does not fit what is there now, or empty."""
+    decision = found.decision(change)
+    state = decision.state(change)
+    if state not in _OPEN:
+        return ""
+    chosen = changelists.Chosen(change, decision.open_hunks(change), whole=state == "open")
+    try:
+        return changelists.conflict_of(found, chosen)
+    except OSError as error:
+        return str(error)
+
+
+def remark(change: FileChange) -> str:
+    """Return what a person should know before a file is accepted, in a few words."""
+    if any(side is not None and side.link for side in (change.before, change.after)):
+        return "a link"
+    if _OBEYED & set(change.path.split("/")):
+        return "other programs run or obey it"
+    if change.before is not None and change.after is not None and change.before.same(change.after) is False:
+        return _mode_words(change.before, change.after)
+    return ""
+
+
+def _mode_words(before: FileSide, after: FileSide) -> str:
+    was, is_now = bool(before.mode & 0o100), bool(after.mode & 0o100)
+    if was == is_now:
+        return ""
+    return "can be run from now on" if is_now else "can no longer be run"
+
+
+def sizes(change: FileChange) -> str:
+    """Return the sizes of what is taken whole."""
+    was = size_text(change.before.size) if change.before else "nothing"
+    return f"{was} -> {size_text(change.after.size) if change.after else 'nothing'}"
+
+
+def diff(found: Listed, change: FileChange) -> list[tuple[int, str]]:
+    """Return the lines of a file's diff, safe to show, each with the number of its hunk (0: of none)."""
+    try:
+        before = records.content(found.folder, change.before) if change.known else b""
+        after = records.content(found.folder, change.after)
+    except OSError as error:
+        return [(0, safe(str(error)))]
+    if change.text:
+        return [(number, safe(line)) for number, line in unified(before, after)]
+    if any(side is not None and side.link for side in (change.before, change.after)):
+        return [(0, f"-{_target(change.before, before)}"), (0, f"+{_target(change.after, after)}")]
+    return [(0, f"no text that could be shown: {sizes(change)}")]
+
+
+def _target(side: FileSide | None, content: bytes) -> str:
+    return safe(content.decode("utf-8", "replace")) if side is not None and side.link else "no link"
+
+
+def proposal(found: Listed, change: FileChange) -> bytes:
+    """Return what a person edits: the file that is there with what fits, and the rest between marks."""
+    if not change.text:
+        raise ActionError(f"{change.path} is no text that could be edited: accept or drop it whole")
+    try:
+        target = placing.target_of(found.changes.top, change)
+        there = placing.side_there(target)
+        current = records.current(target, there) if there is not None else b""
+        before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+    except Unplaceable as error:
+        raise ActionError(f"{change.path}: {error}") from error
+    except OSError as error:
+        raise ActionError(f"{change.path}: {error}") from error
+    open_hunks = found.decisions.get(change.path, Decision()).open_hunks(change)
+    return after if there is None else marked(current, before, after, open_hunks)
+
+
+def keep_edited(found: Listed, content: bytes) -> str:
+    """Keep what a person edited with the list; return its hash."""
+    return records.keep_bytes(found.folder, content, mode=0o644).sha256

@@ -1,0 +1,376 @@
+"""Change lists of tasks that worked apart: accepted into the operator's files where they still fit, or dropped."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.actions import checks, edits, refusal
+from lumen_tui.actions.edits import Side
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import ids
+from lumen_tui.model.changelist import ChangeList, Conflict, Decision, Decisions, FileChange, FileSide, merge
+from lumen_tui.model.records import Change
+from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, WriteChange
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.tasks import task_files
+from lumen_tui.tools.isolation import placing, records
+from lumen_tui.tools.isolation.placing import Unplaceable
+
+KIND = "changed-file"  # of a change
+_HUNKS = re.compile(r"(?P<path>.+):(?P<numbers>\d+(?:,\d+)*)")
+_MOST_NAMED = 5
+
+
+class Listed(Struct, frozen=True):
+    """A change list with what was decided on it."""
+
+    task_id: str
+    folder: Path
+    changes: ChangeList
+    decisions: Decisions
+
+    def decision(self, change: FileChange) -> Decision:
+        """Return what was decided on one file."""
+        return self.decisions.get(change.path, Decision())
+
+
+class Chosen(Struct, frozen=True):
+    """One file of a request, with the numbers of the hunks that are meant: all that are open."""
+
+    change: FileChange
+    hunks: tuple[int, ...]
+    whole: bool
+
+
+class Planned(Struct, frozen=True):
+    """What accepting comes to for one file: what is there, and what is to be."""
+
+    path: str
+    target: str
+    there: FileSide | None
+    then: FileSide | None
+    decision: Decision
+    content: bytes | None = None  # of `then`, where it is not kept yet
+
+
+def listed(store: Store, task: str) -> Listed:
+    """Return the change list of a task. ActionError where there is none."""
+    task_id = checks.task_id(store, task)
+    folder = task_files.folder_of(store.layout, task_id)
+    try:
+        changes = records.read_list(folder) if folder else None
+        decisions = records.read_decisions(folder) if folder and changes else {}
+    except OSError as error:
+        raise ActionError(f"{error}: what the task changed is in {folder}") from error
+    if folder is None or changes is None:
+        reason = "it worked in place, or has not ended yet"
+        raise ActionError(f"task {ids.short(task_id)} has no change list: {reason}", missing=True)
+    return Listed(task_id, folder, changes, decisions)
+
+
+def choose(found: Listed, paths: Sequence[str]) -> list[Chosen]:
+    """Return the files that are meant, as far as they are open. ActionError for names that are not in the list."""
+    if not paths:
+        return [one for change in found.changes.files if (one := _open(found, change))]
+    chosen: dict[str, Chosen] = {}
+    for path in paths:
+        for one in _named(found, path):
+            chosen[one.change.path] = one
+    return list(chosen.values())
+
+
+def _named(found: Listed, path: str) -> list[Chosen]:
+    below = path.rstrip("/") + "/"
+    changes = [change for change in found.changes.files if change.path == path or change.path.startswith(below)]
+    if changes:
+        return [one for change in changes if (one := _open(found, change))]
+    match = _HUNKS.fullmatch(path)
+    change = found.changes.find(match["path"]) if match else None
+    if match is None or change is None:
+        known = [change.path for change in found.changes.files]
+        raise ActionError(f"{one_line(path, 200)} is not in the change list", candidates=refusal.nearest(path, known))
+    numbers = tuple(sorted({int(number) for number in match["numbers"].split(",")}))
+    open_hunks = found.decision(change).open_hunks(change)
+    if wrong := [number for number in numbers if not 1 <= number <= change.hunks]:
+        raise ActionError(f"{change.path} has {change.hunks} hunks, and none with the number {wrong[0]}")
+    if decided := [number for number in numbers if number not in open_hunks]:
+        raise ActionError(f"hunk {decided[0]} of {change.path} was decided on: undo that first")
+    return [Chosen(change, numbers, whole=numbers == tuple(range(1, change.hunks + 1)))]
+
+
+def _open(found: Listed, change: FileChange) -> Chosen | None:
+    decision = found.decision(change)
+    state = decision.state(change)
+    if state not in ("open", "part"):
+        return None
+    return Chosen(change, decision.open_hunks(change), whole=state == "open")
+
+
+def conflict_of(found: Listed, one: Chosen) -> str:
+    """Return why a change does not fit what is there now, or empty."""
+    try:
+        plan(found, one)
+    except Unplaceable as error:
+        return str(error)
+    return ""
+
+
+def plan(found: Listed, one: Chosen) -> Planned:
+    """Return what accepting comes to for one file. Raise Unplaceable where it does not fit."""
+    change = one.change
+    target = placing.target_of(found.changes.top, change)
+    there = placing.side_there(target)
+    decision = _accepted(found.decision(change), one)
+    fits = there.same(change.before) if there is not None else change.before is None
+    if (there is not None and there.same(change.after)) or (there is None and change.after is None):
+        return Planned(change.path, target, there, there, decision)
+    if one.whole and fits:
+        return Planned(change.path, target, there, _as_there(change.after, there), decision)
+    then, content = _merged(found, one, target, there)
+    return Planned(change.path, target, there, then, decision, content)
+
+
+def _as_there(after: FileSide | None, there: FileSide | None) -> FileSide | None:
+    if after is None or after.link:
+        return after
+    return msgspec.structs.replace(after, mode=placing.mode_for(after, there))
+
+
+def _merged(found: Listed, one: Chosen, target: str, there: FileSide | None) -> tuple[FileSide, bytes]:
+    change = one.change
+    if not change.text or there is None or there.link or change.before is None or change.after is None:
+        what = (
+            "is gone" if there is None else "was made or changed meanwhile" if change.before is None else "has changed"
+        )
+        raise Unplaceable(f"the file {what} since the task began")
+    before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+    try:
+        text = merge(records.current(target, there), before, after, one.hunks)
+    except Conflict as error:
+        raise Unplaceable(f"{error} what is there now") from error
+    mode = placing.mode_for(change.after, there) if one.whole else there.mode
+    return records.side_of_bytes(text, mode=mode), text
+
+
+def _accepted(decision: Decision, one: Chosen) -> Decision:
+    if one.whole:
+        return Decision(whole="accepted")
+    return Decision(accepted=tuple(sorted({*decision.accepted, *one.hunks})), dropped=decision.dropped)
+
+
+def _dropped(decision: Decision, one: Chosen) -> Decision:
+    if one.whole:
+        return Decision(whole="dropped")
+    return Decision(accepted=decision.accepted, dropped=tuple(sorted({*decision.dropped, *one.hunks})))
+
+
+def accept(store: Store, request: AcceptChanges, *, by: str, now: float) -> Done:
+    """Check every file, then write them all, or none where one does not fit."""
+    with locks.waiting_lock(store.layout.changes_lock):
+        found = listed(store, request.task_id)
+        chosen = _some(found, request.paths)
+        planned, conflicts = _plans(found, chosen)
+        if conflicts and (not request.fitting or not planned):
+            raise _does_not_fit(found, conflicts)
+        count = len(planned)
+        rest = f"; {len(conflicts)} did not fit" if conflicts else ""
+        text = f"{_files(count)} of task {ids.short(found.task_id)} accepted{rest}"
+        return _carry_out(store, found, planned, "changes.accept", text, by=by, now=now)
+
+
+def _plans(found: Listed, chosen: Iterable[Chosen]) -> tuple[list[Planned], dict[str, str]]:
+    planned, conflicts = [], {}
+    for one in chosen:
+        try:
+            planned.append(plan(found, one))
+        except Unplaceable as error:
+            conflicts[one.change.path] = str(error)
+        except OSError as error:
+            raise ActionError(f"{one.change.path}: {error}; nothing was changed") from error
+    return planned, conflicts
+
+
+def _does_not_fit(found: Listed, conflicts: dict[str, str]) -> ActionError:
+    named = "; ".join(f"{path}: {why}" for path, why in list(conflicts.items())[:_MOST_NAMED])
+    more = f"; and {len(conflicts) - _MOST_NAMED} more" if len(conflicts) > _MOST_NAMED else ""
+    task = ids.short(found.task_id)
+    return ActionError(
+        f"nothing was accepted, as not all of it fits: {named}{more}. `changes edit {task} PATH` opens a file with "
+        f"both sides, `changes give {task}` has a worker bring them together, `--fitting` accepts the rest"
+    )
+
+
+def _some(found: Listed, paths: Sequence[str]) -> list[Chosen]:
+    chosen = choose(found, paths)
+    if not chosen:
+        raise ActionError("nothing of that is open: it was decided on already", missing=True)
+    return chosen
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"
+
+
+def drop(store: Store, request: DropChanges, *, by: str, now: float) -> Done:
+    """Note the decision; no file is touched."""
+    with locks.waiting_lock(store.layout.changes_lock):
+        found = listed(store, request.task_id)
+        chosen = _some(found, request.paths)
+        decided = {one.change.path: _dropped(found.decision(one.change), one) for one in chosen}
+        text = f"{_files(len(decided))} of task {ids.short(found.task_id)} dropped"
+        changes = [_decided(found, path, decision) for path, decision in decided.items()]
+        action = edits.new_action("changes.drop", changes, summary=text, by=by, now=now, target=found.task_id)
+        with journal.carrying_out(store.layout, action):
+            records.write_decisions(found.folder, {**found.decisions, **decided})
+    return Done(summary=text, target=found.task_id, action_id=action.id)
+
+
+def write(store: Store, request: WriteChange, *, by: str, now: float) -> Done:
+    """Bring in a file as a person edited it: its content is kept with the list already."""
+    with locks.waiting_lock(store.layout.changes_lock):
+        found = listed(store, request.task_id)
+        change = found.changes.find(request.path)
+        if change is None:
+            raise ActionError(f"{one_line(request.path, 200)} is not in the change list", missing=True)
+        try:
+            target = placing.target_of(found.changes.top, change)
+            there = placing.side_there(target)
+            mode = placing.mode_for(change.after, there) if change.after else there.mode if there else 0o644
+            kept = files.read(records.content_path(found.folder, FileSide(request.sha256, 0)))
+        except Unplaceable as error:
+            raise ActionError(f"{change.path}: {error}") from error
+        except OSError as error:
+            raise ActionError(str(error)) from error
+        if kept is None:
+            raise ActionError("what was edited is gone: open it again with `changes edit`")
+        then = FileSide(request.sha256, len(kept), mode)
+        planned = Planned(change.path, target, there, then, Decision(whole="edited"))
+        text = f"{change.path} of task {ids.short(found.task_id)} brought in as edited"
+        return _carry_out(store, found, [planned], "changes.write", text, by=by, now=now)
+
+
+def _carry_out(
+    store: Store, found: Listed, planned: list[Planned], verb: str, text: str, *, by: str, now: float
+) -> Done:
+    changes = [_placed(found, one) for one in planned]
+    action = edits.new_action(verb, changes, summary=text, by=by, now=now, target=found.task_id)
+    decisions = {**found.decisions, **{one.path: one.decision for one in planned}}
+    with journal.carrying_out(store.layout, action):
+        for one in planned:
+            _keep(found, one)
+        _place(found, planned)
+        records.write_decisions(found.folder, decisions)
+    return Done(summary=f"{text}: {found.changes.top}", target=found.task_id, action_id=action.id)
+
+
+def _keep(found: Listed, one: Planned) -> None:
+    """Keep what is there for undo, and what is to be. ActionError where that cannot be, or it changed just now."""
+    try:
+        if one.content is not None and one.then is not None:
+            records.keep_bytes(found.folder, one.content, mode=one.then.mode)
+        records.must_be_whole(found.folder, one.then)
+        there = records.keep(found.folder, one.target) if one.there is not None else None
+    except OSError as error:
+        raise ActionError(f"{one.path} cannot be kept for undo: {error}; nothing was changed") from error
+    if there != one.there:
+        raise ActionError(f"{one.path} is changing right now: try again in a moment")
+
+
+def _place(found: Listed, planned: list[Planned]) -> None:
+    """Write all files, or put back those that were written before one that could not be."""
+    done: list[Planned] = []
+    for one in planned:
+        try:
+            _put(found.folder, one.target, one.then)
+        except OSError as error:
+            for earlier in reversed(done):
+                _put(found.folder, earlier.target, earlier.there)
+            raise ActionError(
+                f"{one.path} could not be written: {error.strerror or error}; nothing was changed"
+            ) from error
+        done.append(one)
+
+
+def _put(folder: Path, target: str, side: FileSide | None) -> None:
+    placing.put(target, side, str(records.content_path(folder, side)) if side is not None else "")
+
+
+def _placed(found: Listed, one: Planned) -> Change:
+    before = {"there": _plain(one.there), "decision": _plain(found.decisions.get(one.path))}
+    return Change(KIND, _key(found, one.path), before, {"there": _plain(one.then), "decision": _plain(one.decision)})
+
+
+def _decided(found: Listed, path: str, decision: Decision) -> Change:
+    return Change(
+        KIND, _key(found, path), {"decision": _plain(found.decisions.get(path))}, {"decision": _plain(decision)}
+    )
+
+
+def _key(found: Listed, path: str) -> str:
+    return f"{found.task_id} {path}"
+
+
+def _plain(value: FileSide | Decision | None) -> object:
+    """Return a value as the journal has it."""
+    return None if value is None else msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _of(store: Store, change: Change) -> tuple[Listed, FileChange]:
+    task_id, _, path = change.key.partition(" ")
+    found = listed(store, task_id)
+    file_change = found.changes.find(path)
+    if file_change is None:
+        raise ActionError(f"{path} is no longer in the change list of {task_id}")
+    return found, file_change
+
+
+def file_now(store: Store, change: Change) -> Side | None:
+    """For undo: what is there, and what was decided."""
+    found, file_change = _of(store, change)
+    now: Side = {"decision": _plain(found.decisions.get(file_change.path))}
+    if "there" in (change.after or {}):
+        try:
+            now["there"] = _plain(placing.side_there(placing.target_of(found.changes.top, file_change)))
+        except Unplaceable as error:
+            raise ActionError(f"{file_change.path}: {error}") from error
+    return {name: now[name] for name in (change.after or {})}
+
+
+def put_file(store: Store, change: Change) -> None:
+    """For undo: put the file back byte for byte, with its mode, and take the decision back."""
+    with locks.waiting_lock(store.layout.changes_lock):
+        found, file_change = _of(store, change)
+        after = change.after or {}
+        if "there" in after:
+            side = msgspec.convert(after["there"], FileSide | None)
+            try:
+                _put(found.folder, placing.target_of(found.changes.top, file_change), side)
+            except (Unplaceable, OSError) as error:
+                raise ActionError(f"{file_change.path} could not be written: {error}") from error
+        decisions = dict(found.decisions)
+        decision = msgspec.convert(after.get("decision"), Decision | None)
+        if decision is None:
+            decisions.pop(file_change.path, None)
+        else:
+            decisions[file_change.path] = decision
+        records.write_decisions(found.folder, decisions)
+
+
+def default_message(store: Store, found: Listed) -> str:
+    """Return a commit's message: the first line of the task's objective."""
+    spec = task_files.read_spec(store.layout, found.task_id)
+    return one_line(spec.objective if spec else found.task_id, 72)
+
+
+def env_path() -> str:
+    """Return the PATH in which git is found."""
+    return os.environ.get("PATH", os.defpath)

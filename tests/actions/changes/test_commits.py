@@ -1,0 +1,115 @@
+"""What a task changed as a commit and on a server: by plumbing, and by nothing that the repository names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from lumen_repository import PLANTS, Repository
+
+from lumen_tui.actions import acting
+from lumen_tui.actions.outcome import ActionError
+
+
+def better(tree: Path) -> None:
+    (tree / "a.txt").write_text("better\n")
+    (tree / "run.sh").write_text("#!/bin/sh\n")
+    (tree / "run.sh").chmod(0o755)
+    os.symlink("a.txt", tree / "link")
+    (tree / "b.txt").unlink()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A bare repository behind `ssh box`."""
+    made = Repository(tmp_path / "server")
+    made("config", "core.bare", "true")
+    folder = tmp_path / "ssh"
+    folder.mkdir()
+    (folder / "ssh").write_text('#!/bin/sh\nfor last; do :; done\nexec env -i PATH="$PATH" sh -c "$last"\n')
+    (folder / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return made
+
+
+def test_a_commit_is_made_beside_the_working_tree_and_taken_back(desk):
+    head = desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    before = desk.tree()
+    desk.do("changes.drop", task_id=task, paths=["b.txt"])
+    branch = desk.do("changes.commit", task_id=task, message="It is better").target
+    assert branch == f"lumen/{task}"
+    assert desk.repository("log", "-1", "--format=%s %an %P", branch) == f"It is better ana {head}"
+    assert desk.repository("ls-tree", "-r", branch).splitlines() == [
+        line
+        for line in desk.repository("ls-tree", "-r", branch).splitlines()
+        if line.split("\t")[1] in ("a.txt", "b.txt", "link", "run.sh")
+    ]
+    modes = [line.split()[0] for line in desk.repository("ls-tree", "-r", branch).splitlines()]
+    assert modes == ["100644", "100644", "120000", "100755"]
+    assert desk.repository("show", f"{branch}:a.txt") == "better"
+    assert desk.tree() == before
+    assert (desk.repository("status", "--porcelain"), desk.repository("rev-parse", "HEAD")) == ("", head)
+    desk.do("undo")
+    assert desk.repository("branch", "--list", branch) == ""
+
+
+def test_line_ends_are_stored_as_the_repository_stores_them(desk):
+    desk.repository.write(".gitattributes", "*.txt text eol=crlf\n")
+    desk.repository.commit(a__txt="one\r\n")
+    task = desk.work(lambda tree: (tree / "a.txt").write_bytes(b"one\r\ntwo\r\n"))
+    branch = desk.do("changes.commit", task_id=task).target
+    assert desk.repository("cat-file", "-s", f"{branch}:a.txt") == str(len("one\ntwo\n"))
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_neither_a_commit_nor_a_push_runs_anything_of_the_repository(desk, canary, server, tmp_path, plant):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    desk.repository("remote", "add", "box", f"ssh://box{server.root}")
+    PLANTS[plant](desk.repository, canary)
+    try:
+        branch = desk.do("changes.commit", task_id=task).target
+        desk.do("changes.push", task_id=task, remote="box")
+        assert server("show", f"{branch}:a.txt") == "better"
+    except ActionError as error:
+        assert plant in ("partial clone", "signing"), error
+    desk.do("changes.accept", task_id=task)
+    assert canary.sang == ""
+
+
+@pytest.mark.parametrize("url", ["ext::PROGRAM", "evil::x", "/tmp/x", "file:///tmp/x", "-oProxyCommand=PROGRAM", ""])
+def test_only_servers_are_pushed_to(desk, canary, url):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    desk.repository("config", "remote.origin.url", url.replace("PROGRAM", str(canary.program)))
+    desk.do("changes.commit", task_id=task)
+    with pytest.raises(ActionError, match="https:// or an ssh address"):
+        desk.do("changes.push", task_id=task)
+    assert canary.sang == ""
+
+
+def test_without_a_commit_or_gh_nothing_is_pushed(desk, monkeypatch, tmp_path):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    with pytest.raises(ActionError, match="no branch of it yet"):
+        desk.do("changes.push", task_id=task)
+    desk.do("changes.commit", task_id=task, branch="better")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ActionError, match=r"gh|git cannot be run"):
+        desk.do("changes.push", task_id=task, pull_request=True)
+
+
+@pytest.mark.parametrize("name", ["-x", "a..b", "a b", "x.lock", "/x", "a//b", "\x1b[2J", "refs\nx"])
+def test_names_that_no_branch_can_have(desk, name):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    with pytest.raises(ActionError, match="no name for a branch"):
+        desk.do("changes.commit", task_id=task, branch=name)
+
+
+@pytest.mark.parametrize("verb", ["changes.accept", "changes.write", "changes.commit", "changes.push"])
+def test_no_agent_brings_anything_in(verb):
+    with pytest.raises(ActionError, match="only the operator"):
+        acting.must_not_be_agent(verb, "LUMEN_TASK")
