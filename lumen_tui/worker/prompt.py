@@ -174,7 +174,7 @@ def _giver(spec: Spec) -> str:
         return f"(This task is from the main agent, {by}.)"
     if spec.parent:
         return f"(This is a sub-task of {one_line(spec.parent, 60)}, whose worker ordered it.)"
-    return f"(This task was given in the name of {by}; that this is the operator was not seen.)"
+    return f"(This task was given under the name {by}. Whether that is the operator could not be verified.)"
 
 
 def _bullets(lines: Iterator[str] | list[str]) -> str:
