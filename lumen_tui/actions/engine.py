@@ -8,12 +8,14 @@ from lumen_tui.actions import acting, checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
+from lumen_tui.model.config import is_endpoint
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.engine import PauseAgent, RequestBeat, ResumeAgent, StopEngine
 from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.pauses import read_kill
 
@@ -75,7 +77,7 @@ def _send_final(store: Store, command: Command, summary: str, verb: str, final: 
 
 
 def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
-    """Request a pause: of everything, the `loop`, a `role:NAME`, or the worker of a task.
+    """Request a pause: of everything, the `loop`, a `role:NAME`, a `provider:NAME`, or the worker of a task.
 
     `seconds` is how long it lasts, 0 until somebody resumes. `after` says when running workers rest: after their `task`
     (the default for everything), their `step` (the default for one worker) or `now`. Without an engine the next one
@@ -85,7 +87,7 @@ def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
     after = _when(request.after, "task" if not scope else "step")
     if not 0 <= request.seconds <= 366 * times.DAY:
         raise ActionError("a pause lasts up to a year; without --for it lasts until `resume`")
-    if after == "task" and scope and scope != "loop" and not scope.startswith("role:"):
+    if after == "task" and scope and scope != "loop" and not scope.startswith(("role:", pauses.PROVIDER)):
         raise ActionError("one worker pauses after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + request.seconds) if request.seconds else ""
     summary = f"asked to pause {scope_text}" + (f" until {times.stamp_of(until)}" if until else "")
@@ -120,9 +122,9 @@ def resume(store: Store, request: ResumeAgent, *, by: str, now: float) -> Done:
 def _is_paused(store: Store, target: str, now: float) -> bool:
     """Return whether this one scope is paused, or a pause of it is on its way to the engine."""
     in_force = pauses.parts(store.layout)
-    held = in_force.loop if target == "loop" else in_force.roles.get(target.removeprefix("role:"))
-    if target != "loop" and not target.startswith("role:"):
-        held = pauses.held(store.layout.task(target))
+    kind, _, name = target.partition(":")
+    known = {"loop": in_force.loop, "role": in_force.roles.get(name), "provider": in_force.providers.get(name)}
+    held = known[kind] if kind in known else pauses.held(store.layout.task(target))
     if held is not None and not held.over(now):
         return True
     return target in _on_their_way(store)
@@ -146,6 +148,11 @@ def _scope(store: Store, target: str) -> tuple[str, str]:
         return "", "everything"
     if target == "loop":
         return "loop", "the loop"
+    if target.startswith(pauses.PROVIDER):
+        name = target.removeprefix(pauses.PROVIDER)
+        if not is_endpoint(load_config(store.layout)[0].models, name):
+            raise ActionError(f"{name!r} is no provider", missing=True)
+        return target, f"provider {name}"
     if target.startswith("role:"):
         name = checks.role_name(store.layout, target.removeprefix("role:"))
         return f"role:{name}", f"role {name}"
@@ -184,7 +191,8 @@ def _paused_scopes(store: Store) -> list[str]:
     """Return every scope that a resume of everything ends, as commands name them."""
     parts = pauses.parts(store.layout)
     held = [path.parent.name for path in store.layout.tasks.glob(f"*/{pauses.HOLD_FILE}")]
-    return ["", *(["loop"] if parts.loop else []), *[f"role:{name}" for name in parts.roles], *held]
+    named = [f"role:{name}" for name in parts.roles] + [f"{pauses.PROVIDER}{name}" for name in parts.providers]
+    return ["", *(["loop"] if parts.loop else []), *named, *held]
 
 
 def _paused(store: Store, scope: str) -> Side | None:
@@ -192,6 +200,8 @@ def _paused(store: Store, scope: str) -> Side | None:
     parts = pauses.parts(store.layout)
     if not scope:
         pause = pauses.paused(store.layout)
+    elif scope.startswith(pauses.PROVIDER):
+        pause = parts.providers.get(scope.removeprefix(pauses.PROVIDER))
     elif scope == "loop" or scope.startswith("role:"):
         pause = parts.loop if scope == "loop" else parts.roles.get(scope.removeprefix("role:"))
     else:

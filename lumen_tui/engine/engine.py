@@ -208,8 +208,9 @@ class Engine:
         self.freshness.poll(now)
         self.budgets.poll(self.config.budget, now, costs=provider != "offline")
         requests = self.commands.carry_out(now)
+        self.pauses.reopen(self.config.models, os.environ, now)
         parts = self.pauses.parts
-        self.supervisor.dispatcher.pause_roles(parts.roles)
+        self.supervisor.dispatcher.hold(parts)
         may_start = self.pauses.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.poll(now)
         self.schedules.poll(self.config, now, may_start=may_start and self._loops)
@@ -258,6 +259,9 @@ class Engine:
     def _loop_turn(self, now: float, *, asked: bool) -> LoopTurn:
         if reason := self._why_no_loop():
             return LoopTurn(skipped=reason)
+        if asked:
+            self.pauses.reopen(self.config.models, os.environ, now, asked=True)
+            self.supervisor.dispatcher.hold(self.pauses.parts)
         return self.loop.turn(self.config, now, asked=asked, begins=lambda: self._write_heartbeat("loop", now))
 
     def _why_no_loop(self) -> str:

@@ -13,6 +13,9 @@ from lumen_tui.model.tasks import Usage
 _BAD = ("fail", "lost", "error", "refuse", "problem", "degraded")  # in the kind of an event
 
 
+_SET_BACK = 60.0  # seconds
+
+
 class Artifact(Struct, frozen=True):
     """The last thing a loop made."""
 
@@ -156,7 +159,13 @@ class Pause(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     until: str = ""  # when it ends by itself; empty: when a person says so
     after: str = "task"  # task: running workers go on to their end | step: they rest after their step | now: at once
+    kind: str = ""  # of a provider: key | credit | limit
+    mark: str = ""  # of a provider: which key and settings it was closed for
     schema: int = 1
+
+    def past(self, now: float) -> bool:
+        """Return whether a provider's time has come, or nobody knows: the clock was set back behind its beginning."""
+        return self.over(now) or now < times.epoch(self.at, now) - _SET_BACK
 
     def over(self, now: float) -> bool:
         """Return whether its time has come."""
@@ -174,6 +183,7 @@ class Pauses(Struct, frozen=True, omit_defaults=True):
 
     loop: Pause | None = None
     roles: dict[str, Pause] = field(default_factory=dict)
+    providers: dict[str, Pause] = field(default_factory=dict)  # by endpoint: no task that needs it starts
     schema: int = 1
 
 

@@ -83,6 +83,9 @@ def _waits(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
     for name, short in (("everything", "all paused"), (f"role {role}", "role paused")):
         if name in conditions.paused:
             yield Wait(short, f"{name} is {conditions.paused[name]}")
+    for name, words in conditions.paused.items():
+        if name.startswith("provider "):
+            yield Wait("provider closed", f"{name} is {words}")
     if role == agent.ROLE and "the loop" in conditions.paused:
         yield Wait("loop paused", f"the loop is {conditions.paused['the loop']}")
     if role in conditions.retired:

@@ -73,6 +73,18 @@ class Spent(Struct, frozen=True):
     ok: bool = True
 
 
+class Closed(Struct, frozen=True):
+    """No call of an endpoint gets an answer until `resets_at`, in seconds since 1970: may the conversation wait?
+
+    Answered with a Reply once it is open again, and with None where it must not wait.
+    """
+
+    endpoint: str
+    kind: str
+    resets_at: float
+    reason: str
+
+
 class PermissionRequest(Struct, frozen=True):
     """The back end is about to use a tool of its own: may it? Answered with a Reply whose text says why not."""
 
@@ -135,7 +147,7 @@ class Launch(Protocol):
         """Start the program. It keeps its own files in the folder `own`, which can be written."""
 
 
-Step = ToolCall | TextUpdate | Reserve | Spent | PermissionRequest | BuiltinToolResult
+Step = ToolCall | TextUpdate | Reserve | Spent | Closed | PermissionRequest | BuiltinToolResult
 Conversation = Generator[Step, Reply | None, ConversationOutcome]
 
 

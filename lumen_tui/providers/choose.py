@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from lumen_tui.model import agent
 from lumen_tui.model.config import NO_SERVERS, ROUTINE, ModelsConfig
@@ -11,6 +12,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import Provider, ProviderError, Tuning
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target, endpoint, expand, known, split
+from lumen_tui.storage.stamped import stamp
 
 _CLAUDE_KEYS = (
     "ANTHROPIC_API_KEY",
@@ -74,6 +76,25 @@ def key_names(
         names = _endpoints(config, _wanted(config, role, tier, model), provider)
     variables = [name for endpoint_name in names for name in _keys_of(config or ModelsConfig(), endpoint_name)]
     return tuple(dict.fromkeys(variables))
+
+
+def endpoints_of(config: ModelsConfig, provider: str, role: Role, model: str = "") -> list[str]:
+    """Return the endpoints that a task of a role may come to, the first to be asked first; none without a model."""
+    if config.provider == "offline":
+        return []
+    return _endpoints(config, _wanted(config, role.name, role.tier, model), provider)
+
+
+def endpoint_mark(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> str:
+    """Return what tells the key and the address of an endpoint from others; neither can be read from it."""
+    import hashlib  # late: `status` reads this module and needs no digest
+
+    values = [f"{variable}={environ.get(variable, '')}" for variable in _keys_of(config, name)]
+    values += [name, config.provider, str(config.endpoints.get(name))]
+    if name == "claude":
+        folder = Path(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude").expanduser()
+        values += [config.claude.program, str(stamp(folder / ".credentials.json"))]
+    return hashlib.sha256("\0".join(values).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _endpoints(config: ModelsConfig, model: str, provider: str) -> list[str]:

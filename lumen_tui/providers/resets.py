@@ -15,7 +15,7 @@ from lumen_tui.model import times
 
 LONGEST = 32 * times.DAY  # seconds: limits of a month are the longest that vendors have
 _MILLISECONDS = 1e11  # larger than this, a moment is given in milliseconds
-_UNIFIED = "anthropic-ratelimit-unified"
+UNIFIED = "anthropic-ratelimit-unified"
 _WINDOWS = ("", "-5h", "-7d", "-7d_opus", "-7d_sonnet", "-overage")
 _PARTS = ("requests", "tokens", "input-tokens", "output-tokens")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
@@ -54,8 +54,8 @@ def moment(value: object) -> float:
 def _unified(headers: Mapping[str, str], now: float) -> Iterator[float]:
     """Yield the ends of the windows of a subscription that are used up."""
     for window in _WINDOWS:
-        if headers.get(f"{_UNIFIED}{window}-status") == "rejected":
-            yield moment(headers.get(f"{_UNIFIED}{window}-reset"))
+        if headers.get(f"{UNIFIED}{window}-status") == "rejected":
+            yield moment(headers.get(f"{UNIFIED}{window}-reset"))
 
 
 def _separate(headers: Mapping[str, str], now: float) -> Iterator[float]:

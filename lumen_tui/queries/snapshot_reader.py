@@ -324,7 +324,7 @@ class SnapshotReader:
         return self.nodes.open.untriaged(now - days * times.DAY, now) if days else None
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
-        problems = [*pauses.stopped_roles(self._pauses.value)]
+        problems = [*pauses.stopped(self._pauses.value)]
         problems += self._machine
         problems += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
         problems += [*self._ledger.problems, *self._relay.problems, *self._schedules.problems(self.config, now)]

@@ -30,11 +30,12 @@ from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, integrity, locks  # noqa: E402
-from lumen_tui.store.tasks import claims  # noqa: E402
+from lumen_tui.store.tasks import claims, task_records  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.policy.fence import redactor  # noqa: E402
 from lumen_tui.tools.sandbox import limits  # noqa: E402
 from lumen_tui.worker import claimed  # noqa: E402
+from lumen_tui.worker.closing import PutBack  # noqa: E402
 from lumen_tui.worker.task import CannotBegin, Task, read_attempt  # noqa: E402
 from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402
 
@@ -42,6 +43,7 @@ LOCK_VARIABLE = "LUMEN_LOCK_FD"
 _PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _PR_SET_DUMPABLE = 4
 _ROUNDS = 20
+_PUT_BACK = "put back"  # a status for this process alone: the task has not ended
 
 
 class NoLock(Exception):
@@ -93,6 +95,9 @@ def _attempt(world: World, tally: TaskTally, started: list[Task]) -> tuple[str, 
         outcome = task.run()
     except CannotBegin as error:
         return "failed", str(error)
+    except PutBack as error:
+        started.clear()  # its last event stands: it is not over
+        return _PUT_BACK, str(error)
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
         sys.stderr.write(world.redact(traceback.format_exc()))
         return "failed", integrity.program_replaced() or f"{type(error).__name__}: {error}"
@@ -145,6 +150,9 @@ def run(folder: Path, environ: dict[str, str]) -> int:
         return _check(world, claim)
     status, reason = work(world, tally)
     end_children()
+    if status == _PUT_BACK:
+        task_records.put_back(folder, tally.attempt, reason)
+        return 0
     ended = Exit(
         task_id=folder.name,
         status=status,

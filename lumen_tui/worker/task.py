@@ -22,6 +22,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.providers.base import (
     BuiltinToolResult,
+    Closed,
     Conversation,
     ConversationOutcome,
     Job,
@@ -56,6 +57,7 @@ from lumen_tui.worker import apart
 from lumen_tui.worker.acting import performer
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
+from lumen_tui.worker.closing import Closing
 from lumen_tui.worker.prompt import build
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
@@ -134,6 +136,7 @@ class Task:
         turn = agent.turn_of(self.spec.id)
         self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
         self.spec, self._isolation = place_of(world, self.spec, self._role, self._config)
+        self._closing = Closing(world, self.spec, self._role, self._config.models, self._events, tally)
         self._spending = Spending(world, tally, self.spec, self._events)
         self._context = self._make_context()
         self._toolbox = toolbox_of(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
@@ -171,7 +174,7 @@ class Task:
         return self.spec.timeout_seconds or self._role.limits.timeout_seconds
 
     def run(self) -> ConversationOutcome:
-        """Do the task. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
+        """Do the task. Raises Stopped and PutBack; everything else that goes wrong becomes a failed outcome."""
         began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
         self._tier = self._sandbox()
         self._events.event("started", began, session=self._tally.session, sandbox=self._tier)
@@ -184,6 +187,7 @@ class Task:
         try:
             outcome = self._converse()
         except (ProviderError, StepLimit) as error:
+            self._closing.take(error)
             outcome = ConversationOutcome(ok=False, reason=str(error))
         finally:
             self._toolbox.close()
@@ -254,6 +258,8 @@ class Task:
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
                 reply = self._reserve(step)
+            elif isinstance(step, Closed):
+                reply = self._closing.wait(step)
             else:
                 self._take(step)
 

@@ -17,6 +17,7 @@ from lumen_task import TaskFolder
 
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks import pauses
 
 BOX_KEY = "box-secret-0123456789"
 
@@ -109,6 +110,7 @@ def test_no_key_is_in_any_file_even_where_the_server_says_it(work, api):
     api.script.rules.clear()
     assert work.run()["status"] == "failed"
     assert "was refused (401)" in work.exit["reason"]
+    pauses.change(work.layout, "provider:anthropic", None)  # as `resume provider anthropic` does
     api.say(fail(403, words))
     said = r"may not do this \(403\): bad key \[masked: [a-z-]+\] or \[masked: [a-z-]+\]"
     assert re.search(said, work.run()["reason"])

@@ -26,7 +26,7 @@ from lumen_tui.model.tasks import Budget
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
 
-_SCOPES = "all (as without it), loop, role NAME, or worker ID"
+_SCOPES = "all (as without it), loop, role NAME, provider NAME, or worker ID"
 
 
 def declare(commands: CommandGroup) -> None:
@@ -54,8 +54,8 @@ def _target(words: list[str]) -> str:
         return ""
     if words == ["loop"]:
         return "loop"
-    if len(words) == 2 and words[0] in ("worker", "role"):
-        return words[1] if words[0] == "worker" else f"role:{words[1]}"
+    if len(words) == 2 and words[0] in ("worker", "role", "provider"):
+        return words[1] if words[0] == "worker" else f"{words[0]}:{words[1]}"
     raise ActionError(f"{' '.join(words)!r} is no scope: {_SCOPES}")
 
 

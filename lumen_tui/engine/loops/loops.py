@@ -121,8 +121,12 @@ class MainLoop:
             return LoopTurn(skipped=reason)
         if reason := self._supervisor.dispatcher.held_back(agent.ROLE):
             return LoopTurn(skipped=reason)
-        begins()
         tier = tiers.choose(config.models, self._role(), news, self.state, os.environ, asked=asked, now=now)
+        if tier.model and self._closed(tier.model):
+            tier = tiers.Tier("", "what its routine begins on is closed", tier.kept)
+        if reason := self._closed(tier.model):
+            return LoopTurn(skipped=reason)
+        begins()
         begun = self._session.begin(self._next(), news, config, now, tier)
         self._woke |= {signal.task_id: now for _, signal in news.signals if signal.task_id}
         self._log.add("loop_started", f"loop {begun.loop}: {_news_counts(news)}", now, loop=begun.loop)
@@ -181,6 +185,9 @@ class MainLoop:
         except ProviderError:
             return True
         return choices[0].endpoint.name != "offline"
+
+    def _closed(self, model: str) -> str:
+        return self._supervisor.dispatcher.closed(self._role(), model)
 
     def _role(self) -> Role:
         role = role_or_reason(self._store.layout, agent.ROLE)

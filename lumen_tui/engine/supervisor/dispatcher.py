@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Set
 from subprocess import Popen
 
 from lumen_tui.engine.events import EventLog
@@ -13,10 +13,12 @@ from lumen_tui.engine.wakeups import Wakeups
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config, ModelsConfig
 from lumen_tui.model.ids import BadId
+from lumen_tui.model.loop import Pauses
 from lumen_tui.model.queueing import in_lanes, lane_full
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.providers.choose import key_names, kind_of
+from lumen_tui.providers.choose import endpoints_of, key_names, kind_of
+from lumen_tui.providers.errors import KEY
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
@@ -72,7 +74,7 @@ class Dispatcher:
         self._checks: dict[str, int] = {}  # of tasks that are checked: how often that began under this engine
         self._busy = True  # whether a task was started since the last zygote was made
         self._warm: dict[int, str] = {}  # pid -> task of the zygote's children
-        self.paused_roles: Collection[str] = ()
+        self.paused = Pauses()
         self.zygote = ZygoteClient(store.layout.engine_log)
         self.wakeups = Wakeups(store.layout)
         self.provider = "offline"
@@ -84,9 +86,19 @@ class Dispatcher:
         self.models = models
         self.provider = provider
 
-    def pause_roles(self, names: Collection[str]) -> None:
-        """Start no task of these roles."""
-        self.paused_roles = names
+    def hold(self, paused: Pauses) -> None:
+        """Start no task of these roles, and none that needs these providers."""
+        self.paused = paused
+
+    def closed(self, role: Role, model: str = "") -> str:
+        """Return why no task of a role can be given a model now, with `model` as its own; empty where one can."""
+        providers = self.paused.providers
+        names = endpoints_of(self.models, self.provider, role, model) if providers else []
+        if not names or names[0] not in providers:
+            return ""
+        pause = providers[names[0]]
+        stands_by = pause.kind != KEY and any(name not in providers for name in names)
+        return "" if stands_by else f"provider {names[0]} is {pause.words}"
 
     def warm_up(self, config: Config) -> None:
         """Have a zygote at hand: one, and after it has ended another only once there was work again."""
@@ -162,7 +174,10 @@ class Dispatcher:
         view = self._index.find(task_id)
         if view is None or view.status is not Status.QUEUED or self.held_back(view.spec.role):
             return False
-        return view.spec.role not in self.paused_roles and self._launch(view, now)
+        role = role_or_reason(self._store.layout, view.spec.role)
+        if isinstance(role, Role) and self.closed(role, view.spec.model):
+            return False
+        return view.spec.role not in self.paused.roles and self._launch(view, now)
 
     def _start(self, view: TaskView, by_role: list[str], now: float) -> bool:
         if view.spec.role == agent.ROLE:
@@ -170,8 +185,8 @@ class Dispatcher:
         if self._store.layout.retired_role(view.spec.role).exists():
             return False  # fired: its tasks wait until it is hired again, or until they are cancelled
         if view.claimed:
-            return view.spec.role not in self.paused_roles and self._check(view, now)
-        if self.held_back(view.spec.role) or view.spec.role in self.paused_roles:
+            return view.spec.role not in self.paused.roles and self._check(view, now)
+        if self.held_back(view.spec.role) or view.spec.role in self.paused.roles:
             return False
         role = role_or_reason(self._store.layout, view.spec.role)
         if isinstance(role, str):
@@ -179,6 +194,8 @@ class Dispatcher:
             return False
         if dead := self._dead_dependency(view):
             self.give_up(view, "failed", dead, now)
+            return False
+        if self.closed(role, view.spec.model):
             return False
         if view.waits_for or 0 < role.limits.at_once <= by_role.count(view.spec.role):
             return False

@@ -1,23 +1,26 @@
-"""What holds work back: pauses (of everything, the loop, a role, a worker), the kill switch, the restart limiter."""
+"""What holds work back: pauses (of all, the loop, a role, a provider, a worker), kill switch, restart limiter."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 
 from lumen_tui.actions.killing import Clock, end_all
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import ids, times
-from lumen_tui.model.config import WorkersConfig
+from lumen_tui.model.config import ModelsConfig, WorkersConfig
 from lumen_tui.model.loop import Pause, Pauses
+from lumen_tui.providers.choose import endpoint_mark
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.pauses import Kill, is_killed, read_kill
+from lumen_tui.store.tasks.pauses import PROVIDER, Kill, is_killed, read_kill
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_worker
 
 LOOP, ROLE = "loop", "role:"
+_PARTS = (ROLE, PROVIDER)  # beginnings of what is paused by itself, beside the loop
 Answer = tuple[bool, str]
 
 
@@ -43,12 +46,12 @@ class PauseControl:
         return self._parts.value
 
     def pause(self, target: str, pause: Pause) -> Answer:
-        """Pause everything (no target), the `loop`, a `role:NAME`, or the worker of a task."""
+        """Pause everything (no target), the `loop`, a `role:NAME`, a `provider:NAME`, or the worker of a task."""
         if not target:
             return self._pause_all(pause)
-        if target == LOOP or target.startswith(ROLE):
+        if target == LOOP or target.startswith(_PARTS):
             pauses.change(self._layout, target, pause)
-            return True, f"{target.removeprefix(ROLE)} is {pause.words}"
+            return True, f"{target.partition(':')[2] or target} is {pause.words}"
         if target not in self._at_work():
             return False, f"no worker is at {target}"
         pauses.hold(self._layout.task(target), pause)
@@ -74,9 +77,9 @@ class PauseControl:
 
         With `alone` what is paused by itself stays so.
         """
-        if target == LOOP or target.startswith(ROLE):
+        if target == LOOP or target.startswith(_PARTS):
             there = pauses.change(self._layout, target, None)
-            return there, "resumed" if there else f"{target.removeprefix(ROLE)} is not paused"
+            return there, "resumed" if there else f"{target.partition(':')[2] or target} is not paused"
         if target:
             return self._resume_one(target)
         if alone:
@@ -88,13 +91,13 @@ class PauseControl:
         parts = pauses.parts(self._layout)
         self._end_pause_of_all()
         named = [LOOP] if parts.loop else []
-        named += [ROLE + name for name in parts.roles]
+        named += [ROLE + name for name in parts.roles] + [PROVIDER + name for name in parts.providers]
         for name in named:
             pauses.change(self._layout, name, None)
         held = [name for name in self._at_work() if pauses.held(self._layout.task(name))]
         for task_id in held:
             pauses.let_go(self._layout.task(task_id))
-        more = [name.removeprefix(ROLE) for name in named] + held
+        more = [name.partition(":")[2] or name for name in named] + held
         return "resumed" + (f", with {', '.join(more)}" if more else "")
 
     def _end_pause_of_all(self) -> None:
@@ -126,11 +129,27 @@ class PauseControl:
             if part is not None and part.over(now):
                 self.resume(name)
                 self._report(name, part, now)
+        for name, part in parts.providers.items():
+            if part.past(now):
+                self.resume(PROVIDER + name)
+                self._report(pauses.provider_words(name), part, now)
         for task_id in self._index.running():
             folder = self._layout.task(task_id)
             if (hold := pauses.held(folder)) and hold.over(now):
                 pauses.let_go(folder)
                 self._report(task_id, hold, now)
+
+    def reopen(self, config: ModelsConfig, environ: Mapping[str, str], now: float, *, asked: bool = False) -> None:
+        """Try providers again that were closed for another key or other settings than those of now.
+
+        With `asked`, as a person wants an answer: all of them.
+        """
+        for name, part in self.parts.providers.items():
+            changed = bool(part.mark) and part.mark != endpoint_mark(config, name, environ)
+            if part.by == pauses.ENGINE and (asked or changed):
+                self.resume(PROVIDER + name)
+                why = "a person asked for it" if asked else "its key or its settings have changed"
+                self._log.add("resumed", f"{pauses.provider_words(name)} is tried again: {why}", now)
 
     def _report(self, name: str, pause: Pause, now: float) -> None:
         self._log.add("resumed", f"{name} goes on: it was {pause.words}", now)

@@ -27,7 +27,7 @@ from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.tasks import claims, family, pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
-from lumen_tui.store.tasks.task_records import has_unrepeatable_call, has_worker, nothing_begun, read_json
+from lumen_tui.store.tasks.task_records import has_worker, read_json, repeatable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,6 +135,11 @@ class TaskSupervisor:
         if view.id in self._ending:
             return  # we ended it ourselves; that job writes the exit
         folder = self._store.layout.task(view.id)
+        if (reason := task_records.why_put_back(folder, view.attempt)) is not None:
+            self.index.expect(view.id)
+            workers.keep_attempt(folder, view.attempt)
+            self._log.add("put_back", f"back in the queue: {reason}", now, task_id=view.id)
+            return
         supervised.lost.append(view.id)
         self.index.expect(view.id)
         if stop := task_records.read_stop(folder):
@@ -159,11 +164,7 @@ class TaskSupervisor:
     def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
         """Return whether a task may run twice: its role changes nothing, or it has changed nothing yet."""
         role = role_or_reason(self._store.layout, role_name)
-        if not isinstance(role, Role):
-            return False
-        if not role.write and role.shell != "any":
-            return not has_unrepeatable_call(folder)  # a command that ran without a sandbox may have changed something
-        return nothing_begun(folder, attempt)
+        return isinstance(role, Role) and repeatable(role, folder, attempt)
 
     def _collect(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
         """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 
+from msgspec import Struct
+
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.text import one_line
@@ -34,7 +36,8 @@ from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.calling import StreamThrottle
 from lumen_tui.providers.conversation.conversation import opening
 from lumen_tui.providers.conversation.history import TokenCounts
-from lumen_tui.providers.errors import map_error
+from lumen_tui.providers.errors import KEY, ModelCallError, map_error
+from lumen_tui.providers.resets import UNIFIED, moment
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, too_long
 
@@ -60,6 +63,7 @@ class ClaudeConversation:
         self._held: list[JsonObject] = []
         self._permitted: dict[str, PermissionRequest] = {}
         self._greeted = False
+        self._limit = 0.0  # when the limit ends that it reported as used up; 0 where none is
         self._session = ""  # its own session file
         self.version = ""
 
@@ -72,7 +76,7 @@ class ClaudeConversation:
                 message, self._wait = self._pipe.receive(limit + self._wait), 0.0
                 if message.get("type") == "result":
                     yield from self._counter.settle_rest(message.get("modelUsage"))
-                    return outcome(message, self._counter.model, self._job.now())
+                    return outcome(message, self._counter.model, self._job.now(), self._limit)
                 yield from self._take(message)
         except PipeClosed:
             yield from self._counter.settle_lost()
@@ -101,6 +105,8 @@ class ClaudeConversation:
             yield from self._stream(table_of(message, "event"))
         elif kind == "system":
             yield from self._system(message)
+        elif kind == "rate_limit_event":
+            self._limit = _used_up(table_of(message, "rate_limit_info"))
         elif kind == "user":
             yield from self._results(table_of(message, "message"))
 
@@ -298,15 +304,26 @@ def _text(block: object) -> str:
     return content if isinstance(content, str) else ""
 
 
+class _Headers(Struct, frozen=True):
+    headers: dict[str, str]
+
+
 class _ApiError(Exception):
     """An error of the API as the program tells it, in the form in which SDKs do."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, limit: float = 0.0) -> None:
         super().__init__(words)
         self.status_code, self.message = status, words
+        self.response = _Headers({f"{UNIFIED}-status": "rejected", f"{UNIFIED}-reset": f"{limit}"} if limit else {})
 
 
-def outcome(message: JsonObject, model: str, now: float) -> ConversationOutcome:
+def _used_up(info: JsonObject) -> float:
+    """Return when a limit ends that is used up, in seconds since 1970; 0 for one that is not."""
+    rejected = info.get("status") == "rejected" and info.get("isUsingOverage") is not True
+    return moment(info.get("resetsAt")) if rejected else 0.0
+
+
+def outcome(message: JsonObject, model: str, now: float, limit: float = 0.0) -> ConversationOutcome:
     """Return how the conversation ended. Raises ProviderError where the model could not be asked."""
     text = message.get("result")
     words = text if isinstance(text, str) else ""
@@ -320,7 +337,7 @@ def outcome(message: JsonObject, model: str, now: float) -> ConversationOutcome:
         return ConversationOutcome(ok=False, reason="the model declined to do this")
     if message.get("terminal_reason") == "prompt_too_long":
         return ConversationOutcome(ok=False, reason=_WINDOW)
-    raise _error(message, words or _errors(message), model, now)
+    raise _error(message, words or _errors(message), model, now, limit)
 
 
 def _errors(message: JsonObject) -> str:
@@ -328,14 +345,17 @@ def _errors(message: JsonObject) -> str:
     return "; ".join(map(str, errors)) if isinstance(errors, list) else ""
 
 
-def _error(message: JsonObject, words: str, model: str, now: float) -> ProviderError:
+def _error(message: JsonObject, words: str, model: str, now: float, limit: float) -> ProviderError:
     detail = one_line(words, 300) or one_line(str(message.get("subtype")), 60)
     status = message.get("api_error_status")
     if status == 401 or "/login" in words:
-        return ProviderError(
-            f"Claude Code may not use its model ({detail}): set a valid ANTHROPIC_API_KEY, or log in with `claude` once"
+        return ModelCallError(
+            f"Claude Code may not use its model ({detail})",
+            "set a valid ANTHROPIC_API_KEY, or log in with `claude` once",
+            closed=KEY,
+            endpoint=_ENDPOINT.name,
         )
-    if isinstance(status, int):
-        target = Target(_ENDPOINT, model)
-        return map_error(_ApiError(status, detail), target, TokenCounts(), now)
+    if isinstance(status, int) or limit:
+        known = status if isinstance(status, int) else 429
+        return map_error(_ApiError(known, detail, limit), Target(_ENDPOINT, model), TokenCounts(), now)
     return ProviderError(f"Claude Code ended with an error: {detail}")

@@ -9,9 +9,9 @@ from msgspec import Struct
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate
+from lumen_tui.providers.base import LEAST_OUTPUT, Closed, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
-from lumen_tui.providers.errors import ModelCallError
+from lumen_tui.providers.errors import LIMIT, ModelCallError
 from lumen_tui.providers.vendors.endpoints import DEAREST, cost, price_of
 from lumen_tui.providers.vendors.sdk_client import ModelClient, patience
 
@@ -186,8 +186,11 @@ class ModelCaller:
             try:
                 return (yield from self._request(prompt))
             except ModelCallError as error:
+                if error.closed == LIMIT and (yield from self._open_again(error)):
+                    number = 1
+                    continue
                 wait = back_off(number, error.retry_after_seconds, self._job.chance())
-                if not error.retryable or number >= tries:
+                if not error.retryable or error.closed == LIMIT or number >= tries:
                     error.count(number)
                     raise
                 if wait > patience.longest:
@@ -195,6 +198,13 @@ class ModelCaller:
                 yield self._retry_notice(error, wait, number, tries)
                 self._job.pause(wait)
             number += 1
+
+    def _open_again(self, error: ModelCallError) -> Generator[Step, Reply | None, bool]:
+        """Return whether the conversation has waited for the end of a limit. Where another model stands by, it goes on."""
+        if self._has_next:
+            return False
+        reply = yield Closed(error.endpoint, error.closed, error.resets_at, error.brief)
+        return reply is not None and reply.ok
 
     def _retry_notice(self, error: ModelCallError, wait: float, number: int, tries: int) -> TextUpdate:
         data = {"until": self._job.now() + wait, "try": number + 1, "tries": tries}
@@ -263,5 +273,10 @@ def _too_long(error: ModelCallError, wait: float) -> ModelCallError:
     if error.retry_after_seconds is not None:
         delay = f"the server asks to wait {span(error.retry_after_seconds)}"
     return ModelCallError(
-        error.brief, f"{error.advice}; {delay}" if error.advice else delay, other_model_helps=error.other_model_helps
+        error.brief,
+        f"{error.advice}; {delay}" if error.advice else delay,
+        other_model_helps=error.other_model_helps,
+        closed=error.closed,
+        resets_at=error.resets_at,
+        endpoint=error.endpoint,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause, Pauses
 from lumen_tui.model.problem import Problem
@@ -18,7 +19,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 
-ENGINE = "engine"  # who paused a role whose workers kept dying
+ENGINE = "engine"  # who paused a role whose workers kept dying, and a provider that gives no answer
+PROVIDER = "provider:"
 EVERYTHING, LOOP = "everything", "the loop"
 HOLD_FILE = "hold.json"
 _UNREADABLE = "the file cannot be read; remove it to continue"
@@ -82,6 +84,7 @@ def words(everything: Pause | None, paused_parts: Pauses, now: float) -> dict[st
     """Return the pauses in words: `{"the loop": "paused by ann: a drill"}`; names: EVERYTHING, LOOP, `role NAME`."""
     named = [(EVERYTHING, everything), (LOOP, paused_parts.loop)]
     named += [(role_words(name), part_pause) for name, part_pause in paused_parts.roles.items()]
+    named += [(provider_words(name), part_pause) for name, part_pause in paused_parts.providers.items()]
     return {
         one_line(name, 80): one_line(part_pause.words, 300)
         for name, part_pause in named
@@ -94,8 +97,13 @@ def role_words(role: str) -> str:
     return f"role {role}"
 
 
+def provider_words(endpoint: str) -> str:
+    """Return how `words` names a provider."""
+    return f"provider {endpoint}"
+
+
 def change(layout: Layout, name: str, pause: Pause | None) -> bool:
-    """Pause the `loop` or `role:NAME`, or resume it with None; return whether that changed anything."""
+    """Pause `loop`, `role:NAME` or `provider:NAME`, or resume it with None; return whether that changed anything."""
     with locks.waiting_lock(layout.lock("pauses")):
         before = parts(layout)
         after = _with(before, name, pause)
@@ -105,12 +113,25 @@ def change(layout: Layout, name: str, pause: Pause | None) -> bool:
         return True
 
 
+def close(layout: Layout, endpoint: str, pause: Pause) -> bool:
+    """Pause a provider unless it is paused; return whether this did. Of two limits the later one holds."""
+    with locks.waiting_lock(layout.lock("pauses")):
+        before = parts(layout)
+        known = before.providers.get(endpoint)
+        if known is None or times.epoch(known.until, 0.0) < times.epoch(pause.until, 0.0):
+            files.replace(layout.pauses, msgspec.json.encode(_with(before, f"{PROVIDER}{endpoint}", pause)))
+        return known is None
+
+
 def _with(before: Pauses, name: str, pause: Pause | None) -> Pauses:
-    kind, _, role = name.partition(":")
+    kind, _, part = name.partition(":")
     if kind == "loop":
         return msgspec.structs.replace(before, loop=pause)
-    roles = {key: value for key, value in before.roles.items() if key != role}
-    return msgspec.structs.replace(before, roles=roles | ({role: pause} if pause else {}))
+    table = before.providers if name.startswith(PROVIDER) else before.roles
+    changed = {key: value for key, value in table.items() if key != part} | ({part: pause} if pause else {})
+    if name.startswith(PROVIDER):
+        return msgspec.structs.replace(before, providers=changed)
+    return msgspec.structs.replace(before, roles=changed)
 
 
 def hold(folder: Path, pause: Pause) -> None:
@@ -123,9 +144,20 @@ def let_go(folder: Path) -> None:
     directories.remove(folder / HOLD_FILE)
 
 
-def stopped_roles(paused_parts: Pauses) -> list[Problem]:
-    """Return problems for the roles that the engine paused because their workers kept dying."""
-    return [
+def stopped(paused_parts: Pauses) -> list[Problem]:
+    """Return problems for what the engine paused and only a person can mend: roles whose workers kept dying, providers
+    that refuse the key or have no credit. A limit that ends by itself is none.
+    """
+    closed = [
+        Problem(
+            where=f"provider {name}",
+            what=f"nothing that needs it starts: {pause.reason}",
+            hint=f"mend that (a new key: restart the engine with it), or lumen-tui resume provider {name}",
+        )
+        for name, pause in paused_parts.providers.items()
+        if pause.by == ENGINE and not pause.until
+    ]
+    return closed + [
         Problem(
             where=f"role {name}",
             what=f"nothing of it starts: {role_pause.reason}",

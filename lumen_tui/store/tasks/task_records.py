@@ -18,6 +18,7 @@ from msgspec import Struct
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Pause
+from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, StopRequest, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
@@ -33,7 +34,7 @@ _MAX_SPEC = 1024 * 1024
 _YOUNG = 2.0  # seconds within which two changes may give a folder the same stamp
 _ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
-_BEGUN = "begun.json"
+_BEGUN, _PUT_BACK = "begun.json", "put-back.json"
 
 
 class DamagedTask(Exception):
@@ -233,6 +234,31 @@ def nothing_begun(folder: Path, attempt: int) -> bool:
         return False
     runs = (read_run(folder, number) for number in range(1, attempt + 1))
     return all(run is not None and run.notes_begun for run in runs)
+
+
+def repeatable(role: Role, folder: Path, attempt: int) -> bool:
+    """Return whether a task may run twice: its role changes nothing, or it has changed nothing yet."""
+    if not role.write and role.shell != "any":
+        return not has_unrepeatable_call(folder)  # a command that ran without a sandbox may have changed something
+    return nothing_begun(folder, attempt)
+
+
+class _PutBack(Struct, frozen=True):
+    """tasks/<id>/put-back.json: the worker of this attempt ended, and the task goes back to the queue."""
+
+    attempt: int
+    reason: str = ""
+
+
+def put_back(folder: Path, attempt: int, reason: str) -> None:
+    """Have the task go back to the queue, once its worker has ended: its model could not be asked."""
+    files.replace(folder / _PUT_BACK, msgspec.json.encode(_PutBack(attempt, reason)))
+
+
+def why_put_back(folder: Path, attempt: int) -> str | None:
+    """Return why the worker of an attempt gave the task back to the queue; None where it did not."""
+    record = read_json(folder / _PUT_BACK, _PutBack)
+    return record.reason if record is not None and record.attempt == attempt else None
 
 
 def read_run(folder: Path, attempt: int) -> Run | None:

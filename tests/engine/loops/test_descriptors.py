@@ -73,7 +73,7 @@ async def a_day(office: Any, api: Any, day: int) -> None:
         return f"Hang {day}" in request.first_text and not re.search(r"Loop \d+:", request.first_text)
 
     api.when(hangs, held(text("never")))
-    api.when(lambda r: f"Loop {2 * day + 2}:" in r.first_text, fail(401))
+    api.when(lambda r: f"Loop {2 * day + 2}:" in r.first_text, fail(404), fail(404))
     news_from_outside(office, day)
     tasks = [office.do("task.new", objective=f"{what} {day}").target for what in ("Work", "Fail", "Hang")]
     await office.beat()
@@ -94,7 +94,7 @@ async def a_day(office: Any, api: Any, day: int) -> None:
 
 async def test_what_was_opened_for_one_use_is_closed_without_the_garbage_collector(office, api, no_collector):
     api.when(lambda r: re.search(r"Loop \d*[13579]:", r.first_text), tool("deposit", wake_state="seen"), again=True)
-    api.when(lambda r: "Fail" in r.first_text, fail(401), again=True)
+    api.when(lambda r: "Fail" in r.first_text, fail(404), again=True)
     api.otherwise(tool("write_result", text="done"))
     office.do("block.new", name="notes")
     open_after = []

@@ -45,7 +45,7 @@ READ = {"signals_read", "discoveries_read"}
 @pytest.mark.parametrize("act", PERSONAL)
 async def test_what_a_person_did_between_two_loops_is_not_the_loops(office, api, act, ends):
     good = tool("deposit", wake_state="All quiet.")
-    api.when(lambda request: "deposit" in request.tool_names, good if ends == "well" else fail(401), again=True)
+    api.when(lambda request: "deposit" in request.tool_names, good if ends == "well" else fail(404), again=True)
     office.do("signal.send", message="hello")
     await office.beat()
     await office.loop_over(1)
