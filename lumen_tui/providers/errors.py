@@ -220,7 +220,7 @@ def _status_error(
         retryable=transient and not quota and should_retry != "false",
         other_model_helps=transient or quota,
         thinking_refused=status == 400 and any(words in text for words in _THINKING_REFUSED),
-        retry_after_seconds=retry_after(headers, now),
+        retry_after_seconds=resets_at - now if closed == LIMIT else retry_after(headers, now),
         counts=counts,
         closed=closed,
         resets_at=resets_at if closed == LIMIT else 0.0,

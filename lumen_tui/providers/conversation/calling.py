@@ -190,7 +190,7 @@ class ModelCaller:
                     number = 1
                     continue
                 wait = back_off(number, error.retry_after_seconds, self._job.chance())
-                if not error.retryable or error.closed == LIMIT or number >= tries:
+                if not error.retryable or number >= tries:
                     error.count(number)
                     raise
                 if wait > patience.longest:
@@ -200,7 +200,7 @@ class ModelCaller:
             number += 1
 
     def _open_again(self, error: ModelCallError) -> Generator[Step, Reply | None, bool]:
-        """Return whether the conversation has waited for the end of a limit. Where another model stands by, it goes on."""
+        """Return whether the conversation has waited for the end of a limit. One that stands by goes on at once."""
         if self._has_next:
             return False
         reply = yield Closed(error.endpoint, error.closed, error.resets_at, error.brief)
