@@ -210,7 +210,7 @@ class Engine:
         requests = self.commands.carry_out(now)
         self.pauses.reopen(self.config.models, os.environ, now)
         parts = self.pauses.parts
-        self.supervisor.dispatcher.hold(parts)
+        self.supervisor.dispatcher.paused = parts
         may_start = self.pauses.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.poll(now)
         self.schedules.poll(self.config, now, may_start=may_start and self._loops)
@@ -261,7 +261,7 @@ class Engine:
             return LoopTurn(skipped=reason)
         if asked:
             self.pauses.reopen(self.config.models, os.environ, now, asked=True)
-            self.supervisor.dispatcher.hold(self.pauses.parts)
+            self.supervisor.dispatcher.paused = self.pauses.parts
         return self.loop.turn(self.config, now, asked=asked, begins=lambda: self._write_heartbeat("loop", now))
 
     def _why_no_loop(self) -> str:

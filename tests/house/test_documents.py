@@ -51,6 +51,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "collected.json",
         "copied.json",
         "isolation.json",
+        "put-back.json",
         "deposit.json",
         "sleep.json",
         "spec.json",

@@ -74,7 +74,7 @@ class Dispatcher:
         self._checks: dict[str, int] = {}  # of tasks that are checked: how often that began under this engine
         self._busy = True  # whether a task was started since the last zygote was made
         self._warm: dict[int, str] = {}  # pid -> task of the zygote's children
-        self.paused = Pauses()
+        self.paused = Pauses()  # no task of these roles starts, and none that needs these providers
         self.zygote = ZygoteClient(store.layout.engine_log)
         self.wakeups = Wakeups(store.layout)
         self.provider = "offline"
@@ -85,10 +85,6 @@ class Dispatcher:
         """Have tasks that start from now on use these models; `provider` serves those that name none."""
         self.models = models
         self.provider = provider
-
-    def hold(self, paused: Pauses) -> None:
-        """Start no task of these roles, and none that needs these providers."""
-        self.paused = paused
 
     def closed(self, role: Role, model: str = "") -> str:
         """Return why no task of a role can be given a model now, with `model` as its own; empty where one can."""
