@@ -8,8 +8,7 @@ from typing import TypeVar
 import msgspec
 from rapidfuzz import fuzz, process, utils
 
-from lumen_tui.engine.near_doubles import MOST
-from lumen_tui.model.records import Alike, DiscoveryRow
+from lumen_tui.model.records import MOST_COMPARED, Alike, DiscoveryRow
 
 K = TypeVar("K", int, str)
 CUTOFF = 80  # per cent below which two titles are not called alike
@@ -67,7 +66,7 @@ class Titles:
     def _read(self, rows: Sequence[DiscoveryRow], revision: int) -> None:
         if revision == self._revision:
             return
-        self._rows = {row.node.id: _alike(row) for row in rows[:MOST]}
+        self._rows = {row.node.id: _alike(row) for row in rows[:MOST_COMPARED]}
         self._titles = {key: comparable(row.title) for key, row in self._rows.items()}
         self._revision = revision
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from typing import NamedTuple
 
+from lumen_tui.model.records import MOST_COMPARED
 from lumen_tui.storage import directories, files, kept
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.node_rows import DiscoveryList
 
-MOST = 5000  # discoveries compared; the most urgent ones
 LEAST = 50  # below so many they are rather compared again than kept
 _VERSION = 1  # of what is kept
 _NONE = (1 << 64) - 1  # in place of the offset of a near double
@@ -41,7 +41,7 @@ class NearDoubles:
         self._path = layout.index / "likeness.columns"
         self._marks = {"nodes": index.kept.marks()["nodes"]}
         self._every = every
-        self._places = every.places(MOST)
+        self._places = every.places(MOST_COMPARED)
         self._rank = {place: number for number, place in enumerate(self._places)}
         self._known: dict[int, Near] = {}
         self._added = list(range(len(self._places)))  # those with which the known ones were not compared, by rank

@@ -199,6 +199,9 @@ class Action(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
 
+MOST_COMPARED = 5000  # open discoveries whose titles are compared: the most urgent ones
+
+
 class Alike(Struct, frozen=True):
     """An open discovery that resembles another one; `score` is the likeness of their titles in per cent."""
 
