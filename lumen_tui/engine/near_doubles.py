@@ -55,12 +55,12 @@ class NearDoubles:
         `numbers` are places in the list of discoveries.
         """
         before = dict(self._known)
-        found = {self._places[number]: self._nearest(number) for number in numbers if number < len(self._places)}
-        if self._added or found.keys() - before.keys() or any(before[place] != found[place] for place in found):
-            self._keep(found)
+        nearest = {self._places[number]: self._nearest(number) for number in numbers if number < len(self._places)}
+        if self._added or nearest.keys() - before.keys() or any(before[place] != nearest[place] for place in nearest):
+            self._keep(nearest)
         return {
             self._name(place): (self._name(near.place), round(near.score))
-            for place, near in found.items()
+            for place, near in nearest.items()
             if near != _NOBODY
         }
 
@@ -79,10 +79,10 @@ class NearDoubles:
         from lumen_tui.engine.likeness import nearest_title  # rapidfuzz: not where all is known
 
         titles = {other: self._title(other) for other in others if other != number}
-        found = nearest_title(self._title(number), titles, at_least=best.score)
-        if found is None or (found[1] == best.score and self._rank.get(best.place, number) < found[0]):
+        nearest = nearest_title(self._title(number), titles, at_least=best.score)
+        if nearest is None or (nearest[1] == best.score and self._rank.get(best.place, number) < nearest[0]):
             return best
-        return Near(self._places[found[0]], found[1])
+        return Near(self._places[nearest[0]], nearest[1])
 
     def _title(self, number: int) -> str:
         if number not in self._titles:
@@ -118,11 +118,11 @@ class NearDoubles:
             if place in self._rank and (near == _NONE or near in self._rank)
         }
 
-    def _keep(self, found: Mapping[int, Near]) -> None:
+    def _keep(self, nearest: Mapping[int, Near]) -> None:
         """Keep what holds for the discoveries of now: what was not looked at was not compared with those added."""
         if len(self._places) < LEAST:
             return
-        valid = {**({} if self._added else self._known), **found}
+        valid = {**({} if self._added else self._known), **nearest}
         columns: dict[str, kept.Column] = {
             "compared": array("Q", self._places),
             "of": array("Q", valid),

@@ -74,20 +74,20 @@ def _span(text: str) -> float:
 
 
 def _epoch(words: str, now: float) -> float:
-    found = _EPOCH.search(words)
-    return moment(found[1]) if found else 0.0
+    match = _EPOCH.search(words)
+    return moment(match[1]) if match else 0.0
 
 
 def _date(words: str, now: float) -> float:
-    found = _DATE.search(words)
-    return times.epoch(f"{found[1]}T{found[2]}:00Z", 0.0) if found else 0.0
+    match = _DATE.search(words)
+    return times.epoch(f"{match[1]}T{match[2]}:00Z", 0.0) if match else 0.0
 
 
 def _of_day(words: str, now: float) -> float:
     """Return the next such time of day in the zone that is named."""
-    if not (found := _OF_DAY.search(words)):
+    if not (match := _OF_DAY.search(words)):
         return 0.0
-    month, day, hour, minute, half, zone = found.groups()
+    month, day, hour, minute, half, zone = match.groups()
     try:
         today = datetime.fromtimestamp(now, ZoneInfo(zone))
         at = today.replace(hour=int(hour) % 12 + 12 * (half == "pm"), minute=int(minute or 0), second=0, microsecond=0)

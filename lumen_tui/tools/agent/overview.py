@@ -73,14 +73,14 @@ class DiscoveriesArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def list_tasks(context: Context, arguments: TasksArguments) -> ToolResult:
-    found = [view for view in _tasks(context) if _is_asked_for(view, arguments)]
-    chosen = found[: arguments.limit]
+    chosen_tasks = [view for view in _tasks(context) if _is_asked_for(view, arguments)]
+    chosen = chosen_tasks[: arguments.limit]
     took = costs(context.store.layout, chosen, context.now())
     lines = [_task_line(context, view, took[view.id].words()) for view in chosen]
-    if len(found) > len(chosen):
-        lines.append(f"… and {len(found) - len(chosen):,} more")
-    data = {"ids": [view.id for view in chosen], "total": len(found)}
-    return ToolResult("\n".join(lines) or "no tasks", data=data, summary=plural(len(found), "task"))
+    if len(chosen_tasks) > len(chosen):
+        lines.append(f"… and {len(chosen_tasks) - len(chosen):,} more")
+    data = {"ids": [view.id for view in chosen], "total": len(chosen_tasks)}
+    return ToolResult("\n".join(lines) or "no tasks", data=data, summary=plural(len(chosen_tasks), "task"))
 
 
 def _tasks(context: Context) -> list[TaskView]:
@@ -123,12 +123,12 @@ def read_task(context: Context, arguments: ReadTaskArguments) -> ToolResult:
     view = _task(context, arguments.id)
     text = _result(context, view.id)
     part = text[arguments.offset : arguments.offset + _RESULT]
-    rest = len(text) - arguments.offset - len(part)
-    more = f"\n[{rest:,} characters follow: read on with offset={arguments.offset + len(part)}]" if rest > 0 else ""
+    unread = len(text) - arguments.offset - len(part)
+    more = f"\n[{unread:,} characters follow: read on with offset={arguments.offset + len(part)}]" if unread > 0 else ""
     head = "" if arguments.offset else "\n".join(_about_task(context, view)) + "\n\n"
-    said = f"Result ({len(text):,} characters):\n{part}{more}" if text else "It has no result."
+    result = f"Result ({len(text):,} characters):\n{part}{more}" if text else "It has no result."
     data = {"id": view.id, "status": str(view.status), "characters": len(text)}
-    return ToolResult(head + said, data=data, summary=f"{view.status}, {len(text):,} characters")
+    return ToolResult(head + result, data=data, summary=f"{view.status}, {len(text):,} characters")
 
 
 def _task(context: Context, text: str) -> TaskView:
@@ -139,8 +139,8 @@ def _task(context: Context, text: str) -> TaskView:
         raise ToolError(str(error)) from error
     names = [name] if task_files.folder_of(layout, name) else _beginning(context, name)
     if len(names) != 1:
-        what = f"{text!r} is the beginning of {len(names)} tasks" if names else f"there is no task {text!r}"
-        raise ToolError(f"{what}: list_tasks names them")
+        problem = f"{text!r} is the beginning of {len(names)} tasks" if names else f"there is no task {text!r}"
+        raise ToolError(f"{problem}: list_tasks names them")
     index = TaskIndex(layout)
     index.refresh(context.now(), {})
     view = index.find(names[0])
@@ -176,17 +176,17 @@ def _about_task(context: Context, view: TaskView) -> Iterator[str]:
 
 def list_units(context: Context, arguments: UnitsArguments) -> ToolResult:
     units, lane = work_units.list_tracked(context.store.layout), lane_key(arguments.lane)
-    found = [
+    listed = [
         unit
         for unit in units
         if lane in ("", lane_key(unit.lane)) and (arguments.status in ("", unit.status) or _open(unit, arguments))
     ]
     with Trail(context.store.layout, (NODES, EDGES)) as trail:
-        lines = [_unit_line(context, trail, unit) for unit in found[: arguments.limit]]
-    if len(found) > len(lines):
-        lines.append(f"… and {len(found) - len(lines):,} more")
-    data = {"ids": [unit.id for unit in found[: arguments.limit]], "total": len(found)}
-    return ToolResult("\n".join(lines) or "no work units", data=data, summary=plural(len(found), "work unit"))
+        lines = [_unit_line(context, trail, unit) for unit in listed[: arguments.limit]]
+    if len(listed) > len(lines):
+        lines.append(f"… and {len(listed) - len(lines):,} more")
+    data = {"ids": [unit.id for unit in listed[: arguments.limit]], "total": len(listed)}
+    return ToolResult("\n".join(lines) or "no work units", data=data, summary=plural(len(listed), "work unit"))
 
 
 def _open(unit: Tracked, arguments: UnitsArguments) -> bool:
@@ -229,14 +229,14 @@ def list_discoveries(context: Context, arguments: DiscoveriesArguments) -> ToolR
     while index.refresh():
         pass
     rows = (row.node for row in index.discoveries(context.now()))
-    found = [node for node in rows if arguments.wu_id.upper() in ("", node.wu_id)]
-    chosen = list(islice(found, arguments.offset, arguments.offset + arguments.limit))
+    listed = [node for node in rows if arguments.wu_id.upper() in ("", node.wu_id)]
+    chosen = list(islice(listed, arguments.offset, arguments.offset + arguments.limit))
     parts = [_discovery(context, node) for node in chosen]
-    left = len(found) - arguments.offset - len(chosen)
-    parts += [f"… and {left:,} more: offset={arguments.offset + len(chosen)}"] if left > 0 else []
-    data = {"ids": [node.id for node in chosen], "total": len(found)}
+    more = len(listed) - arguments.offset - len(chosen)
+    parts += [f"… and {more:,} more: offset={arguments.offset + len(chosen)}"] if more > 0 else []
+    data = {"ids": [node.id for node in chosen], "total": len(listed)}
     return ToolResult(
-        "\n\n".join(parts) or "no open discoveries", data=data, summary=plural(len(found), "discovery", "discoveries")
+        "\n\n".join(parts) or "no open discoveries", data=data, summary=plural(len(listed), "discovery", "discoveries")
     )
 
 

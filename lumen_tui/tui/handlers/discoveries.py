@@ -70,8 +70,8 @@ class DiscoveriesHandler(Handler):
     def _node(self, node_id: str) -> Node:
         """Return the node of a row; the selected one where that row is far away."""
         model = self.rows.model
-        found = model.find(node_id, near=(model.cursor,))
-        row: DiscoveryRow = self.selected if found is None else model.row(found)
+        place = model.find(node_id, near=(model.cursor,))
+        row: DiscoveryRow = self.selected if place is None else model.row(place)
         return row.node
 
     def _archive(self, targets: Sequence[str]) -> None:
@@ -116,11 +116,11 @@ class DiscoveriesHandler(Handler):
 
         host, here = self.host, self.selected.node.id
         try:
-            found = await looked(self.room, lambda: [host.port.node(node_id) for node_id in node_ids])
+            nodes = await looked(self.room, lambda: [host.port.node(node_id) for node_id in node_ids])
         except (ActionError, StoreError) as error:
             self.room.say(str(error), bad=True)
             return
-        host.push_screen(MergeConfirm(found, here, host.clock()), self._merge)
+        host.push_screen(MergeConfirm(nodes, here, host.clock()), self._merge)
 
     def _merge(self, answer: tuple[str, tuple[str, ...]] | None) -> None:
         if answer is not None:

@@ -48,20 +48,20 @@ def header(snapshot: Snapshot, now: float, width: int, look: Appearance, *, here
 def _fitting(parts: list[Part], room: int) -> list[Part]:
     """What fits: each in turn is said shorter or left out; what is small enough for the cells left comes back."""
     order = sorted((number for number, part in enumerate(parts) if part.drop), key=lambda n: -parts[n].drop)
-    kept, gone = dict(enumerate(parts)), dict[int, Part]()
+    shown, gone = dict(enumerate(parts)), dict[int, Part]()
     first = [n for n in order if parts[n].drop > _ENGINE or parts[n].short not in ("", parts[n].text)]
     for number in [*first, *order]:
-        if _size(kept) <= room or number in gone:
+        if _size(shown) <= room or number in gone:
             continue
-        part = kept.pop(number)
+        part = shown.pop(number)
         if part.short and part.text != part.short:
-            kept[number] = part._replace(text=part.short)
+            shown[number] = part._replace(text=part.short)
         else:
             gone[number] = part
     for number in reversed(gone):
-        if _size(kept) + cell_len(gone[number].text) <= room:
-            kept[number] = gone[number]
-    return [kept[number] for number in sorted(kept)]
+        if _size(shown) + cell_len(gone[number].text) <= room:
+            shown[number] = gone[number]
+    return [shown[number] for number in sorted(shown)]
 
 
 def _size(parts: Mapping[int, Part]) -> int:
@@ -96,14 +96,14 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> l
 def _state(status: AgentStatus, now: float, look: Appearance) -> list[Part]:
     """Shape, word, and what stands behind the word: said shorter where there is no room for it."""
     shape, style = _drawn(status.state, look)
-    said = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
+    text = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
     wakes = status.next_wake(now) if status.state in (AgentState.WORKING, AgentState.WAITING) else ""
-    brief = said.partition(f" {look.shapes.sep} ")[0] if status.state is not AgentState.PAUSED else status.brief
+    brief = text.partition(f" {look.shapes.sep} ")[0] if status.state is not AgentState.PAUSED else status.brief
     return [
         Part(1, f"   {shape} ", style),
         Part(0, status.state.value, style),
         Part(
-            2, f" {said}" if said else "", look.ink.text if status.well else style, short=f" {brief}" if brief else ""
+            2, f" {text}" if text else "", look.ink.text if status.well else style, short=f" {brief}" if brief else ""
         ),
         Part(5, f" {look.shapes.sep} {wakes}" if wakes else "", look.ink.muted),
     ]
@@ -122,9 +122,9 @@ def _drawn(state: AgentState, look: Appearance) -> tuple[str, Style]:
     }[state]
 
 
-def _today(said: str, now: float) -> str:
+def _today(text: str, now: float) -> str:
     """`by ops until 14:00 UTC: the disk is being copied`; the date is left out where it is today's."""
-    return said.replace(f" until {times.iso(now)[:10]} ", " until ")
+    return text.replace(f" until {times.iso(now)[:10]} ", " until ")
 
 
 def _brain(beat: Heartbeat | None) -> str:

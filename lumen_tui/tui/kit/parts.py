@@ -172,19 +172,19 @@ def _inline(text: str, ink: Ink) -> Text:
     if len(text) > _LONGEST:
         return Text(text)
     shown, end = Text(), 0
-    for found in _INLINE.finditer(text):
-        shown.append(text[end : found.start()])
-        shown.append(found[1] or found[2], ink.strong)
-        end = found.end()
+    for match in _INLINE.finditer(text):
+        shown.append(text[end : match.start()])
+        shown.append(match[1] or match[2], ink.strong)
+        end = match.end()
     return shown.append(text[end:])
 
 
-def _wrapped(text: Text, width: int, first: str, rest: str, style: Style) -> Iterator[Line]:
+def _wrapped(text: Text, width: int, first: str, indent: str, style: Style) -> Iterator[Line]:
     room = max(1, width - len(first))
     console = _console()
     for number, piece in enumerate(text.wrap(console, room) or [Text()]):
         piece.rstrip()
-        lead = Segment(rest if number else first, style)
+        lead = Segment(indent if number else first, style)
         body = [Segment(part.text, style + (part.style or Style.null())) for part in piece.render(console)]
         yield Segment.adjust_line_length([lead, *body], width, style)
 
@@ -212,7 +212,7 @@ def _table(rows: list[str], width: int, ink: Ink) -> Iterator[Line]:
 
 def _cells(row: str) -> list[str]:
     """Return the cells of a row, without the marks of emphasis and code: they would only cost width."""
-    text = row if len(row) > _LONGEST else _INLINE.sub(lambda found: found[1] or found[2], row)
+    text = row if len(row) > _LONGEST else _INLINE.sub(lambda match: match[1] or match[2], row)
     return [cell.strip() for cell in text.strip().strip("|").split("|")]
 
 

@@ -123,12 +123,12 @@ def passing(query: Query, rows: Sequence[R], view: Searchable[R], start: int, st
     having = getattr(rows, "having", None)
     words = [term.word for term in query.terms if term.literal and not term.out and not term.field]
     places: Iterable[int] = having(words, start, stop) if having is not None and words else range(start, stop)
-    found = []
+    matches = []
     for place in places:
         row = rows[place]
         if query.fits(view.words(row), view.fields(row) if query.asks_fields else {}):
-            found.append(place)
-    return found
+            matches.append(place)
+    return matches
 
 
 def indices(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:
@@ -136,15 +136,15 @@ def indices(query: Query, rows: Sequence[R], view: Searchable[R], start: int, st
 
     Where rows have the words as they are, those that are merely alike are left out: `job17` is not `job18`.
     """
-    literal, found, exact = query.literal, [], []
+    literal, matches, exact = query.literal, [], []
     for index in range(start, stop):
         row = rows[index]
         text, fields = view.words(row), view.fields(row) if query.asks_fields else {}
         if literal.fits(text, fields):
             exact.append(index)
         elif not exact and query.fits(text, fields):
-            found.append(index)
-    return exact or found
+            matches.append(index)
+    return exact or matches
 
 
 _AT_ONCE = 2_000  # rows that are filtered right away
@@ -201,18 +201,18 @@ class Sifter(Generic[R]):
 
     async def _pass(self, query: Query, text: str, fresh: bool) -> bool:
         """Filter in slices; what was found is shown as it comes where the filter itself is new."""
-        rows, found = self._rows, list[int]()
+        rows, matches = self._rows, list[int]()
         self.share, self._shown = 0.0, (rows, [])
         for start in range(0, len(rows), _SLICE):
             stop = min(len(rows), start + _SLICE)
-            found += await asyncio.to_thread(passing, query, rows, self._view, start, stop)
+            matches += await asyncio.to_thread(passing, query, rows, self._view, start, stop)
             if text != self.text:
                 break
             self.share = stop / len(rows)
-            self._shown = (rows, list(found))
+            self._shown = (rows, list(matches))
             if fresh:
                 self._show(*self._shown)
-        return bool(found)
+        return bool(matches)
 
 
 class FilterBar(Input):
@@ -269,10 +269,10 @@ class FilterBar(Input):
 
     @property
     def _line(self) -> FilterLine:
-        found = self.parent
-        if not isinstance(found, FilterLine):
+        line = self.parent
+        if not isinstance(line, FilterLine):
             raise LookupError("a filter bar stands in a filter line")
-        return found
+        return line
 
 
 class FilterLine(Horizontal):

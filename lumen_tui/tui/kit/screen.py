@@ -143,11 +143,11 @@ class DetailScreen(Sheet, Dialog[Result]):
         if (host := host_of(self.app)) is None:
             return
         room, above = host.screen_stack[0], host.screen_stack[1:]
-        why = host.room.why_not(BY_ACTION[action])
-        if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
-            why = f"decide here first; {key_of(self, 'back')} goes back"
-        if why:
-            note(self, f"{BY_ACTION[action].label}: {why}")
+        reason = host.room.why_not(BY_ACTION[action])
+        if any(not isinstance(screen, DetailScreen) or screen.HOLDS for screen in above):
+            reason = f"decide here first; {key_of(self, 'back')} goes back"
+        if reason:
+            note(self, f"{BY_ACTION[action].label}: {reason}")
             return
         while host.screen is not room:
             host.screen.dismiss(None)

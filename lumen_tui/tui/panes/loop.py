@@ -33,28 +33,28 @@ Parts = list[tuple[str, Style]]
 def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> list[tuple[str, Parts]]:
     """Return the rows that have something to say, each with its name."""
     rows, loop = LoopRows(snapshot, now, look), snapshot.loop
-    found = [("now", rows.session()), *([("backoff", rows.rests(loop))] if loop else [])]
+    pairs = [("now", rows.session()), *([("backoff", rows.rests(loop))] if loop else [])]
     if loop and loop.loop:
-        found += [
+        pairs += [
             ("before", rows.before(loop)), ("output", rows.made(loop)), ("ordered", rows.ordered(loop)),
             ("health", rows.health(loop)), ("spent", rows.spent(loop)), ("today", rows.today(width)),
             ("dropped", rows.left_out(loop)), ("loops", rows.sparks()), ("packet", rows.packet(loop)),
         ]  # fmt: skip
-    found.append(("next", rows.upcoming()))
-    return [(name, parts) for name, parts in found if parts]
+    pairs.append(("next", rows.upcoming()))
+    return [(name, parts) for name, parts in pairs if parts]
 
 
 def packet_of(snapshot: Snapshot, loop: LoopState) -> Packet | None:
     """Return the packet of that very loop, None where it is not at hand."""
-    return next((one for one in reversed(snapshot.packets) if one.loop == loop.loop), None)
+    return next((packet for packet in reversed(snapshot.packets) if packet.loop == loop.loop), None)
 
 
 def ordered_tasks(snapshot: Snapshot, loop: int = 0) -> list[TaskView]:
     """Return the tasks at hand that the main agent gave out in one loop, or in any."""
     tasks = snapshot.tasks
     near = (tasks[index] for index in range(min(_LOOKED_AT, len(tasks))))
-    made = ((view, agent.loop_of(view.spec.created_by)) for view in near)
-    return [view for view, by in made if by and loop in (0, by)]
+    owned = ((view, agent.loop_of(view.spec.created_by)) for view in near)
+    return [view for view, by in owned if by and loop in (0, by)]
 
 
 def under_way(views: list[TaskView]) -> str:
@@ -67,8 +67,8 @@ def over(view: TaskView) -> bool:
     return view.status.ended or view.status is Status.LOST
 
 
-def _name(made: Artifact) -> str:
-    return words.short_paths(made.title) or made.path.rpartition("/")[2]
+def _name(artifact: Artifact) -> str:
+    return words.short_paths(artifact.title) or artifact.path.rpartition("/")[2]
 
 
 class LoopRows:
@@ -83,10 +83,10 @@ class LoopRows:
         if session is None:
             return []
         last = session.tail[-1] if session.tail else None
-        said = one_line(f"{last.kind}  {last.text}" if last else "starting", 200)
+        progress = one_line(f"{last.kind}  {last.text}" if last else "starting", 200)
         if session.awaits_budget and last:
             return [("waits for budget  ", ink.accent), (one_line(last.text, 200), ink.text)]
-        return [(f"{session.state}  ", ink.accent), (said, ink.text)]
+        return [(f"{session.state}  ", ink.accent), (progress, ink.text)]
 
     def before(self, loop: LoopState) -> Parts:
         """While a session is at work: which loop the rows below are about."""
@@ -96,19 +96,19 @@ class LoopRows:
         return [(f"loop {words.number(loop.loop)}", self.look.ink.text), (f", ended {ended}", self.look.ink.muted)]
 
     def rests(self, loop: LoopState) -> Parts:
-        left = times.epoch(loop.rests_until) - self.now if loop.rests_until else 0.0
-        if left <= 0 or self.snapshot.session is not None:
+        seconds_left = times.epoch(loop.rests_until) - self.now if loop.rests_until else 0.0
+        if seconds_left <= 0 or self.snapshot.session is not None:
             return []
-        return [(times.span(left), self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
+        return [(times.span(seconds_left), self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
 
     def made(self, loop: LoopState) -> Parts:
         """Return what this loop made; what an earlier one made is said to be so."""
         ink, packet, last = self.look.ink, packet_of(self.snapshot, loop), loop.last_artifact
         if packet is None or packet.made:
-            made = packet.made[-1] if packet else last
+            artifact = packet.made[-1] if packet else last
             more = f"  and {len(packet.made) - 1} more" if packet and len(packet.made) > 1 else ""
-            kind = f"{made.kind}  " if made.kind and _name(made) else ""
-            return [(kind, ink.muted), (_name(made) or "nothing", ink.text), (more, ink.muted)]
+            kind = f"{artifact.kind}  " if artifact.kind and _name(artifact) else ""
+            return [(kind, ink.muted), (_name(artifact) or "nothing", ink.text), (more, ink.muted)]
         earlier = f"  earlier: {_name(last)}" if _name(last) else ""
         return [("no artifact" if self.ordered(loop) else "nothing", ink.muted), (earlier, ink.muted)]
 
@@ -120,10 +120,13 @@ class LoopRows:
         count = max(count, packet.changed.get("tasks_created", 0) if packet else 0)
         if not count:
             return []
-        said = under_way(tasks)
+        progress = under_way(tasks)
         ended = "  it has ended" if count == 1 else "  all have ended"
         ink = self.look.ink
-        return [(words.plural(count, "task"), ink.text), (f"  {said}", ink.accent) if said else (ended, ink.muted)]
+        return [
+            (words.plural(count, "task"), ink.text),
+            (f"  {progress}", ink.accent) if progress else (ended, ink.muted),
+        ]
 
     def spent(self, loop: LoopState) -> Parts:
         """Return what this loop cost, with the tasks of whose end it knows."""
@@ -152,9 +155,9 @@ class LoopRows:
         amounts = f"  {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"
         if _LABEL + size + len(amounts) + len(forecast) > width:  # `cap in 7 h` must not be cut to `cap`
             amounts = amounts.strip().removesuffix(" tokens")
-        rest = "-" if shapes.bar == "#" else shapes.bar
+        filler = "-" if shapes.bar == "#" else shapes.bar
         return [
-            (shapes.bar * full, bar), (rest * (size - full), ink.faint), (amounts, ink.text), (forecast, ink.accent),
+            (shapes.bar * full, bar), (filler * (size - full), ink.faint), (amounts, ink.text), (forecast, ink.accent),
         ]  # fmt: skip
 
     def _forecast(self) -> str:
@@ -162,13 +165,13 @@ class LoopRows:
         spend = self.snapshot.spend
         if spend.full:
             return ", cap reached"
-        left = spend.reached_at - self.now
-        return f", cap {words.until(left)}" if spend.reached_at and left > 0 else ""
+        seconds_left = spend.reached_at - self.now
+        return f", cap {words.until(seconds_left)}" if spend.reached_at and seconds_left > 0 else ""
 
     def left_out(self, loop: LoopState) -> Parts:
-        said = [f"{len(loop.abandoned)} abandoned"] if loop.abandoned else []
-        said += [f"{len(loop.decided_against)} decided against"] if loop.decided_against else []
-        return [(", ".join(said) or "nothing", self.look.ink.text if said else self.look.ink.muted)]
+        counts = [f"{len(loop.abandoned)} abandoned"] if loop.abandoned else []
+        counts += [f"{len(loop.decided_against)} decided against"] if loop.decided_against else []
+        return [(", ".join(counts) or "nothing", self.look.ink.text if counts else self.look.ink.muted)]
 
     def sparks(self) -> Parts:
         took = [packet.seconds for packet in self.snapshot.packets[-_SPARKS:]]
@@ -201,8 +204,8 @@ class LoopRows:
         if not facts.current and not facts.drifted:
             return []
         age = words.age(self.now - facts.stalest) if facts.stalest else "never confirmed"
-        said: Parts = [(f"  stalest fact {age}", ink.muted if facts.stalest else ink.text)] if facts.current else []
-        return [*said, (f"  {facts.drifted} drifted" if facts.drifted else "", ink.bad)]
+        parts: Parts = [(f"  stalest fact {age}", ink.muted if facts.stalest else ink.text)] if facts.current else []
+        return [*parts, (f"  {facts.drifted} drifted" if facts.drifted else "", ink.bad)]
 
 
 class LoopPane(Pane):

@@ -115,9 +115,9 @@ class Finder(Dialog[str]):
         yield (asked := Line(placeholder=self.ASK, id="find"))
         asked.add_class("find")
         self._view = CommandRows(appearance_of(self.app), self._keys, self._why_not)
-        found: LineList[RoomCommand] = LineList(self._view, empty="No command matches.", id="list")
-        found.can_focus = False
-        yield found
+        view: LineList[RoomCommand] = LineList(self._view, empty="No command matches.", id="list")
+        view.can_focus = False
+        yield view
         yield StatusLine()
 
     def keys(self) -> Keys:
@@ -128,8 +128,8 @@ class Finder(Dialog[str]):
 
     @property
     def _list(self) -> LineList[RoomCommand]:
-        found: LineList[RoomCommand] = self.query_one("#list", LineList)
-        return found
+        view: LineList[RoomCommand] = self.query_one("#list", LineList)
+        return view
 
     def order(self, query: str) -> list[RoomCommand]:
         """Return what to show for a query, and in which order."""

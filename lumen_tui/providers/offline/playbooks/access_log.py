@@ -40,7 +40,7 @@ _CLASSES = {"client": "4xx", "server": "5xx"}
 
 def _statuses(ask: Asked) -> list[str]:
     """Return the statuses that are asked for, such as 404 and 5xx."""
-    found = [match[1] or match[2] for word in ask.words if (match := _STATUS_WORD.fullmatch(word))]
+    codes = [match[1] or match[2] for word in ask.words if (match := _STATUS_WORD.fullmatch(word))]
     if ask.has(
         "status",
         "statuses",
@@ -60,12 +60,12 @@ def _statuses(ask: Asked) -> list[str]:
         "errors",
         "error",
     ):
-        found += [str(number) for number in ask.numbers if 100 <= number <= 599 and not ask.has("top", "first")]
+        codes += [str(number) for number in ask.numbers if 100 <= number <= 599 and not ask.has("top", "first")]
     named = any("access" in path.rsplit("/", 1)[-1] for path in ask.paths)
-    if named and not found and not ask.has("top", "first", "last", "line", "lines", "entries"):
-        found += [str(number) for number in ask.numbers if 100 <= number <= 599]
-    found += [_CLASSES[word] for word in ask.words if word in _CLASSES and ask.has("errors", "error") and not found]
-    return list(dict.fromkeys(found))
+    if named and not codes and not ask.has("top", "first", "last", "line", "lines", "entries"):
+        codes += [str(number) for number in ask.numbers if 100 <= number <= 599]
+    codes += [_CLASSES[word] for word in ask.words if word in _CLASSES and ask.has("errors", "error") and not codes]
+    return list(dict.fromkeys(codes))
 
 
 def _fields(ask: Asked) -> Fields | None:
@@ -151,8 +151,8 @@ def _ranked(plan: PlaybookPlan) -> Generator[Step, Reply | None, list[list[str]]
     )
     command = f"LC_ALL=C awk {shlex.quote(program)} < {shlex.quote(plan.path)} | sort -k1,1nr -k2 | head -n 20000"
     output = yield from output_of(command)
-    found = [row.partition("\t") for row in output.splitlines() if "\t" in row]
-    return [[f"{int(count):,}", code(what)] for count, _, what in found]
+    rows = [row.partition("\t") for row in output.splitlines() if "\t" in row]
+    return [[f"{int(count):,}", code(request)] for count, _, request in rows]
 
 
 _FAILED = r"sshd(?:-session)?\[\d+\]: Failed (?:password|publickey|none|keyboard-interactive\S*) for "

@@ -137,19 +137,19 @@ def _history(plan: PlaybookPlan, folder: str, only: str) -> Play:
     output = yield from _log(number, limits, folder)
     commits, changes = parse_log(output)
     where = line(plan.path)
-    what = "".join(
+    subject = "".join(
         [f" by {line(author)}"] * bool(author) + [f" with {code(plan.pattern)} in the message"] * bool(plan.pattern)
     )
-    what += _spell(plan.period)
+    subject += _spell(plan.period)
     if not commits:
         return PlaybookReport(
-            f"No commits in {where}", f"**0 commits**{what}: nothing was committed in that time or way."
+            f"No commits in {where}", f"**0 commits**{subject}: nothing was committed in that time or way."
         )
     if plan.view == "count":
         authors = yield from commits_by_author(limits, folder)
-        return PlaybookReport(f"Git history of {where}", f"{_people(total, what, authors)}\n\n{_latest(commits)}")
+        return PlaybookReport(f"Git history of {where}", f"{_people(total, subject, authors)}\n\n{_latest(commits)}")
     notes = [f"The latest {len(commits)} of {total:,} commits are read."] if len(commits) < total and number > 1 else []
-    return PlaybookReport(f"Git history of {where}", _render(commits, changes, plan, total, what), tuple(notes))
+    return PlaybookReport(f"Git history of {where}", _render(commits, changes, plan, total, subject), tuple(notes))
 
 
 def _log(number: int, limits: str, folder: str) -> Generator[Step, Reply | None, str]:
@@ -172,22 +172,22 @@ def _spell(period: Period) -> str:
     return f", {line(period.text)}" if period.text else ""
 
 
-def _render(commits: list[Commit], changes: Counter[str], plan: PlaybookPlan, total: int, what: str) -> str:
+def _render(commits: list[Commit], changes: Counter[str], plan: PlaybookPlan, total: int, subject: str) -> str:
     if plan.view in ("last", "digest one"):
-        return _single(commits[0], changes, total, what)
+        return _single(commits[0], changes, total, subject)
     days = sorted({commit.day[:10] for commit in commits})
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     authors = Counter(commit.author for commit in commits)
-    body = [_people(len(commits), what, authors, f", {span}"), _latest(commits)]
+    body = [_people(len(commits), subject, authors, f", {span}"), _latest(commits)]
     if changes:
         moved = [[f"{count:,}", code(path)] for path, count in changes.most_common(min(10, plan.number + 9))]
         body += ["## Most changed files", table(("lines", "file"), moved, right=(0,))]
     return "\n\n".join(body)
 
 
-def _people(total: int, what: str, authors: Counter[str], span: str = "") -> str:
+def _people(total: int, subject: str, authors: Counter[str], span: str = "") -> str:
     people = ", ".join(f"{line(name)} ({count})" for name, count in authors.most_common(8))
-    return f"**{many(total, 'commit')}**{what}. By {many(len(authors), 'author')}{span}: {people}."
+    return f"**{many(total, 'commit')}**{subject}. By {many(len(authors), 'author')}{span}: {people}."
 
 
 def _latest(commits: list[Commit]) -> str:
@@ -195,9 +195,10 @@ def _latest(commits: list[Commit]) -> str:
     return f"## Latest\n\n{table(('day', 'commit', 'author', 'subject'), rows)}"
 
 
-def _single(commit: Commit, changes: Counter[str], total: int, what: str) -> str:
+def _single(commit: Commit, changes: Counter[str], total: int, subject: str) -> str:
     body = (
-        f"The last commit{what} is {code(commit.hash)} by {line(commit.author)}, {commit.day}: {line(commit.subject)}"
+        f"The last commit{subject} is {code(commit.hash)} by {line(commit.author)}, {commit.day}: "
+        f"{line(commit.subject)}"
     )
     body += f". It changed {many(len(changes), 'file')}." if changes else ""
     rows = [[f"{count:,}", code(path)] for path, count in changes.most_common(50)]

@@ -22,7 +22,7 @@ _VARIABLE = (
 )
 
 
-class Found(Struct, frozen=True):
+class LogHits(Struct, frozen=True):
     """The lines that were asked for: their number, and those that are at hand."""
 
     count: int
@@ -31,17 +31,17 @@ class Found(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def viewed(plan: PlaybookPlan, found: Found, today: dt.datetime) -> str:
+def viewed(plan: PlaybookPlan, log_hits: LogHits, today: dt.datetime) -> str:
     if plan.view in ("first", "last"):
-        return _edge(plan, found, today)
+        return _edge(plan, log_hits, today)
     if plan.view in ("hours", "days"):
-        return _spread(plan, found, today)
-    return _kinds(plan, found)
+        return _spread(plan, log_hits, today)
+    return _kinds(plan, log_hits)
 
 
-def _edge(plan: PlaybookPlan, found: Found, today: dt.datetime) -> str:
+def _edge(plan: PlaybookPlan, log_hits: LogHits, today: dt.datetime) -> str:
     """Return the first or last lines, by time where several files are there."""
-    hits = found.hits
+    hits = log_hits.hits
     if len({hit["path"] for hit in hits}) > 1:
         stamped = [(stamp(hit["text"], today), hit) for hit in hits]
         if not all(at for at, _ in stamped):
@@ -56,10 +56,10 @@ def _edge(plan: PlaybookPlan, found: Found, today: dt.datetime) -> str:
     return f"{head}\n\n{table(('where', 'when', 'line'), rows)}"
 
 
-def _spread(plan: PlaybookPlan, found: Found, today: dt.datetime) -> str:
+def _spread(plan: PlaybookPlan, log_hits: LogHits, today: dt.datetime) -> str:
     """Return how many lines there are in each hour or on each day, the most first."""
     cut = 13 if plan.view == "hours" else 10
-    counts = Counter(stamp(hit["text"], today)[:cut].replace("T", " ") for hit in found.hits)
+    counts = Counter(stamp(hit["text"], today)[:cut].replace("T", " ") for hit in log_hits.hits)
     if timeless := counts.pop("", 0):
         raise PlaybookFailed(
             f"{many(timeless, 'line')} of {line(plan.path)} without a time that this playbook can read"
@@ -73,16 +73,16 @@ def _spread(plan: PlaybookPlan, found: Found, today: dt.datetime) -> str:
     return f"{head}\n\n{table(('lines', unit), [[f'{count:,}', when] for when, count in shown], right=(0,))}"
 
 
-def _kinds(plan: PlaybookPlan, found: Found) -> str:
-    groups = sorted(_groups(found.hits).values(), key=lambda hits: (-len(hits), hits[0]["path"], hits[0]["line"]))
+def _kinds(plan: PlaybookPlan, log_hits: LogHits) -> str:
+    groups = sorted(_groups(log_hits.hits).values(), key=lambda hits: (-len(hits), hits[0]["path"], hits[0]["line"]))
     rows = [
         [f"{len(hits):,}", _place(hits[0]), _place(hits[-1]), code(hits[-1]["text"].strip()[:200])]
         for hits in groups[: plan.number]
     ]
     more = f"\n\n{many(len(groups) - len(rows), 'rarer kind')} not shown." if len(groups) > len(rows) else ""
     partly = ""
-    if found.count > len(found.hits):
-        partly = f"Grouped from the first {len(found.hits):,} matching lines. "
+    if log_hits.count > len(log_hits.hits):
+        partly = f"Grouped from the first {len(log_hits.hits):,} matching lines. "
     head = f"{partly}{many(len(groups), 'kind')}, lines that differ only in numbers, ids and values as one:"
     return f"{head}\n\n{table(('times', 'first', 'last', 'latest line'), rows, right=(0,))}{more}"
 

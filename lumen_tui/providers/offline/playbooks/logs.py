@@ -12,7 +12,7 @@ from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import DEFAULT_TOP, Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.playbooks import levels
 from lumen_tui.providers.offline.playbooks.access_log import COMBINED, NO_LOGS
-from lumen_tui.providers.offline.playbooks.log_views import Found, viewed
+from lumen_tui.providers.offline.playbooks.log_views import LogHits, viewed
 from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
 from lumen_tui.providers.offline.report import (
     Play,
@@ -106,36 +106,40 @@ def log_errors(plan: PlaybookPlan) -> Play:
     if plan.view == "levels":
         return (yield from _by_level(plan))
     today = dt.datetime.fromtimestamp(time.time())
-    found = yield from _find(plan, today)
+    log_hits = yield from _find(plan, today)
     spell = spoken(plan.period, today)
     spell += f" with {' and '.join(code(term) for term in plan.terms)} in them" if plan.terms else ""
     title = f"{plan.subject.capitalize()} in {line(plan.path)}{spell}"
-    head = _head(plan, found, spell)
-    head += _split(plan, found) + (yield from _more_severe(plan))
-    if not found.count:
-        return PlaybookReport("No " + title[0].lower() + title[1:], head, found.notes)
-    body = viewed(plan, found, today)
-    return PlaybookReport(title, f"{head}\n\n{body}", found.notes)
+    head = _head(plan, log_hits, spell)
+    head += _split(plan, log_hits) + (yield from _more_severe(plan))
+    if not log_hits.count:
+        return PlaybookReport("No " + title[0].lower() + title[1:], head, log_hits.notes)
+    body = viewed(plan, log_hits, today)
+    return PlaybookReport(title, f"{head}\n\n{body}", log_hits.notes)
 
 
-def _head(plan: PlaybookPlan, found: Found, spell: str) -> str:
-    data = found.data
+def _head(plan: PlaybookPlan, log_hits: LogHits, spell: str) -> str:
+    data = log_hits.data
     level = " or ".join(level.upper() for level in _chosen(plan))
     searched = f"{data['lines']:,} in {many(data['files'], 'text file')}"
     if data.get("plain"):
-        return f"{many(found.count, 'line')} of {searched} {_verb(found.count, 'is', 'are')} {plan.subject}{spell}."
-    return f"{many(found.count, 'line')} of {searched} {_verb(found.count, 'has', 'have')} the level {level}{spell}."
+        return (
+            f"{many(log_hits.count, 'line')} of {searched} {_verb(log_hits.count, 'is', 'are')} {plan.subject}{spell}."
+        )
+    return (
+        f"{many(log_hits.count, 'line')} of {searched} {_verb(log_hits.count, 'has', 'have')} the level {level}{spell}."
+    )
 
 
-def _verb(count: int, one: str, more: str) -> str:
-    return one if count == 1 else more
+def _verb(count: int, singular: str, more: str) -> str:
+    return singular if count == 1 else more
 
 
-def _split(plan: PlaybookPlan, found: Found) -> str:
+def _split(plan: PlaybookPlan, log_hits: LogHits) -> str:
     """Return how many lines each of several levels has."""
-    if len(_chosen(plan)) < 2 or found.count > len(found.hits):
+    if len(_chosen(plan)) < 2 or log_hits.count > len(log_hits.hits):
         return ""
-    counts = Counter(levels.level_of(hit["text"]) for hit in found.hits)
+    counts = Counter(levels.level_of(hit["text"]) for hit in log_hits.hits)
     return " " + ", ".join(f"{level.upper()}: {counts[level]:,}" for level in _chosen(plan)) + "."
 
 
@@ -157,7 +161,7 @@ def _grep(plan: PlaybookPlan, pattern: str, limit: int) -> Generator[Step, Reply
     return (yield from call("grep", path=plan.path, pattern=pattern, glob=name, limit=limit))
 
 
-def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | None, Found]:
+def _find(plan: PlaybookPlan, today: dt.datetime) -> Generator[Step, Reply | None, LogHits]:
     """Return the lines with the levels of the plan. PlaybookFailed where none of the files tells levels apart."""
     wanted = levels.pattern(_chosen(plan))
     reply = yield from _grep(plan, wanted, MOST_LINES)
@@ -232,7 +236,7 @@ def _without_levels(
     return {**plain, "plain": True}, ["No line tells its level, and none says that something failed."]
 
 
-def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: list[str]) -> Found:
+def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: list[str]) -> LogHits:
     hits = data["hits"]
     if data["matches"] > len(hits) and (plan.period.text or plan.view):
         raise PlaybookFailed(
@@ -240,30 +244,30 @@ def _in_period(plan: PlaybookPlan, data: JsonObject, today: dt.datetime, notes: 
             "ask for one file, or how many there are in all"
         )
     if not plan.period.text:
-        return Found(data["matches"], hits, data, tuple(notes))
+        return LogHits(data["matches"], hits, data, tuple(notes))
     since, until = bounds(plan.period, today)
     stamped = [(stamp(hit["text"], today), hit) for hit in hits]
-    kept = [hit for at, hit in stamped if at and within(at, since, until)]
+    matching = [hit for at, hit in stamped if at and within(at, since, until)]
     timeless = sum(not at for at, _ in stamped)
     if timeless and timeless == len(stamped):
         raise PlaybookFailed(f"the lines of {line(plan.path)} have no time that this playbook can read")
     if timeless:
         notes.append(f"{many(timeless, 'line')} without a time left out.")
     notes.append("Times are compared as the log writes them.")
-    return Found(len(kept), kept, data, tuple(notes))
+    return LogHits(len(matching), matching, data, tuple(notes))
 
 
-def _about(plan: PlaybookPlan, found: Found) -> Found:
+def _about(plan: PlaybookPlan, log_hits: LogHits) -> LogHits:
     """Keep the lines with the words that only the log can explain. PlaybookFailed where it does not."""
-    if not plan.terms or not found.count:
-        return found
+    if not plan.terms or not log_hits.count:
+        return log_hits
     texts = [term.casefold() for term in plan.terms]
-    kept = [hit for hit in found.hits if all(text in hit["text"].casefold() for text in texts)]
+    matching = [hit for hit in log_hits.hits if all(text in hit["text"].casefold() for text in texts)]
     named = " and ".join(line(term) for term in plan.terms)
-    if not kept or found.count > len(found.hits):
+    if not matching or log_hits.count > len(log_hits.hits):
         raise PlaybookFailed(f"{named} is not understood: no line that was looked at has this level and these words")
     note = f"Only lines with {named} in them, whatever the case."
-    return Found(len(kept), kept, found.data, (*found.notes, note))
+    return LogHits(len(matching), matching, log_hits.data, (*log_hits.notes, note))
 
 
 def _by_level(plan: PlaybookPlan) -> Play:
