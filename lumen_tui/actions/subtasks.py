@@ -49,6 +49,8 @@ def ordered(store: Store, spec: Spec) -> Spec:
         parent=task_id,
         constraints=tuple(dict.fromkeys((*parent.constraints, *spec.constraints))),
         roots=parent.roots,
+        folder=spec.folder or parent.folder,
+        isolate=spec.isolate or parent.isolate,
         wu_id=spec.wu_id or parent.wu_id,
         lane=spec.lane or parent.lane,
     )

@@ -53,18 +53,27 @@ def order(home, task, **arguments):
     return perform(home.store, request, by="lumen", now=time.time(), client=f"{acting.AGENT}{task}").target
 
 
-def test_a_sub_task_has_what_holds_the_task_that_ordered_it(home, plan, api):
+def test_a_sub_task_has_what_holds_the_task_that_ordered_it(home, plan, tmp_path):
     hire(home)
     unit = home.do("wu.new", title="A unit", lane="Core").target
     (said,) = plan(
         ("create_task", {"objective": "Read the first half", "constraints": ["Be brief"], "usd": 0.1}),
         role="boss", constraints=["Read only", "Only below /srv"], wu_id=unit, lane="Core", roots=["/srv/shop"],
+        folder=str(tmp_path),
         budget={"usd": 0.5, "tokens": 0, "seconds": 0.0},
     )  # fmt: skip
     assert "queued for researcher" in said
     (spec,) = children(home, ONE)
     assert spec["constraints"] == ["Read only", "Only below /srv", "Be brief"] and spec["roots"] == ["/srv/shop"]
     assert (spec["wu_id"], spec["lane"], spec["order"], spec["created_by"]) == (unit, "Core", False, ONE)
+    assert spec["folder"] == str(tmp_path)
+
+
+def test_what_is_ordered_from_a_folder_apart_works_apart(home, make_task):
+    hire(home)
+    make_task("Change it", role="boss", task_id=ONE, isolate="copy", folder="/srv/shop")
+    (kept,) = [parent_spec(home, order(home, ONE))]
+    assert (kept["isolate"], kept["folder"]) == ("copy", "/srv/shop")
 
 
 def test_more_than_the_role_may_order_is_refused_with_what_to_do(home, plan):
