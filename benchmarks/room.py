@@ -29,6 +29,7 @@ LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 class Sample:
     """The measurements of several starts of one program. Times in ms."""
 
+    first: float = 0.0  # first paint of the first room of all, which finds no last screen, no kept index, no engine
     paint: list[float] = field(default_factory=list)
     content: list[float] = field(default_factory=list)
     answered: list[float] = field(default_factory=list)
@@ -171,7 +172,9 @@ def sample_room(layout: Layout, signals: int, *, runs: int, keys: int, idle: flo
     """Measure everything about the room on one state folder with so many signals."""
     sample = Sample()
     command = _room(layout)
-    _start(Sample(), command, NEWEST)  # the first one finds no last screen to open on
+    first = Sample()
+    _start(first, command, NEWEST)
+    sample.first = first.paint[0]
     for _ in range(runs):
         _start(sample, command, NEWEST)
         sample.answered.append(_answered(command))
@@ -216,6 +219,7 @@ def _times(
 
 def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
     """Yield the rows of one size."""
+    yield Row("G1", f"first paint of the first room, {size}", room.first, "ms", 500)
     yield from _times("G1", f"first paint, {size}", room.paint, 0, 0, minimal.paint)
     yield from _times("G1", f"first real content, {size}", room.content, 40, 80, minimal.content)
     yield from _times("G2", f"a key typed at the start is answered, {size}", room.answered, 330, 0)

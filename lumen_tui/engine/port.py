@@ -44,7 +44,8 @@ _EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
 _MOVES = 3  # looks at a task that moves: into the archive, and out of it where it is tried again
 _AGES = 60.0  # seconds after which a snapshot is taken again because time alone has changed it
-_LOADING = 0.15  # seconds between two snapshots while a large folder is read in
+_FIRST = 0.03  # seconds after which the first snapshot is taken of what was read so far
+_LOADING = 0.15  # seconds between two later ones while a large folder is read in
 
 
 class TaskDetail(msgspec.Struct, frozen=True):
@@ -290,16 +291,17 @@ class SnapshotStream:
 
     def _occasions(self, stop: threading.Event) -> Iterator[None]:
         """Yield once for each part of the first load, then for each change."""
-        yield from self._load(stop)
+        yield from self._load(stop, _FIRST)
         for _ in wait_for_changes(self._reader.layout, stop, self._reader.tasks.busy):
             yield from self._load(stop)
 
-    def _load(self, stop: threading.Event) -> Iterator[None]:
+    def _load(self, stop: threading.Event, patience: float = _LOADING) -> Iterator[None]:
         """Take in what is new; while that takes long, a snapshot of what is there so far every now and then."""
         more, shown = True, self._clock.running()
         while more and not stop.is_set():
             with self._turn:
                 more = self._reader.refresh(self._clock.now())
-            if not more or self._clock.running() - shown > _LOADING:
+            if not more or self._clock.running() - shown > patience:
+                patience = _LOADING
                 shown = self._clock.running()
                 yield

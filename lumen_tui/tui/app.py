@@ -110,6 +110,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         """Give the first snapshot a moment: a room that opens with its content is laid out and painted once."""
         if self._bridge is not None:
             self._bridge.await_snapshot(_PATIENCE)
+            self.call_after_refresh(self._bridge.painted)
 
     def on_unmount(self) -> None:
         if self._bridge is not None:

@@ -17,6 +17,7 @@ from lumen_tui.storage import integrity
 from lumen_tui.tui.words import sentence
 
 _TRY_AGAIN = 2.0  # seconds
+_FIRST_FRAME = 1.0  # seconds that the reading of a large folder waits for it at most
 
 
 class Refusal(str):
@@ -54,6 +55,7 @@ class Bridge:
         self._stop = threading.Event()
         self._latest: Snapshot | None = None
         self._came = threading.Event()
+        self._painted = threading.Event()
         self._lock = threading.Lock()
         self._asked: queue.SimpleQueue[tuple[Request, Answer] | None] = queue.SimpleQueue()
 
@@ -66,6 +68,7 @@ class Bridge:
     def stop(self) -> None:
         """Ask both threads to end; what was asked for before is still carried out."""
         self._stop.set()
+        self._painted.set()
         self._asked.put(None)
 
     def submit(self, request: Request, answer: Answer) -> None:
@@ -78,6 +81,8 @@ class Bridge:
             try:
                 for snapshot in self._port.changes(self._stop):
                     self._offer(snapshot)
+                    if snapshot.loading < 1:
+                        self._painted.wait(_FIRST_FRAME)  # a thread that reads would take every other turn from it
             except Exception as error:  # noqa: BLE001
                 self._call(self._tell, integrity.program_replaced() or f"the state folder cannot be followed: {error}")
             self._stop.wait(_TRY_AGAIN)
@@ -86,6 +91,10 @@ class Bridge:
         """Wait for the first snapshot, at most so many seconds, and show it. To be called in the event loop."""
         if self._came.wait(patience):
             self._fetch()
+
+    def painted(self) -> None:
+        """Say that the first frame is on the screen: a large folder is read on from here."""
+        self._painted.set()
 
     def _offer(self, snapshot: Snapshot) -> None:
         """Hand the newest snapshot over; one that was not fetched yet is replaced."""
