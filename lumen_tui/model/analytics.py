@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from lumen_tui.model import agent, times
+from lumen_tui.model.acceptance import Verdict
 
 LEAST = 20  # ended tasks below which nothing is proposed
 WEEKS = 12  # that a trend goes back
@@ -29,6 +30,8 @@ class Sample(Struct, frozen=True, gc=False):
     usd: float = 0.0
     attempts: int = 1
     retry: bool = False
+    verdict: str = ""  # of its checks
+    disproved: int = 0  # attempts whose checks failed
 
     @property
     def good(self) -> bool:
@@ -75,6 +78,9 @@ class Stats(Struct, frozen=True):
     usd: float = 0.0
     usd_median: float = 0.0
     usd_p95: float = 0.0
+    checked: int = 0  # tasks whose checks were run: each is proved or not
+    proved: int = 0
+    disproved: int = 0  # times that a worker called a task done, and the checks failed
     retries: int = 0  # tasks that repeat another one, and attempts after the first
     last_used: float = 0.0
     weeks: tuple[Tally, ...] = ()  # the oldest first, the last one is the present week
@@ -140,6 +146,13 @@ def shares(tally: Tally) -> str:
     return f"{tally.done} of {tally.tried} (95 % CI {percent(low)}–{percent(high)} %)"
 
 
+def proofs(figures: Stats) -> str:
+    """Say how many tasks with checks were proved, and how often done was wrong; empty without such tasks."""
+    if not figures.checked:
+        return ""
+    return f"{figures.proved} of {figures.checked} proved; {figures.disproved} times done was disproved"
+
+
 def percent(share: float) -> str:
     """Return a share as whole per cent."""
     return f"{100 * share:.0f}"
@@ -168,6 +181,9 @@ def stats(name: str, samples: Iterable[Sample], now: float) -> Stats:
         usd=math.fsum(sample.usd for sample in ordered),
         usd_median=quantile(usd, 0.5),
         usd_p95=quantile(usd, 0.95),
+        checked=sum(bool(sample.verdict) for sample in ordered),
+        proved=sum(sample.verdict == Verdict.PROVED for sample in ordered),
+        disproved=sum(sample.disproved for sample in ordered),
         retries=sum(_again(sample) for sample in ordered),
         last_used=ordered[-1].finished if ordered else 0.0,
         weeks=_weeks(tried, now),

@@ -211,8 +211,14 @@ class TaskEnd(Struct, frozen=True):
     usd: float = 0.0
     brain: str = ""
     attempt: int = 0
+    verdict: str = ""  # proved | claimed | disproved, of what counts as done
     by: str = ""  # who made the task, and ...
     made: str = ""  # ... when
+
+    @property
+    def words(self) -> str:
+        """How it ended; of a task that is done, whether that is proved."""
+        return f"{self.status} ({self.verdict})" if self.status == "done" and self.verdict else self.status
 
 
 def task_end(event: EngineEvent) -> TaskEnd:
@@ -229,7 +235,7 @@ def event_line(event: EngineEvent) -> str:
     if not end.status:
         return event.text
     explanation = f": {end.reason}" if end.status != "done" and end.reason else ""
-    return f"{end.status}  {event.text}{explanation}"
+    return f"{end.words}  {event.text}{explanation}"
 
 
 def went_wrong(event: EngineEvent) -> bool:

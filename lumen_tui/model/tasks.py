@@ -205,6 +205,11 @@ class TaskView(Struct, frozen=True):
         return Verdict.CLAIMED if self.status is Status.DONE else None
 
     @property
+    def outcome(self) -> str:
+        """The word of its state; of a task that is done, whether that is proved."""
+        return f"{self.state} ({self.verdict})" if self.status is Status.DONE else self.state
+
+    @property
     def awaits_budget(self) -> bool:
         """Whether its worker waits for room in a budget, which asks nobody about the task itself."""
         last = self.tail[-1] if self.tail else None

@@ -94,6 +94,16 @@ def parse(context: Context, url: str) -> SplitResult:
     return parts
 
 
+def why_not(context: Context, url: str) -> str:
+    """Return why an address is not fetched for this task, whatever would answer there, or empty."""
+    try:
+        parts = parse(context, url)
+        _addresses(context, parts.hostname or "", parts.port or _PORTS[parts.scheme])
+    except ToolError as error:
+        return str(error)
+    return ""
+
+
 def _addresses(context: Context, host: str, port: int) -> list[str]:
     """Return the addresses of a host. ToolError where one of them is private and that was not allowed."""
     try:

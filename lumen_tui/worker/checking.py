@@ -12,18 +12,22 @@ from collections.abc import Iterator, Sequence
 
 from lumen_tui.model import acceptance, times
 from lumen_tui.model.acceptance import COMMAND, FILE, Acceptance, BadCheck, Check, CheckResult, Finding
-from lumen_tui.model.facts import COMMANDS, Outcome
+from lumen_tui.model.facts import COMMANDS, Outcome, Probe
 from lumen_tui.model.globs import path_pattern
 from lumen_tui.model.runners import files_of
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.tasks.task_records import read_run
+from lumen_tui.tools import web_fetch
 from lumen_tui.tools.base import Context, ToolError, plural, size_text
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.files.paths import TreeWalk, forbidden
 from lumen_tui.tools.probes import batch
+from lumen_tui.tools.sandbox import tiers
+from lumen_tui.tools.sandbox.admission import choose_tier
 from lumen_tui.tools.sandbox.limits import denials
 from lumen_tui.tools.sandbox.policy import workspace
+from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.shell.tool import SHELL, home
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.record import Recorder
@@ -57,7 +61,8 @@ class Checker:
             found = self._one(text)
             took = round(self._context.monotonic() - began, 3)
             result = self._made_safe(found, took)
-            self._events.event("checked", result.text, ok=result.finding is Finding.HOLDS)
+            told = "\n".join([result.text, *result.lines])
+            self._events.event("checked", told, ok=result.finding is Finding.HOLDS)
             results.append(result)
         return acceptance.judge(tuple(results), times.iso(self._context.now()))
 
@@ -91,7 +96,7 @@ class Checker:
         result = self._toolbox.call(SHELL.name, {"command": check.what, "cwd": self.folder, "timeout": limit})
         code = result.data.get("exit_code")
         if not isinstance(code, int):
-            return _unknown(str(check), result.text)
+            return _unknown(str(check), result.text) if result.refused or self._asks() else _fails(check, result.text)
         output = str(result.data.get("output", ""))
         if not result.ok and self._toolbox.rules.shell == "read" and denials(output.encode()):
             return _unknown(str(check), "this role only reads, and the sandbox refused what the command wanted to do")
@@ -103,6 +108,10 @@ class Checker:
             exit_code=code,
             changed=tuple(self._changed(check.what)),
         )
+
+    def _asks(self) -> bool:
+        """Return whether no sandbox holds commands here: then a person may have said no, or nothing is run at all."""
+        return choose_tier(self._context).tier in (tiers.REFUSED, ASK)
 
     def _changed(self, command: str) -> Iterator[str]:
         """Yield the files that the command goes by, such as the Makefile, that changed since the task began."""
@@ -122,7 +131,10 @@ class Checker:
         """Look for files below the task's folder, or among those that its worker may always write."""
         cut = ""
         for base in dict.fromkeys((os.path.realpath(self.folder), workspace(self._context))):
-            found, why = self._matches(base, check.what, remaining)
+            try:
+                found, why = self._matches(base, check.what, remaining)
+            except (ToolError, OSError) as error:
+                found, why = [], str(error)
             cut = cut or why
             if found:
                 new = "" if any(self._is_new(status) for _, status in found) else ", there before the task began"
@@ -130,9 +142,7 @@ class Checker:
                 more = f" and {plural(len(found) - 1, 'other')}" if found[1:] else ""
                 words = f"{os.path.relpath(path, base)}, {size_text(status.st_size)}{more}{new}"
                 return CheckResult(check=str(check), finding=Finding.HOLDS, evidence=words)
-        if cut:
-            return _unknown(str(check), cut)
-        return CheckResult(check=str(check), finding=Finding.FAILS, evidence=f"no such file below {self.folder}")
+        return _fails(check, f"no such file below {self.folder}" + (f"; {cut}" if cut else ""))
 
     def _matches(self, base: str, pattern: str, seconds: float) -> tuple[list[tuple[str, os.stat_result]], str]:
         """Return the files below `base` that fit, links out of it left aside, and why not all were looked at."""
@@ -167,25 +177,38 @@ class Checker:
     def _fact(self, check: Check, remaining: float) -> CheckResult:
         """Make the probe as those of facts are made, with the rules of the task."""
         probe = acceptance.probe(check, self.folder)
-        if probe.kind in COMMANDS and self._toolbox.rules.shell == "none":
-            return _unknown(str(check), "this role has no shell")
+        if refusal := self._refusal(probe):
+            return _unknown(str(check), refusal)
         each = min(remaining, _PROBE)
         job = batch.ProbeJob("accept", probe)
         readings = batch.run(
-            self._context.store.root, [job], seconds=2 * each, each=each, task_id=self._context.spec.id
+            self._context.store.root,
+            [job],
+            seconds=2 * each,
+            each=each,
+            task_id=self._context.spec.id,
+            folder=self.folder,
         )
         if not readings:
             return _unknown(str(check), "the probe ended without a word")
         reading = readings[0][1]
-        return CheckResult(check=str(check), finding=_FINDINGS[reading.outcome], evidence=reading.evidence)
+        finding = Finding.HOLDS if reading.outcome is Outcome.HOLDS else Finding.FAILS
+        return CheckResult(check=str(check), finding=finding, evidence=reading.evidence)
+
+    def _refusal(self, probe: Probe) -> str:
+        """Return why the task may not make a probe, or empty. Whatever else is in its way may be its worker's doing."""
+        if probe.kind in COMMANDS:
+            none = self._toolbox.rules.shell == "none"
+            return "this role has no shell" if none else "no sandbox holds commands here" if self._asks() else ""
+        if probe.kind == "http":
+            return web_fetch.why_not(self._context, probe.target)
+        if probe.kind == "port":
+            return ""
+        return forbidden(self._context, os.path.realpath(os.path.expanduser(probe.target)))
 
 
-_FINDINGS = {
-    Outcome.HOLDS: Finding.HOLDS,
-    Outcome.DRIFTED: Finding.FAILS,
-    Outcome.FAILED: Finding.UNKNOWN,
-    Outcome.WITHDRAWN: Finding.UNKNOWN,
-}
+def _fails(check: Check, why: str) -> CheckResult:
+    return CheckResult(check=str(check), finding=Finding.FAILS, evidence=why)
 
 
 def _unknown(text: str, why: str) -> CheckResult:

@@ -248,6 +248,7 @@ def _stats_facts(stats: Stats, now: float) -> list[tuple[str, str]]:
     return [
         ("tasks", f"{stats.tasks:,}: {stats.done:,} done, {stats.failed:,} failed, {stats.cancelled:,} cancelled"),
         ("success", f"{_rate(stats)} (95 % CI {_interval(stats)} %)"),
+        *([("checks", proofs)] if (proofs := analytics.proofs(stats)) else []),
         ("duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"),
         ("cost", f"{dollars(stats.usd)}; a task: median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"),
         ("tokens", f"{stats.tokens:,}"),

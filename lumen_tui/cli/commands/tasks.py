@@ -17,6 +17,7 @@ from lumen_tui.cli import following
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, read_text, say, table, talk
 from lumen_tui.model import budget, ids, queueing, times
+from lumen_tui.model.acceptance import report
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
@@ -26,7 +27,7 @@ from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
-from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks import claims, task_files
 from lumen_tui.store.tasks.task_index import TaskIndex
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ def _facts(view: TaskView) -> dict[str, object]:
         **msgspec.to_builtins(view.spec),
         "status": view.status.value,
         "attempt": view.attempt,
+        "verdict": str(view.verdict or ""),
+        "acceptance": msgspec.to_builtins(view.acceptance),
         "reason": view.reason,
         "brain": view.brain,
         "usage": msgspec.to_builtins(view.usage),
@@ -172,7 +175,7 @@ def _row(view: TaskView, now: float) -> tuple[str, ...]:
     since = view.finished or view.started or times.epoch(view.spec.created_at)
     reason = view.reason.partition("; ")[0] if view.status is Status.QUEUED else view.reason  # `show` says all
     summary = view.spec.objective + (f"  ({reason})" if reason else "")
-    return view.id, view.state, view.spec.priority, view.spec.role, times.age(now - since), summary
+    return view.id, view.outcome, view.spec.priority, view.spec.role, times.age(now - since), summary
 
 
 def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
@@ -199,12 +202,13 @@ def run_show(session: Session, args: Namespace) -> int:
     spec = view.spec
     facts = {
         "task": spec.id,
-        "status": f"{view.state} {view.reason}".strip(),
+        "status": f"{view.outcome} {view.reason}".strip(),
         "role": spec.role,
         "model": spec.model,
         "objective": spec.objective,
         "context": one_line(spec.context, 300),
         "constraints": "; ".join(spec.constraints),
+        "accept": "; ".join(spec.accept),
         "priority": spec.priority,
         "work unit": spec.wu_id,
         "lane": spec.lane,
@@ -220,9 +224,19 @@ def run_show(session: Session, args: Namespace) -> int:
         "folder": str(folder or ""),
     }
     table([(name, value) for name, value in facts.items() if value])
+    _say_evidence(view, folder)
     if result:
         say("\n" + result.rstrip())
     return 0
+
+
+def _say_evidence(view: TaskView, folder: Path | None) -> None:
+    """Print what the checks found, those of earlier attempts, too."""
+    if view.acceptance is not None:
+        say(f"\n{view.acceptance.verdict}:\n{report(view.acceptance)}")
+    for claim in claims.refuted(folder) if folder else ():
+        if claim.acceptance is not None and claim.attempt != view.attempt:
+            say(f"\nattempt {claim.attempt} was {claim.acceptance.verdict}:\n{report(claim.acceptance)}")
 
 
 def run_edit(session: Session, args: Namespace) -> int:

@@ -236,7 +236,7 @@ def _signal(inputs: BriefingInputs, signal: Signal) -> str:
 def _ended(inputs: BriefingInputs, event: EngineEvent) -> str:
     folder = folder_of(inputs.layout, event.task_id)
     end = task_end(event)
-    head = f"- {event.task_id} {one_line(end.status, 20)}: {escaped(one_line(event.text, 300))}"
+    head = f"- {event.task_id} {one_line(end.words, 40)}: {escaped(one_line(event.text, 300))}"
     if reason := one_line(end.reason, 300):
         head += f"\n{fence(reason, f'why {event.task_id} ended')}"
     return f"{head}\n{_result(folder)}" if folder else head

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lumen_tui.model import analytics, times
+from lumen_tui.model.acceptance import Verdict
 from lumen_tui.model.analytics import Retirement, Sample, Tally, TaskStatistics
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.storage import directories, files
+from lumen_tui.store.tasks import claims
 from lumen_tui.store.tasks.task_records import (
     DamagedTask,
     archive_months,
@@ -33,14 +35,15 @@ if TYPE_CHECKING:
     from lumen_tui.store.tasks.task_index import TaskIndex
 
 _T = TypeVar("_T")
-_VERSION = 1
+_VERSION = 2
 _LIVE = "live"
 _BUSY = 5.0  # seconds to wait for another process
 _PORTION = 400  # tasks that one refresh of `Proposals` reads
 _TABLES = """
 DROP TABLE IF EXISTS tasks; DROP TABLE IF EXISTS months;
 CREATE TABLE tasks (id TEXT PRIMARY KEY, place TEXT, stamp INTEGER, role TEXT, model TEXT, status TEXT, finished REAL,
- seconds REAL, tokens INTEGER, usd REAL, attempts INTEGER, retry_of TEXT, made_by TEXT);
+ seconds REAL, tokens INTEGER, usd REAL, attempts INTEGER, retry_of TEXT, made_by TEXT,
+ verdict TEXT, disproved INTEGER);
 CREATE TABLE months (name TEXT PRIMARY KEY, stamp INTEGER);
 CREATE INDEX by_place ON tasks (place); CREATE INDEX by_maker ON tasks (made_by);
 CREATE INDEX by_retry ON tasks (retry_of)
@@ -133,7 +136,7 @@ class RoleIndex:
 
     def samples(self) -> list[Sample]:
         """Return every ended task."""
-        columns = "role, model, status, finished, seconds, tokens, usd, attempts, retry_of != ''"
+        columns = "role, model, status, finished, seconds, tokens, usd, attempts, retry_of != '', verdict, disproved"
         rows = self.db.execute(f"SELECT {columns} FROM tasks")  # noqa: S608 - a constant
         return [Sample(*row) for row in rows]
 
@@ -195,7 +198,7 @@ def _difference(db: sqlite3.Connection, place: str, folder: Path) -> tuple[set[s
 
 def _add(db: sqlite3.Connection, place: str, folder: Path, new: dict[str, int]) -> None:
     rows = [_row(name, place, stamp, folder / name) for name, stamp in new.items()]
-    db.executemany("INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
@@ -222,7 +225,15 @@ def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
         ended.attempt,
         spec.retry_of,
         spec.created_by,
+        str(ended.acceptance.verdict) if ended.acceptance else "",
+        len({claim.attempt for claim in claims.refuted(folder)} | _disproved(ended)),
     )
+
+
+def _disproved(ended: Exit) -> set[int]:
+    """Return the attempt with which the task ended, where its checks failed."""
+    failed = ended.acceptance is not None and ended.acceptance.verdict is Verdict.DISPROVED
+    return {ended.attempt} if failed else set()
 
 
 def _model(brain: str) -> str:

@@ -17,7 +17,7 @@ from lumen_tui.tools.probes.look import run_probe
 def main() -> int:
     """Make the probes one after the other, as long as there is time for a whole one."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeOrder)
-    context = look.context(Store(Path(order.root)), order.task_id)
+    context = look.context(Store(Path(order.root)), order.task_id, order.folder)
     _say(ProbeEvent())
     deadline = time.monotonic() + order.seconds
     for number, job in enumerate(order.jobs):

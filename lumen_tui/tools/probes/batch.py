@@ -44,6 +44,7 @@ class ProbeOrder(Struct, frozen=True):
     each: float
     jobs: tuple[ProbeJob, ...]
     task_id: str = ""  # whose rules hold for them; empty: those of facts
+    folder: str = ""  # where commands begin; empty: in the state folder
 
 
 class ProbeEvent(Struct, frozen=True):
@@ -56,10 +57,12 @@ class ProbeEvent(Struct, frozen=True):
 class Batch:
     """One child with its probes. `wait` blocks; `end` may be called from another thread."""
 
-    def __init__(self, root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = "") -> None:
+    def __init__(
+        self, root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = "", folder: str = ""
+    ) -> None:
         self.jobs = tuple(jobs)
         self._seconds = seconds
-        self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs, task_id))
+        self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs, task_id, folder))
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-m", "lumen_tui.tools.probes"],
@@ -127,10 +130,10 @@ def _read(fd: int, seconds: float) -> bytes:
 
 
 def run(
-    root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = ""
+    root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = "", folder: str = ""
 ) -> list[tuple[ProbeJob, Reading]]:
-    """Make these probes and wait for them; `task_id` is a task whose rules bound what they look at."""
-    return Batch(root, jobs, seconds=seconds, each=each, task_id=task_id).wait() if jobs else []
+    """Make these probes and wait for them; `task_id` is a task whose rules bound them, `folder` where they begin."""
+    return Batch(root, jobs, seconds=seconds, each=each, task_id=task_id, folder=folder).wait() if jobs else []
 
 
 _URL = re.compile(r"https?://[^\s\"'<>`)\]]+[^\s\"'<>`)\].,;:!?]")

@@ -179,7 +179,7 @@ def _run(context: Context, command: str, seconds: float) -> CommandResult:
     result = process.run(
         context,
         process.for_shell(command),
-        str(context.folder),
+        context.spec.folder or str(context.folder),
         process.environment(context),
         seconds=seconds,
         keep=_KEEP,

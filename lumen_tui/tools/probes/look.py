@@ -98,7 +98,7 @@ NAME = "probe"
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH")
 
 
-def context(store: Store, task_id: str = "") -> Context:
+def context(store: Store, task_id: str = "", folder: str = "") -> Context:
     """Return the context in which probes run: that of facts, or with the rules of a task.
 
     Whatever a role may do, a probe changes nothing.
@@ -114,7 +114,7 @@ def context(store: Store, task_id: str = "") -> Context:
     hidden = tuple(secrets.existing(environ.get("HOME", ""), config.sandbox.hidden))
     return Context(
         role=role,
-        spec=spec,
+        spec=msgspec.structs.replace(spec, folder=folder),
         store=store,
         folder=store.layout.task(task_id) if task_id else store.root,
         now=time.time,

@@ -135,6 +135,8 @@ def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
     counts = f"{number(stats.done)} done, {number(stats.failed)} failed, {number(stats.cancelled)} cancelled"
     yield "tasks", f"{number(stats.tasks)}: {counts}, {number(stats.retries)} retries"
     yield "success", analytics.shares(Tally(stats.done, stats.done + stats.failed))
+    if proofs := analytics.proofs(stats):
+        yield "checks", proofs
     weeks, dots = analytics.spark(stats.weeks, look.shapes.levels), look.shapes.status
     yield "by week", f"{weeks.strip()}  share done, of {analytics.WEEKS} weeks to now"
     latest = analytics.recent(stats.latest, dots[Status.DONE], dots[Status.FAILED])

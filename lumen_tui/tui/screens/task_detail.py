@@ -14,6 +14,7 @@ from textual.content import Content
 
 from lumen_tui.engine.port import Port, TaskDetail
 from lumen_tui.model import ids, queueing, times
+from lumen_tui.model.acceptance import Finding
 from lumen_tui.model.budget import own_words
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.base import Request
@@ -87,7 +88,7 @@ def status_words(view: TaskView, shapes: Shapes) -> Content:
     if view.awaits_budget:
         return Content.assemble((f"{shapes.paused} waits for budget", "bold $room-accent"))
     style = "bold $room-bad" if view.status in _WRONG else "bold $room-accent" if view.status in _WANTS else "bold"
-    return Content.assemble((f"{shapes.status[view.status]} {view.state}", style))
+    return Content.assemble((f"{shapes.status[view.status]} {view.outcome}", style))
 
 
 def task_facts(
@@ -108,12 +109,33 @@ def _facts(view: TaskView, now: float, shapes: Shapes, model: str, queue_reason:
     yield "status", status_words(view, shapes) + Content(f"  {_times(view, now)}")
     if queue_reason:
         yield "because", Content.assemble((safe(humanize(queue_reason)), "$room-bad" if view.status in _WRONG else ""))
+    if spec.accept:
+        yield "accept", _checks(view, shapes)
     yield "by", _by(view, view.spec.model or model)
     if cost.calls:
         yield "spent", cost.words().replace(", ", " · ")
     elif view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
     yield from _terms(view)
+
+
+def _checks(view: TaskView, shapes: Shapes) -> Content:
+    """Each check; once it was run with a mark of what was found."""
+    found = {result.check: result for result in view.acceptance.results} if view.acceptance else {}
+    lines = []
+    for text in view.spec.accept:
+        result = found.get(text)
+        mark = f"{_mark(result.finding, shapes)} " if result else ""
+        style = "$room-bad" if result and result.finding is Finding.FAILS else ""
+        lines.append(Content.assemble((mark + one_line(result.text if result else text, 400), style)))
+    if view.acceptance is not None and view.acceptance.why:
+        lines.append(Content(one_line(view.acceptance.why, 300)))
+    return Content("\n").join(lines)
+
+
+def _mark(finding: Finding, shapes: Shapes) -> str:
+    status = {Finding.HOLDS: Status.DONE, Finding.FAILS: Status.FAILED, Finding.UNKNOWN: Status.LOST}[finding]
+    return shapes.status[status]
 
 
 def _by(view: TaskView, model: str) -> str:

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lumen_tui.model import ids, times
+from lumen_tui.model import acceptance, ids, times
 from lumen_tui.model.budget import dollars, out_of_range, own_words
 from lumen_tui.model.records import PRIORITIES
 from lumen_tui.model.requests.tasks import NewTask, RetryTask
@@ -68,13 +68,15 @@ class TaskForm(FormScreen[NewTask]):
 
     def _more_rows(self) -> Iterable[Widget]:
         defaults = self._defaults
+        checks = "\n".join(defaults.get("accept", ()))
         more = [
             row("lane", Line(_text(defaults, "lane"), placeholder="none", id="lane")),
             row("work unit", Line(_text(defaults, "wu_id"), placeholder="none; such as WU-042", id="wu_id")),
+            row("accept", Prose(checks, placeholder=_CHECKS, id="accept")),
         ]
         for line in more:
             line.add_class("more")
-            line.display = bool(defaults.get("lane") or defaults.get("wu_id"))
+            line.display = any(defaults.get(name) for name in ("lane", "wu_id", "accept"))
         return more
 
     def action_more(self) -> None:
@@ -105,7 +107,8 @@ class TaskForm(FormScreen[NewTask]):
         folder = self.query_one("#folder", Line).text
         spec = {**fields, "folder": folder, "budget": self._caps_or_none()}
         constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
-        if not (constraints or any(fields.values())):
+        spec["accept"] = tuple(self.query_one("#accept", Prose).typed.splitlines())
+        if not (constraints or spec["accept"] or any(fields.values())):
             return {}
         chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
         seconds = _seconds_or_zero(self.query_one("#limit", Line).text)
@@ -133,12 +136,19 @@ class TaskForm(FormScreen[NewTask]):
             priority=self.query_one("#priority", Choice).value,
             model=self.query_one("#tier", Choice).value,
             constraints=tuple(line.strip() for line in lines if line.strip()),
+            accept=self._accept(),
             timeout_seconds=self._limit_typed(),
             budget=self._caps() or None,
             folder=self._folder_typed(),
             lane=_checked(self, "lane"),
             wu_id=_checked(self, "wu_id"),
         )
+
+    def _accept(self) -> tuple[str, ...]:
+        try:
+            return acceptance.checked(self.query_one("#accept", Prose).typed.splitlines())
+        except acceptance.BadCheck as error:
+            raise Invalid(f"Accept: {error}.", "accept") from error
 
     def _limit_typed(self) -> float:
         text = self.query_one("#limit", Line).text
@@ -187,6 +197,7 @@ def _checked(form: TaskForm, field: str) -> str:
         raise Invalid(f"{sentence(str(error))}.", field) from error
 
 
+_CHECKS = "what proves it, one per line, such as command: make test"
 _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
 
 

@@ -122,6 +122,21 @@ async def test_a_task_form_takes_defaults_and_shows_the_rest_of_the_fields_where
         assert app.answers == [NewTask(**given)]
 
 
+async def test_a_task_form_takes_checks_and_refuses_what_is_none(room):
+    given = {"objective": "again", "role": "builder", "priority": "P2", "accept": ("command: make test",)}
+    async with room(TaskForm(ROLES, given), size=(80, 24)) as (app, pilot):
+        app.screen.query_one("#accept", Prose).text = "make test"
+        await pilot.press("f2")
+        assert "is no check" in app.shown
+        assert app.screen.query_one("#accept", Prose).has_focus
+        app.screen.query_one("#accept", Prose).text = "command: make test\n\nfile: ../x"
+        await pilot.press("f2")
+        assert "may lead out" in app.shown
+        app.screen.query_one("#accept", Prose).text = "Command:make test\n\nfile: dist/*.whl"
+        await pilot.press("f2")
+        assert app.answers == [NewTask(**{**given, "accept": ("command: make test", "file: dist/*.whl")})]
+
+
 async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
     given = {"objective": "again", "role": "builder", "priority": "P2", "budget": {"tokens": 100_000, "usd": 0.5}}
     async with room(TaskForm(ROLES, given), size=(80, 24)) as (app, pilot):
