@@ -37,15 +37,18 @@ class ChatLook:
         self._turn = 0
         self._events: Follower | None = None
         self._live = LiveTurn()
+        self._view = ChatView()
 
     def look(self) -> ChatView:
-        """Return the conversation as it is now. Raise StoreError."""
-        self._chat.refresh()
+        """Return the conversation as it is now: the very same view where nothing changed. Raise StoreError."""
+        changed, live = self._chat.refresh(), self._live
         conversation = self._chat.conversation
         turn = conversation.open
         self._follow(turn.number if turn else 0)
-        asks = approvals.read(self._layout, self._live.approval) if self._live.approval else None
-        return ChatView(conversation, self._live, asks)
+        if changed or self._live is not live:
+            asks = approvals.read(self._layout, self._live.approval) if self._live.approval else None
+            self._view = ChatView(conversation, self._live, asks)
+        return self._view
 
     def _follow(self, turn: int) -> None:
         """Take in what the worker of this turn did since the last look; 0 where none is under way."""

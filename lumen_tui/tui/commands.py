@@ -91,6 +91,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("previous_need", "N", "previous", "Go to the previous thing that needs you."),
     _c("needs", "exclamation_mark", "needs you", "The list of all that needs you."),
     _c("send_signal", "i", "signal", "Send a signal.", writes=True, foot=True),
+    _c("chat", "I", "chat", "Talk with the main agent: what you say is an order, and it answers at once."),
     _c("roles", "r", "roles", "Hire, fire and adjust the workers' roles.", foot=True),
     _c("redo", "U", "redo", "Redo what you undid.", writes=True),
     _c("why", "w", "why", "What caused the row, or the last loop, and what came of it, with tokens and cost."),
@@ -138,7 +139,18 @@ COMMANDS: tuple[RoomCommand, ...] = (
 )  # fmt: skip
 
 # Before the widget that has the focus: what is typed right behind tab must not end up in the field before.
-_AT_ONCE = ("task_half", "task_more", "form_send_now", "form_next", "form_previous")
+_AT_ONCE = (
+    "chat_send",
+    "chat_stop",
+    "chat_up",
+    "chat_down",
+    "chat_half",
+    "task_half",
+    "task_more",
+    "form_send_now",
+    "form_next",
+    "form_previous",
+)
 
 
 def _on(scope: str, *commands: RoomCommand) -> tuple[RoomCommand, ...]:
@@ -314,6 +326,23 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("alike_promote", "p", "promote", "Promote those that are in.", "decide('promote')"),
         _s("alike_archive", "a", "archive", "Archive those that are in.", "decide('archive')"),
         _s("alike_later", "l", "later", "Keep those that are in for 7 days.", "decide('later')"),
+    ),
+    "chat": _on(
+        "chat",
+        _s(
+            "chat_send",
+            "f2 ctrl+o",
+            "or enter says it",
+            "Say what is typed; enter does too, for one line.",
+            "send",
+            writes=True,
+        ),
+        _s("chat_stop", "ctrl+c", "stop", "Stop the answer under way; the agent goes on.", "stop", writes=True),
+        _s("chat_request", "f3", "answer request", "Open the approval request that the turn waits for.", "request"),
+        _s("chat_new", "ctrl+n", "new", "Begin a new conversation; this one stays in the file.", "new", writes=True),
+        _s("chat_up", "pageup", "scroll", "A page up in the conversation.", "page('page_up')"),
+        _s("chat_down", "pagedown", "scroll", "A page down in the conversation.", "page('page_down')"),
+        _s("chat_half", "tab shift+tab", "half", "Go to the conversation, or back to the field.", "other_half"),
     ),
     "evolution": _on(
         "evolution",

@@ -145,7 +145,7 @@ class NeedsHandler(Handler):
         hint = f" ({self.key('problems')} says what to do)" if need.need is Need.PROBLEM else ""
         self.room.say(f"{place}{need.text}{hint}")
         if need.need is Need.APPROVAL:
-            self._open_approval(need.target)
+            self.open_approval(need.target)
             return
         if need.need is Need.RETIREMENT:
             return  # low as it is, it opens nothing by itself
@@ -157,7 +157,8 @@ class NeedsHandler(Handler):
             pane.rows.set_filter("")
             pane.rows.select_key(need.target)
 
-    def _open_approval(self, approval_id: str) -> None:
+    def open_approval(self, approval_id: str) -> None:
+        """Open a question of a worker; from there one goes on to what else needs a person."""
         from lumen_tui.tui.screens.approvals import ApprovalScreen
 
         def left(where: str | None) -> None:
