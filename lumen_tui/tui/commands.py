@@ -7,34 +7,15 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from lumen_tui.tui.key_names import DIGITS, key_names, plain_key
-
-EVERYWHERE = "everywhere"
-LOOP, WAKE = "loop", "wake"
-WORKERS, SIGNALS, DISCOVERIES, DECAY = "workers", "signals", "discoveries", "decay"
-ROWS = "rows"  # any pane or screen with a list
-
-
-class RoomCommand(msgspec.Struct, frozen=True):
-    """One thing the operator can do.
-
-    In the room a handler's method `do_<action>` does it, and `why_<action>` may refuse it; on a screen its method
-    `action_<call>` does it, and its `why_not` may refuse it.
-    """
-
-    action: str  # its name in [keys]
-    keys: tuple[str, ...]  # Textual key names, the first one is shown
-    label: str  # one word for the footer
-    help: str  # one sentence
-    scope: str = EVERYWHERE
-    writes: bool = False  # refused in a read-only room, with the reason
-    footer: bool = False
-    call: str = ""  # on a screen: what Textual runs there, such as `do('edit')`; empty where a widget reads the key
-    priority: bool = False  # before the widget that has the focus
-
-    @property
-    def shown_key(self) -> str:
-        """The key as a person reads it."""
-        return "1-9" if self.keys == DIGITS else plain_key(self.keys[0]) if self.keys else ""
+from lumen_tui.tui.room_command import DECAY as DECAY
+from lumen_tui.tui.room_command import DISCOVERIES as DISCOVERIES
+from lumen_tui.tui.room_command import EVERYWHERE as EVERYWHERE
+from lumen_tui.tui.room_command import LOOP as LOOP
+from lumen_tui.tui.room_command import ROWS as ROWS
+from lumen_tui.tui.room_command import SIGNALS as SIGNALS
+from lumen_tui.tui.room_command import WAKE as WAKE
+from lumen_tui.tui.room_command import WORKERS as WORKERS
+from lumen_tui.tui.room_command import RoomCommand as RoomCommand
 
 
 def _c(
@@ -166,6 +147,10 @@ def _like(action: str, call: str = "", label: str = "", help: str = "") -> RoomC
     command = next(command for command in COMMANDS if command.action == action)
     words = {"label": label or command.label, "help": help or command.help}
     return msgspec.structs.replace(command, call=call or action, footer=False, **words)
+
+
+def _first(command: RoomCommand) -> RoomCommand:
+    return msgspec.structs.replace(command, priority=True)
 
 
 def _answer(action: str, keys: str, label: str, help: str, verb: str) -> RoomCommand:
@@ -329,20 +314,13 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "chat": _on(
         "chat",
-        _s(
-            "chat_send",
-            "f2 ctrl+o",
-            "or enter says it",
-            "Say what is typed; enter does too, for one line.",
-            "send",
-            writes=True,
-        ),
-        _s("chat_stop", "ctrl+c", "stop", "Stop the answer under way; the agent goes on.", "stop", writes=True),
-        _s("chat_request", "f3", "answer request", "Open the approval request that the turn waits for.", "request"),
+        _s("form_send_now", "f2 ctrl+o", "or enter says it", "Say what is typed; enter does, for one line.", "send"),
+        _first(_like("how_to_leave", "stop", "stop", "Stop the answer under way; the agent goes on.")),
+        _s("chat_request", "f4", "answer request", "Open the approval request that the turn waits for.", "request"),
         _s("chat_new", "ctrl+n", "new", "Begin a new conversation; this one stays in the file.", "new", writes=True),
-        _s("chat_up", "pageup", "scroll", "A page up in the conversation.", "page('page_up')"),
-        _s("chat_down", "pagedown", "scroll", "A page down in the conversation.", "page('page_down')"),
-        _s("chat_half", "tab shift+tab", "half", "Go to the conversation, or back to the field.", "other_half"),
+        _first(_like("page_up", "page('page_up')", "scroll")),
+        _first(_like("page_down", "page('page_down')", "scroll")),
+        _s("task_half", "tab shift+tab", "half", "Go to the conversation, or back to the field.", "other_half"),
     ),
     "evolution": _on(
         "evolution",

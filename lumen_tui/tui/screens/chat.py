@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -19,12 +20,14 @@ from lumen_tui.queries.chat_views import ChatView
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import appearance_of, host_of
+from lumen_tui.tui.key_names import plain_key
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.keys import KeysLine, command_of, key_of
+from lumen_tui.tui.kit.keys import KeysLine, command_of, key_of, keys_of
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
 from lumen_tui.tui.kit.parts import StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.theme import Appearance
 
 _LOOK = 0.25  # seconds between two looks while the screen is open
 _TURNS = 40  # of the conversation that are laid out; earlier ones are in the file
@@ -35,6 +38,75 @@ _EMPTY = (
 )
 
 Drawn = list[list[Segment]]
+
+
+class TalkLines:
+    """How a conversation is drawn: who said what, which calls were made, how each turn ended."""
+
+    def __init__(self, look: Appearance, key: Callable[[str], str]) -> None:
+        self._look = look
+        self._key = key  # of a command, as the operator has it
+        self._over: dict[tuple[int, int], Drawn] = {}  # lines of turns that are over, by number and width
+        self._view = ChatView()
+
+    def draw(self, view: ChatView, width: int, waits: str) -> Drawn:
+        """Return the lines of the newest turns; `waits` says why a message is not answered yet."""
+        self._view = view
+        conversation, ink = view.conversation, self._look.ink
+        drawn: Drawn = []
+        for turn in conversation.current[-_TURNS:]:
+            if conversation.cut is not None and turn.number == conversation.cut.turn:
+                text = "What is above is no longer sent to the agent: a digest stands for it."
+                drawn += [line(width, (Cell(text, ink.muted),)), []]
+            drawn += self._turn(turn, width)
+        for message in conversation.waiting:
+            drawn += [*self._message(message, width), line(width, (Cell(waits, ink.muted),)), []]
+        if not drawn:
+            drawn = markdown_lines(_EMPTY, width, ink)
+        return [each or [Segment(" " * width)] for each in drawn]
+
+    def _turn(self, turn: Turn, width: int) -> Drawn:
+        if turn.end is None:
+            return list(self._parts(turn, width))
+        if (turn.number, width) not in self._over:
+            self._over[turn.number, width] = list(self._parts(turn, width))
+        return self._over[turn.number, width]
+
+    def _parts(self, turn: Turn, width: int) -> Iterator[list[Segment]]:
+        ink, shapes = self._look.ink, self._look.shapes
+        for message in turn.messages:
+            yield from self._message(message, width)
+        for part in segments(turn, self._view.live) if turn.end is None else segments(turn):
+            if isinstance(part, ChatLine):
+                yield line(width, (Cell(shapes.gutter, ink.faint, 1), Cell(call_words(part), ink.muted)))
+            else:
+                yield from self._text(part, width)
+        if turn.end is None:
+            yield line(width, (Cell(self._doing(), ink.accent),))
+        elif how := end_words(turn):
+            yield line(width, (Cell(f"({how})", ink.bad),))
+        yield []
+
+    def _text(self, text: str, width: int) -> Iterator[list[Segment]]:
+        yield from markdown_lines(safe(text[:_LONGEST]).strip("\n"), width, self._look.ink)
+        if len(text) > _LONGEST:
+            more = f"… {words.number(len(text) - _LONGEST)} more characters: lumen-tui chat --show"
+            yield line(width, (Cell(more, self._look.ink.accent),))
+
+    def _message(self, message: ChatLine, width: int) -> Iterator[list[Segment]]:
+        ink, name = self._look.ink, one_line(message.by, 40)
+        yield line(width, (Cell(name, ink.strong, cell_len(name)), Cell(times.stamp_of(message.at), ink.muted)))
+        gutter = Segment(f"{self._look.shapes.gutter} ", ink.accent)
+        for body in markdown_lines(message.text[:_LONGEST], max(1, width - 2), ink):
+            yield [gutter, *body]
+
+    def _doing(self) -> str:
+        live = self._view.live
+        if asks := self._view.asks:
+            return f"needs your approval: {one_line(asks.summary, 200)}; {self._key('chat_request')} answers"
+        if live.waits:
+            return one_line(live.waits, 200)
+        return f"{one_line(live.doing, 200)} …" if live.doing else "…"
 
 
 class ChatScreen(DetailScreen[None]):
@@ -52,7 +124,7 @@ class ChatScreen(DetailScreen[None]):
         self._answer_request = answer_request
         self._view = ChatView()
         self._follows, self._size = True, Size(0, 0)  # whether the end is in sight, in a window of this size
-        self._drawn: dict[tuple[int, int], Drawn] = {}  # of turns that are over, by number and width
+        self._drawing: TalkLines | None = None
         self._loader: jobs.Loader[ChatView] = jobs.Loader(self, look, self._loaded)
 
     def body(self) -> ComposeResult:
@@ -61,12 +133,13 @@ class ChatScreen(DetailScreen[None]):
         yield StatusLine()
 
     def keys(self) -> Keys:
-        acts = self.offer("chat_send", "chat_stop", "chat_request", "chat_new", "chat_up")
-        return (*acts, ("F1", BY_ACTION["help"].label), *self.offer("back"))
+        acts = self.offer("form_send_now", "how_to_leave", "chat_request", "chat_new", "page_up")
+        where_one_types = plain_key(keys_of(self, "help")[-1])
+        return (*acts, (where_one_types, BY_ACTION["help"].label), *self.offer("back"))
 
     def why_not(self, command: RoomCommand) -> str:
         conversation = self._view.conversation
-        if command.action == "chat_stop" and conversation.open is None and not conversation.waiting:
+        if command.action == "how_to_leave" and conversation.open is None and not conversation.waiting:
             return "the agent is not answering"
         if command.action == "chat_request" and self._view.asks is None:
             return "nothing waits for your approval here"
@@ -118,76 +191,16 @@ class ChatScreen(DetailScreen[None]):
         earlier = len(self._view.conversation.current) - _TURNS
         return f"{words.plural(earlier, 'earlier turn')}: lumen-tui chat --show" if earlier > 0 else ""
 
-    # ---- how it is drawn
-
     def _lines(self, width: int, _height: int) -> Drawn:
-        conversation = self._view.conversation
-        ink = appearance_of(self.app).ink
-        drawn: Drawn = []
-        for turn in conversation.current[-_TURNS:]:
-            if conversation.cut is not None and turn.number == conversation.cut.turn:
-                text = "What is above is no longer sent to the agent: a digest stands for it."
-                drawn += [line(width, (Cell(text, ink.muted),)), []]
-            drawn += self._turn(turn, width)
-        for message in conversation.waiting:
-            drawn += [*self._message(message, width), line(width, (Cell(self._why_it_waits(), ink.muted),)), []]
-        if not drawn:
-            drawn = markdown_lines(_EMPTY, width, ink)
-        return [each or [Segment(" " * width)] for each in drawn]
-
-    def _turn(self, turn: Turn, width: int) -> Drawn:
-        if turn.end is None:
-            return list(self._parts(turn, width))
-        if (turn.number, width) not in self._drawn:
-            self._drawn[turn.number, width] = list(self._parts(turn, width))
-        return self._drawn[turn.number, width]
-
-    def _parts(self, turn: Turn, width: int) -> Iterator[list[Segment]]:
-        look = appearance_of(self.app)
-        for message in turn.messages:
-            yield from self._message(message, width)
-        for part in segments(turn, self._view.live) if turn.end is None else segments(turn):
-            if isinstance(part, ChatLine):
-                cells = (Cell(look.shapes.gutter, look.ink.faint, 1), Cell(call_words(part), look.ink.muted))
-                yield line(width, cells)
-            else:
-                yield from self._text(part, width)
-        if turn.end is None:
-            yield line(width, (Cell(self._doing(), look.ink.accent),))
-        elif how := end_words(turn):
-            yield line(width, (Cell(f"({how})", look.ink.bad),))
-        yield []
-
-    def _text(self, text: str, width: int) -> Iterator[list[Segment]]:
-        ink = appearance_of(self.app).ink
-        yield from markdown_lines(safe(text[:_LONGEST]).strip("\n"), width, ink)
-        if len(text) > _LONGEST:
-            more = f"… {words.number(len(text) - _LONGEST)} more characters: lumen-tui chat --show"
-            yield line(width, (Cell(more, ink.accent),))
-
-    def _message(self, message: ChatLine, width: int) -> Iterator[list[Segment]]:
-        ink = appearance_of(self.app).ink
-        name = one_line(message.by, 40)
-        yield line(width, (Cell(name, ink.strong, cell_len(name)), Cell(times.stamp_of(message.at), ink.muted)))
-        gutter = Segment(f"{appearance_of(self.app).shapes.gutter} ", ink.accent)
-        for body in markdown_lines(message.text[:_LONGEST], max(1, width - 2), ink):
-            yield [gutter, *body]
-
-    def _doing(self) -> str:
-        live = self._view.live
-        if asks := self._view.asks:
-            return f"needs your approval: {one_line(asks.summary, 200)}; {key_of(self, 'chat_request')} answers"
-        if live.waits:
-            return one_line(live.waits, 200)
-        return f"{one_line(live.doing, 200)} …" if live.doing else "…"
+        if self._drawing is None:
+            self._drawing = TalkLines(appearance_of(self.app), partial(key_of, self))
+        return self._drawing.draw(self._view, width, self._why_it_waits())
 
     def _why_it_waits(self) -> str:
         host = host_of(self.app)
         if host is not None and host.room.snapshot.engine.heartbeat is None:
             return f"waits: no engine drives the agent; {key_of(self, 'engine')} in the room starts one"
         return "waits for the agent"
-
-    # ---- what it does
 
     def on_prose_sent(self, _event: Prose.Sent) -> None:
         self.action_send()
@@ -203,15 +216,16 @@ class ChatScreen(DetailScreen[None]):
 
     async def _send(self, request: Request, text: str) -> None:
         if await jobs.submit(self, self._port, request):
-            if self._field.typed == text:
+            if text:
+                self.say("")
+                self._follows = True
+                self._to_end()
+            if text and self._field.typed == text:
                 self._field.clear()
-            self.say("")
-            self._follows = True
-            self._to_end()
             self._loader.load()
 
     def action_stop(self) -> None:
-        self._do(StopChat(), "chat_stop")
+        self._do(StopChat(), "how_to_leave")
 
     def action_new(self) -> None:
         self._do(FreshChat(), "chat_new")
@@ -222,11 +236,7 @@ class ChatScreen(DetailScreen[None]):
         if why := self.why_not(command_of(type(self), action)):
             self.say(f"{why[0].upper()}{why[1:]}.")
             return
-        self.run_worker(self._act(request), group="act")
-
-    async def _act(self, request: Request) -> None:
-        if await jobs.submit(self, self._port, request):
-            self._loader.load()
+        self.run_worker(self._send(request, ""), group="act")
 
     def action_request(self) -> None:
         """Open the approval request that the turn waits for."""

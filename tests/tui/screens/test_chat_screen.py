@@ -122,7 +122,7 @@ async def test_an_approval_is_shown_in_place_and_opened(room: Any, port: RemoteP
     _happens(layout, TaskEvent(_AT, "waiting", "waits", data={"approval": asked.id}))
     async with room(_screen(port, opened=opened)) as (app, pilot):
         await until(pilot, lambda: "needs your approval: list_dir /tmp" in app.shown)
-        await pilot.press("f3")
+        await pilot.press("f4")
         assert opened == [asked.id]
         _happens(layout, TaskEvent(_AT, "answered", "allowed"))
         await until(pilot, lambda: "needs your approval" not in app.shown)
