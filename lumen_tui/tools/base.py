@@ -148,6 +148,8 @@ class TaskMemo:
     times: list[tuple[float, float]] = field(default_factory=list)  # when commands ran
     left_alone: set[tuple[int, int]] = field(default_factory=set)  # such settings elsewhere: disk, inode
     look_again: float = 0.0  # monotonic: when all folders are looked through for these again
+    known: dict[str, bytes] = field(default_factory=dict)  # real path -> hash of the file as last read or written
+    contents: dict[str, bytes] = field(default_factory=dict)  # of some of these, the content
     too_large: set[str] = field(default_factory=set)  # folders that were reported as too large to scan
 
 

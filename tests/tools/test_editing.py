@@ -64,9 +64,11 @@ def test_line_endings_mode_and_bytes_are_kept(box, granted):
     assert file.read_bytes() == "\ufeffa\r\nB\r\nextra\r\nc\r\n".encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o750
     file.write_bytes(b"mixed\r\nlines\n")
+    assert box.call("read_file", {"path": str(file)}).ok
     assert box.call("edit_file", {"path": str(file), "old_string": "lines\n", "new_string": "ends\n"}).ok
     assert file.read_bytes() == b"mixed\r\nends\n"
     file.write_bytes(b"\xff\xfe")
+    assert box.call("read_file", {"path": str(file)}).ok
     assert "not UTF-8" in box.call("edit_file", {"path": str(file), "old_string": "a", "new_string": "b"}).text
 
 

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
-from lumen_tui.tools.files import patching, writing
+from lumen_tui.tools.files import patching, seen, writing
 from lumen_tui.tools.files.writing import FileChange, may_write
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.sandbox.policy import workspace
@@ -96,6 +96,7 @@ def plan_write(context: Context, arguments: WriteArguments) -> list[FileChange]:
     """Return the change that write_file makes."""
     path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
+    seen.must_be_known(context, path, before)
     if before is not None and not arguments.overwrite:
         raise ToolError(f"{arguments.path} is there already: read it, then edit it, or say overwrite=true")
     return [FileChange(path, before, arguments.content.encode("utf-8", "replace"))]
@@ -105,6 +106,7 @@ def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
     """Return the change that edit_file makes; ToolError where the text is not there exactly once."""
     path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
+    seen.must_be_known(context, path, before)
     text = _text_of(path, before)
     crlf = _is_crlf(text)
     old = _with_endings(arguments.old_string, crlf=crlf) if crlf else arguments.old_string
@@ -148,6 +150,7 @@ def plan_patch(context: Context, arguments: PatchArguments) -> list[FileChange]:
 def _patched(context: Context, patch: patching.FilePatch) -> FileChange:
     path = writable_path(context, patch.path)
     before = writing.read_whole(path)
+    seen.must_be_known(context, path, before)
     if not patch.source:
         if before is not None:
             raise ToolError(f"{one_line(patch.path)} is there already; the patch would make it")
@@ -201,6 +204,8 @@ def _lines(data: bytes | None) -> list[str]:
 def _carry_out(context: Context, changes: list[FileChange]) -> ToolResult:
     with context.guard():
         writing.carry_out(changes)
+        for change in changes:
+            seen.note(context, change.path, change.after)
     lines = [f"{_verb(change)} {change.path}" for change in changes]
     data = {"paths": [change.path for change in changes]}
     return ToolResult("\n".join(lines), data=data, summary=plural(len(changes), "file"))
@@ -243,7 +248,8 @@ WRITE_FILE = Tool(
     "write_file",
     "Write a text file whole. Use it for a new file, or with overwrite=true where nearly all of a file changes; for "
     "less use edit_file, which sends less and loses nothing. Folders on the way are made. You get the path; files "
-    "outside of the folders that you may change, and files that other programs run or obey, are refused.",
+    "outside of the folders that you may change, files that other programs run or obey, and files that somebody else "
+    "changed since you read them, are refused; of the last you see what changed.",
     WriteArguments,
     write_file,
     lambda a: f"write_file {a.path}, {len(a.content):,} characters",
@@ -256,7 +262,7 @@ EDIT_FILE = Tool(
     "Replace one piece of text in a file. Read the file first and copy old_string exactly, with so many lines "
     "around it that it occurs once; with replace_all=true every occurrence is replaced. Line endings, mode and "
     "owner stay as they are. Where the text is missing or occurs more often, nothing is changed and you get the "
-    "line numbers.",
+    "line numbers; where somebody else changed the file since you read it, you get what changed.",
     EditArguments,
     edit_file,
     lambda a: f"edit_file {a.path}",

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
-from lumen_tui.tools.files import opening
+from lumen_tui.tools.files import opening, seen
 from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, resolve, special
 
 _CHUNK = 256 * 1024
@@ -77,11 +77,12 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
     path = resolve(context, arguments.path)
     if path.is_dir():
         raise ToolError(f"{arguments.path} is a folder; use list_dir")
+    seen.note_read(context, path)
     if arguments.byte_offset:
         return _read_from(path, arguments.byte_offset)
-    lines, more, seen = _read_lines(context, open_regular(path), arguments)
+    lines, more, count = _read_lines(context, open_regular(path), arguments)
     if not lines and arguments.offset > 1:
-        raise ToolError(f"{arguments.path} has {plural(seen, 'line')}: offset counts lines, byte_offset counts bytes")
+        raise ToolError(f"{arguments.path} has {plural(count, 'line')}: offset counts lines, byte_offset counts bytes")
     last = arguments.offset + len(lines) - 1
     text = "\n".join(lines)
     if more:
