@@ -21,7 +21,7 @@ from lumen_tui.tools.base import Context
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.files.paths import forbidden
-from lumen_tui.tools.sandbox.policy import task_folder
+from lumen_tui.tools.sandbox.policy import FILES, task_folder
 
 _NAMES = ("AGENTS.md", "CLAUDE.md")
 _MOST_LEVELS = 64
@@ -68,7 +68,7 @@ def _fitted(found: _Found, room: int) -> tuple[str, int]:
 
 def _files(context: Context, folder: str) -> Iterator[_Found]:
     """Yield what is in these files, from the top of the repository down to the folder; each text once."""
-    levels = _levels(folder)
+    levels = _levels(folder, _own(context))
     seen: set[str] = set()
     for level in levels:
         for name in _NAMES:
@@ -82,9 +82,21 @@ def _files(context: Context, folder: str) -> Iterator[_Found]:
                 yield _Found(one_line(os.path.join(level, name), 300), text)
 
 
-def _levels(folder: str) -> list[str]:
-    """Return the folders from the top of the repository to this one; outside of a repository this one alone."""
+def _own(context: Context) -> str:
+    """Return the real path of the task's own files: its worktree or copy, where it works apart."""
+    return os.path.join(os.path.realpath(context.folder), FILES)
+
+
+def _levels(folder: str, own: str) -> list[str]:
+    """Return the folders from the top of the repository to this one; outside of a repository this one alone.
+
+    In the task's own files, `own`, their top is that of the repository.
+    """
     levels = [folder]
+    if is_below(folder, own):
+        while levels[0] != own:
+            levels.insert(0, os.path.dirname(levels[0]))
+        return levels
     while len(levels) < _MOST_LEVELS and not os.path.lexists(os.path.join(levels[0], ".git")):
         above = os.path.dirname(levels[0])
         if above == levels[0]:
@@ -97,7 +109,8 @@ def _ours(context: Context, path: str) -> bool:
     """Return whether a file is not for this task: hidden from its tools, or of the state folder, whose rules stand
     in the system prompt.
     """
-    return bool(forbidden(context, path)) or is_below(path, os.path.realpath(context.store.root))
+    ours = is_below(path, os.path.realpath(context.store.root)) and not is_below(path, _own(context))
+    return ours or bool(forbidden(context, path))
 
 
 def _read(path: str) -> str:

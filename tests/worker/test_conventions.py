@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 from lumen_apiserver import tool
+from lumen_repository import Repository
 
 from lumen_tui.model.prompts import text_of
 from lumen_tui.storage.store import Store
@@ -113,3 +115,25 @@ def test_outside_of_a_repository_only_the_folder_itself_counts(first, tmp_path):
     (tmp_path / "a" / "b" / "AGENTS.md").write_text("of b\n")
     said = first(tmp_path / "a" / "b")
     assert "of b" in said and "of a\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "said"),
+    [
+        ("worktree", "project/src", ["Run `make test`.", "Run `npm test` here."]),
+        ("copy", "project", ["Not committed."])],
+)  # fmt: skip
+def test_a_task_that_works_apart_has_those_of_its_own_tree(make_task, api, tmp_path, kind, folder, said):
+    repository = Repository(tmp_path / "project")
+    repository.write("AGENTS.md", "Run `make test`.\n")
+    repository.write("src/AGENTS.md", "Run `npm test` here.\n")
+    repository.commit()
+    (tmp_path / "AGENTS.md").write_text("above the repository\n")
+    (tmp_path / "project" / "AGENTS.md").write_text("Not committed.\n")
+    api.say(tool("write_result", text="ok"))
+    task = make_task("Look", role="builder", folder=str(tmp_path / folder), isolate=kind)
+    task.layout.config.write_text(f'[sandbox]\nwritable = ["{tmp_path}/project"]\n')
+    assert task.run(warm=True, **api.anthropic_env)["status"] == "done"
+    section = api.asked[0].first_text.partition("## Conventions\n")[2].partition("\n## ")[0]
+    assert re.findall(r"<conventions [^\n]*>\n(.*)\n</conventions>", section) == said
+    assert f'<conventions from="{task.folder}/files' in section
