@@ -165,6 +165,27 @@ def _resolved(schema: object, components: JsonSchema) -> object:
     return {key: _resolved(inner, components) for key, inner in named.items()}
 
 
+_BOUNDS = ("maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum")
+
+
+def lean(schema: JsonSchema, *, inner: bool = False) -> JsonSchema:
+    """Return a schema as a model is sent it in each request: without what it pays for and hardly uses.
+
+    Bounds are checked here, and a refusal names them; where one matters before, a description says so. An option that
+    is left out is empty unless a default is given.
+    """
+    kept = {key: value for key, value in schema.items() if key not in _BOUNDS}
+    if inner:
+        kept.pop("additionalProperties", None)
+    if "default" in kept and not kept["default"]:
+        del kept["default"]
+    if isinstance(fields := kept.get("properties"), dict):
+        kept["properties"] = {name: lean(field, inner=True) for name, field in fields.items()}
+    if isinstance(items := kept.get("items"), dict):
+        kept["items"] = lean(items, inner=True)
+    return kept
+
+
 _KEEP = 200_000  # bytes of output
 _MOST = 100_000  # bytes of arguments: they are one argument of the program
 _HIGH = "The operator marked this tool as risky."

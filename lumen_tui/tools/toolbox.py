@@ -33,7 +33,7 @@ from lumen_tui.tools.base import (
     ToolResult,
     size_text,
 )
-from lumen_tui.tools.custom import JsonSchema, schema_of
+from lumen_tui.tools.custom import JsonSchema, lean, schema_of
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import GLOB, GREP
@@ -114,7 +114,7 @@ class Declaration(Struct, frozen=True):
 
 
 def _schema(tool: AnyTool) -> JsonSchema:
-    return schema_of(tool.arguments, tool.request) if tool.arguments else tool.schema
+    return lean(schema_of(tool.arguments, tool.request)) if tool.arguments else tool.schema
 
 
 class Outputs:
