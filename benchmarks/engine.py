@@ -27,21 +27,23 @@ _BEATS = """
 import asyncio, sys, time
 from pathlib import Path
 from lumen_tui.engine.engine import Engine
-class Timed(Engine):
-    def _load_loops(self):  # behind the workers, who are adopted by now
-        print(time.perf_counter() - began)
-        super()._load_loops()
-engine = Timed(Path(sys.argv[1]))
+from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
+recover = TaskSupervisor.recover
+def timed(supervisor, now):
+    adopted = recover(supervisor, now)
+    print(time.perf_counter() - began)
+    return adopted
+TaskSupervisor.recover = timed
 began = time.perf_counter()
-engine.open()
+engine = Engine.open(Path(sys.argv[1]))
 async def beats():
     began = time.perf_counter()
     while engine.supervisor.index.loading:
-        engine.poll()
+        engine.poll(time.time())
     print(time.perf_counter() - began)
     for _ in range(21):
         began = time.process_time()
-        await engine.beat(time.time())
+        engine.beat(time.time())
         print(time.process_time() - began)
 asyncio.run(beats())
 """
@@ -139,17 +141,14 @@ def _recovery(root: Path) -> Iterator[Row]:
     layout.create()
     warm: list[float] = []
     cold: list[float] = []
-    first = Engine(root)
-    first.open()  # this process is a warm one: everything is imported
-    first.close("measured")
+    Engine.open(root).close("measured")  # this process is a warm one: everything is imported
     for _ in range(9):
         child = _start(root)
         _until(lambda pid=child.pid: _asleep(layout, pid))
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         began = time.perf_counter()
-        engine = Engine(root)
-        engine.open()
+        engine = Engine.open(root)
         warm.append(1000 * (time.perf_counter() - began))
         engine.close("measured")
         began = time.perf_counter()
