@@ -154,6 +154,9 @@ def _paused(snapshot: Snapshot, workers: _Workers) -> AgentStatus | None:
         return AgentStatus(AgentState.PAUSED, "budget", snapshot.spend.full)
     if how := snapshot.paused.get(_LOOP, ""):
         return AgentStatus(AgentState.PAUSED, "the loop", how)
+    beat = snapshot.engine.heartbeat
+    if beat is not None and (how := snapshot.paused.get(f"provider {beat.brain}", "")):
+        return AgentStatus(AgentState.PAUSED, f"provider {beat.brain}", how)
     return None
 
 

@@ -113,8 +113,14 @@ class Declaration(Struct, frozen=True):
     schema: JsonSchema
 
 
-def _schema(tool: AnyTool) -> JsonSchema:
-    return lean(schema_of(tool.arguments, tool.request)) if tool.arguments else tool.schema
+_MANY = 20  # tools from which on the bounds in their schemas would be a tenth of the prompt
+
+
+def _schema(tool: AnyTool, *, many: bool) -> JsonSchema:
+    if not tool.arguments:
+        return tool.schema
+    whole = schema_of(tool.arguments, tool.request)
+    return lean(whole) if many else whole
 
 
 class Outputs:
@@ -194,12 +200,9 @@ class Toolbox:
         background.stop_all(self._context)
 
     def declarations(self) -> list[Declaration]:
-        """Return the declarations of the tools that the task may use."""
-        return [
-            Declaration(tool.name, tool.description, _schema(tool))
-            for name, tool in self._tools.items()
-            if name in self.rules.tools
-        ]
+        """Return the declarations of the tools that the task may use; where these are many, with lean schemas."""
+        tools = [tool for name, tool in self._tools.items() if name in self.rules.tools]
+        return [Declaration(tool.name, tool.description, _schema(tool, many=len(tools) > _MANY)) for tool in tools]
 
     def describe(self, name: str, arguments: Mapping[str, object]) -> str:
         """Describe a call in a few words; safe, on one line."""
