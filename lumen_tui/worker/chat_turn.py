@@ -82,17 +82,6 @@ def history(conversation: Conversation, before: int) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def as_text(entries: Sequence[Entry]) -> str:
-    """Return a conversation as text, for a back end that takes one message alone."""
-    parts = []
-    for entry in entries:
-        if isinstance(entry, UserMessage):
-            parts.append(f"## Earlier message\n\n{entry.text}")
-        elif isinstance(entry, AssistantMessage) and entry.text.strip():
-            parts.append(f"## Your answer\n\n{entry.text}")
-    return "\n\n".join(parts)
-
-
 def _answers(turn: Turn) -> Iterator[Entry]:
     """Yield what a turn said and did, ending with an answer: calls are followed by what they gave."""
     calls = [step for step in turn.steps if step.kind == Kind.CALL]

@@ -34,7 +34,7 @@ from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed
 from lumen_tui.providers.claude_code.program import OWN, check_version
 from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.calling import StreamThrottle
-from lumen_tui.providers.conversation.conversation import opening
+from lumen_tui.providers.conversation.conversation import opening_with_history
 from lumen_tui.providers.conversation.history import TokenCounts
 from lumen_tui.providers.errors import KEY, ModelCallError, map_error
 from lumen_tui.providers.resets import UNIFIED, moment
@@ -123,7 +123,7 @@ class ClaudeConversation:
         if details.get("hooks_applied") is False:
             raise ProviderError("Claude Code does not ask before it uses its tools, so it is not used: update it")
         self._greeted = True
-        first_message = opening(self._job)
+        first_message = opening_with_history(self._job)
         declared = json.dumps([tool.schema for tool in self._tools]) + "".join(tool.description for tool in self._tools)
         self._counter.add_text(first_message + self._job.system + declared)
         yield from self._counter.reserve()

@@ -120,6 +120,16 @@ def opening(job: Job) -> str:
     return job.opening or "\n\n".join(part for part in (job.objective, job.context) if part.strip())
 
 
+def opening_with_history(job: Job) -> str:
+    """Return the first message for a back end that takes one alone: what was said before stands in it as text."""
+    said = [
+        f"## {'Earlier message' if isinstance(entry, UserMessage) else 'Your answer'}\n\n{entry.text}"
+        for entry in job.history
+        if isinstance(entry, (UserMessage, AssistantMessage)) and entry.text.strip()
+    ]
+    return "\n\n".join([*said, "## The newest message\n\n" * bool(said) + opening(job)])
+
+
 class _GoesInCircles(Exception):
     """The model goes round in circles; the text says how."""
 
