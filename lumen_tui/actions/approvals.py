@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, refusal
+from lumen_tui.actions import acting, checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
@@ -26,7 +26,7 @@ from lumen_tui.model.approvals import (
     too_wide,
 )
 from lumen_tui.model.records import Change
-from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, ForgetRule
+from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, AnswerQuestion, DenyCalls, ForgetRule
 from lumen_tui.model.text import one_line, plain
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
@@ -36,6 +36,7 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.settings.config import change_operator, load_config
 
 _MOST_REASON = 2000
+_MOST_ANSWER = 4000
 
 
 def allow(store: Store, request: AllowCalls, *, by: str, now: float) -> Done:
@@ -66,6 +67,35 @@ def allow_always(store: Store, request: AllowAlways, *, by: str, now: float) -> 
     with journal.carrying_out(store.layout, action):
         put_rule(store, change)
     return Done(summary=f"{answered.summary}{also}; {saved_summary}", target=approval.id, action_id=action.id)
+
+
+def answer(store: Store, request: AnswerQuestion, *, by: str, now: float) -> Done:
+    """Answer a question; undo takes the answer back until a worker, or the main agent, has it."""
+    (question,) = _open(store, request.question_id, request.hash, now, questions=True)
+    text = _meant(question, plain(request.answer).strip())
+    decision = Decision(
+        allowed=True, hash=question.hash, at=times.iso(now), by=by, answer=text, order=acting.caller().order
+    )
+    change = Change(kind="approval", key=question.id, before=None, after=msgspec.to_builtins(decision))
+    summary = f"answered {question.role}: {one_line(text, 80)}"
+    action = edits.new_action("question.answer", [change], summary=summary, by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        _decide(store, question, decision, now)
+    unseen = "" if decision.order else "; not as an order: that this is the operator was not seen"
+    return Done(summary=f"{summary}{unseen}", target=question.id, action_id=action.id)
+
+
+def _meant(question: Approval, text: str) -> str:
+    """Return the answer that is meant: the text, or the option of which it is the number."""
+    if not text:
+        raise ActionError("the answer is empty: give a text, or the number of an option")
+    if len(text) > _MOST_ANSWER:
+        raise ActionError(f"an answer of {len(text):,} characters is too long: {_MOST_ANSWER:,} at most")
+    if text in question.options or text not in list("0123456789") or not question.options:
+        return text
+    if not 1 <= int(text) <= len(question.options):
+        raise ActionError(f"there is no option {text}: 1 to {len(question.options)}, or give a text")
+    return question.options[int(text) - 1]
 
 
 def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str:
@@ -151,13 +181,17 @@ def resolve(layout: Layout, text: str) -> str:
     return matches[0]
 
 
-def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: float) -> list[Approval]:
+def _open(
+    store: Store, approval_ids: str | Iterable[str], shown: str, now: float, *, questions: bool = False
+) -> list[Approval]:
     """Return the requests, all still open. ActionError names the first that is not, and nothing is written."""
     names = list(dict.fromkeys(resolve(store.layout, text) for text in checks.as_ids(approval_ids)))
     requests = [_read(store.layout, name) for name in names]
     if shown and [request.hash for request in requests] != [shown]:
         raise ActionError("the call is not the one that was shown: look at it again")
     for request in requests:
+        if bool(request.question) != questions:
+            raise _other_kind(request)
         if decision := approvals.decision(store.layout, request.id):
             raise _answered(request, decision, now)
         if now >= request.expires:
@@ -166,8 +200,19 @@ def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: floa
     return requests
 
 
+def _other_kind(request: Approval) -> ActionError:
+    name = ids.short(request.id)
+    if request.question:
+        return ActionError(f'{name} is a question: `question answer {name} "…"` answers it')
+    return ActionError(f"{name} is a call that waits for a yes or a no: `approve {name}` or `deny {name}`")
+
+
 def _expired(request: Approval) -> ActionError:
     when = times.stamp_of(request.expires_at)
+    if request.question:
+        return ActionError(
+            f"{ids.short(request.id)} expired ({when}); its default was taken: {one_line(request.default, 80)}"
+        )
     return ActionError(f"{ids.short(request.id)} expired ({when}) and was auto-denied; the worker may ask again")
 
 
@@ -180,6 +225,7 @@ def _read(layout: Layout, approval_id: str) -> Approval:
 
 def _answered(request: Approval, decision: Decision, now: float) -> ActionError:
     verdict = "allowed" if decision.allowed else "refused"
+    verdict = "answered" if request.question else verdict
     age = times.ago(now - times.epoch(decision.at, now))
     return ActionError(f"{ids.short(request.id)} has its answer: {verdict} by {decision.by} ({age}). Undo that first")
 

@@ -27,6 +27,7 @@ from lumen_tui.actions import (
     sessions,
     settings,
     signals,
+    steering,
     tasks,
     work,
 )
@@ -79,10 +80,6 @@ def _task_now(store: Store, change: Change) -> Side | None:
     return tasks.some_fields(_spec(store, change), change.before or ())
 
 
-def _may_task(store: Store, change: Change) -> None:
-    tasks.must_wait(store, change.key)
-
-
 def _put_task(store: Store, change: Change) -> None:
     spec = _spec(store, change)
     tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
@@ -115,7 +112,8 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "work": Kind(_work_now, _put_work, _may_work),
     "role": Kind(_role_now, _put_role),
-    "task": Kind(_task_now, _put_task, _may_task),
+    "task": Kind(_task_now, _put_task, tasks.may_change),
+    steering.KIND: Kind(steering.told_now, steering.put_told, steering.may_tell),
     "attention": Kind(_noted, attention.put),
     tasks.CANCEL_KIND: Kind(tasks.cancelled_now, tasks.put_cancel, tasks.may_cancel),
     "unit": Kind(lanes.unit_now, lanes.put_unit, lanes.may_unit),

@@ -14,6 +14,7 @@ from lumen_tui.actions import acting, agents, attention, checks, edits, engine, 
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import acceptance, agent, ids, isolation, times
+from lumen_tui.model.budget import own_words
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
@@ -42,6 +43,9 @@ EDITABLE = (
     "budget",
     "isolate",
 )
+LIMITS = frozenset({"timeout_seconds", "steps", "budget"})  # of these, what can be changed while it runs
+_MOST_STEPS = 100_000
+_MOST_CAP = 1_000_000_000  # tokens, dollars, seconds
 _MOST_CONSTRAINTS = 100
 CANCEL_KIND = "cancel"
 
@@ -145,6 +149,11 @@ def _checked(store: Store, spec: Spec) -> Spec:
         raise ActionError(f"{len(spec.constraints)} constraints are too many: {_MOST_CONSTRAINTS} at most")
     if not 0 <= spec.timeout_seconds <= 7 * times.DAY:
         raise ActionError(f"a time limit of {spec.timeout_seconds:g} s will not do: 0 (the role's own) to 7 days")
+    caps = spec.budget
+    if not (0 <= caps.tokens <= _MOST_CAP and 0 <= caps.usd <= _MOST_CAP and 0 <= caps.seconds <= _MOST_CAP):
+        raise ActionError(f"a budget is 0 (none of its own) to {_MOST_CAP:,}: {own_words(caps)} will not do")
+    if not 0 <= spec.steps <= _MOST_STEPS:
+        raise ActionError(f"{spec.steps:,} steps will not do: 0 (the role's own) to {_MOST_STEPS:,}")
     return msgspec.structs.replace(
         spec,
         objective=fields.prose(plain(spec.objective), "objective").strip(),
@@ -190,6 +199,11 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
     return spec
 
 
+def spec_of(store: Store, task_id: str) -> Spec:
+    """Return the spec of a task that is there. ActionError where it cannot be read."""
+    return _spec(store, task_id) or Spec(id=task_id, objective="")
+
+
 def cancel(store: Store, request: CancelTask, *, by: str, now: float) -> Done:
     """Append to commands.jsonl; undo queues the task again."""
     full_id = checks.task_id(store, request.task_id)
@@ -224,7 +238,7 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
     full_id = checks.task_id(store, request.task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
-    if status.alive or status is Status.QUEUED:
+    if status.alive or status in (Status.QUEUED, Status.ASKING):
         raise ActionError(f"task {ids.short(full_id)} is {status.value}: cancel it before you try it again")
     old = _spec(store, full_id) or Spec(id=full_id, objective="")
     caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(request.budget or {})}, Budget)
@@ -291,6 +305,25 @@ def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
     return msgspec.convert({**msgspec.structs.asdict(spec), **values}, Spec)
 
 
+def with_limits(store: Store, spec: Spec, limits: Mapping[str, Any]) -> Spec:
+    """Return the spec with these limits in place of its own, all checked. ActionError for the first invalid one."""
+    try:
+        return _checked(store, with_fields(spec, _with_whole_budget(spec, limits)))
+    except msgspec.ValidationError as error:
+        raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(limits))}") from error
+
+
+def may_change(store: Store, change: Change) -> None:
+    """For undo: refuse if the task is no longer queued; its limits can be changed until it ends."""
+    if set(change.after or {}) <= LIMITS:
+        folder = task_files.folder_of(store.layout, change.key)
+        status = task_files.status_of(folder) if folder else Status.LOST
+        if status.ended:
+            raise ActionError(f"task {ids.short(change.key)} has ended already ({status.value})")
+        return
+    must_wait(store, change.key)
+
+
 def must_wait(store: Store, task_id: str) -> None:
     """Refuse if the task is no longer queued."""
     if task_files.status_of(store.layout.task(task_id)) is not Status.QUEUED:
@@ -298,9 +331,17 @@ def must_wait(store: Store, task_id: str) -> None:
 
 
 def put(store: Store, spec: Spec, instead_of: Spec) -> None:
-    """Replace the spec of a queued task; ActionError if it is no longer queued."""
+    """Replace the spec of a task that is queued, of one that has begun its limits alone. ActionError."""
+    limits_alone = {
+        name for name in spec.__struct_fields__ if getattr(spec, name) != getattr(instead_of, name)
+    } <= LIMITS
     try:
-        task_files.edit_queued(store.layout, spec, instead_of)
+        try:
+            task_files.edit_queued(store.layout, spec, instead_of)
+        except task_files.NotQueued:
+            if not limits_alone:
+                raise
+            task_files.edit_begun(store.layout, spec, instead_of)
     except task_files.NotQueued:
         raise _no_longer_queued(spec.id) from None
 

@@ -24,7 +24,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "tasks": ("task",),
     "chat": ("chat",),
     "engine": ("pause", "resume", "stop", "beat", "budget", "kill", "unkill"),
-    "attention": ("approve", "deny", "approvals", "attention"),
+    "attention": ("approve", "deny", "approvals", "question", "attention"),
     "roles": ("role",),
     "memory": ("signal", "inbox", "create"),
     "triage": ("triage",),

@@ -6,28 +6,33 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from lumen_tui.actions import roles as actions
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
-from lumen_tui.model import budget, times
+from lumen_tui.model import budget, ids, times
 from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
+from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.roles import FireRole
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTICE, LedgerEntry
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
-from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.stamped import Stamp, Stamped, stamp
 from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
 from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.sessions import hook_journal
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 
 _ENDED = "the task ended before anybody answered"
@@ -61,7 +66,9 @@ class ApprovalMonitor:
             task = self._find(request.task_id)
             if task is None and self._layout.task(request.task_id).is_dir():
                 continue  # there, but not read yet, or not to be read
-            if task is None or task.finished:
+            if request.lasting:
+                self._deliver(request, now)
+            elif task is None or task.finished:
                 self._close(request, now)
             else:
                 self._expire(request, now)
@@ -73,6 +80,37 @@ class ApprovalMonitor:
             answer = approvals.expire(self._layout, request, now)
         self._report(request, answer, now)
 
+    def _deliver(self, request: Approval, now: float) -> None:
+        """Send the main agent the answer to its question, once: as an order where it is the operator's.
+
+        The signals' ids follow from the question's, so that a kill between sending and noting that sends none twice.
+        """
+        answer = approvals.decision(self._layout, request.id)
+        if answer is None and now >= request.expires:
+            answer = approvals.expire(self._layout, request, now)
+        if answer is None or approvals.take(self._layout, request, request.attempt, now) is None:
+            return
+        name = load_config(self._layout)[0].agent.name
+        asked = Signal(
+            id=f"sig-{ids.short_hash(request.id)}",
+            message=_asked_words(request, answer),
+            created_at=times.iso(now),
+            target_agent=name,
+        )
+        reply = replace(
+            asked,
+            id=f"sig-{ids.short_hash(f'{request.id} answer')}",
+            message=f"To your question {request.id}: {answer.answer}",
+            sender=answer.by,
+            order=answer.order,
+            reply_to=asked.id,
+        )
+        wanted = [asked] if answer.ended else [asked, reply]
+        sent = nodes.find(self._layout.signals, [signal.id for signal in wanted])
+        Journal(self._layout.signals).append_all(signal for signal in wanted if signal.id not in sent)
+        self._report(request, answer, now)
+        approvals.archive(self._layout, request.id)
+
     def _report(self, request: Approval, answer: Decision | None, now: float) -> None:
         if answer is None or answer.ended != EXPIRED:
             return
@@ -80,7 +118,8 @@ class ApprovalMonitor:
             self._reported = {str(event.data.get("approval")) for event in self._log.newest(_EXPIRED_EVENT)}
         if request.id not in self._reported:
             waited = times.span(max(0.0, request.expires - request.asked))
-            text = f"{request.role} asked: {request.summary}: expired, denied by itself after {waited}"
+            end = f"its default was taken after {waited}" if request.question else f"denied by itself after {waited}"
+            text = f"{request.role} asked: {request.summary}: expired, {end}"
             self._log.add(_EXPIRED_EVENT, text, now, task_id=request.task_id, approval=request.id)
             self._reported.add(request.id)
 
@@ -95,6 +134,13 @@ class ApprovalMonitor:
         except approvals.Answered as error:
             self._report(request, error.decision, now)
         approvals.archive(self._layout, request.id)
+
+
+def _asked_words(request: Approval, answer: Decision) -> str:
+    """Return what the main agent had asked, and what became of it."""
+    end = f"nobody answered in time: go on with your default, {request.default}"
+    how = end if answer.ended else f"{one_line(answer.by, 60)} answered, as the signal after this one says"
+    return f"Your question {request.id}, “{request.question}”: {how}"
 
 
 class Budgets:

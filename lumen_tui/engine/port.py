@@ -14,12 +14,14 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model import ids, lineage
 from lumen_tui.model.analytics import TaskStatistics
+from lumen_tui.model.approvals import Approval
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Alike, AuditEntry, DiscoveryRow, Node, NodeRow, node_of
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.steering import Steer
 from lumen_tui.model.task_cost import NOTHING_SPENT, TaskCost
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
@@ -33,6 +35,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.storage.watch import wait_for_changes
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.tasks import steers
 from lumen_tui.store.tasks.task_records import tail_events
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class TaskDetail(msgspec.Struct, frozen=True):
     result: str
     more_events: int = 0  # bytes of earlier events that were left out
     cost: TaskCost = NOTHING_SPENT
+    steers: tuple[Steer, ...] = ()  # what was said to it
+    question: Approval | None = None  # that waits for the operator's answer
 
 
 class Port(Protocol):
@@ -169,12 +174,14 @@ class RemotePort:
             with self._turn:
                 self._reader.refresh(self._clock.now())
                 view, folder = _task(self._reader, task_id)
+                asked = self._reader.question_of(view.id, self._clock.now())
             events = tail_events(folder, count=_EVENTS_SHOWN, size=_EVENT_BYTES)
             result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
+            said = tuple(steers.read(folder))
             if folder.exists():
                 break  # else it was archived meanwhile, and what was read is not all
         cost = costs(self._store.layout, [view], self._clock.now())[view.id]
-        return TaskDetail(view=view, events=events, result=safe(result), cost=cost)
+        return TaskDetail(view=view, events=events, result=safe(result), cost=cost, steers=said, question=asked)
 
     def events(self, limit: int) -> list[EngineEvent]:
         return recent_events(self._store, limit)

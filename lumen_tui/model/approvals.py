@@ -15,6 +15,8 @@ from lumen_tui.model.runners import runs_files
 BY_TIME = "nobody"  # who decided where the time ran out
 BY_END = "engine"  # who decided where the task ended first
 EXPIRED = "expired"  # as `ended` of a decision
+ASK = "ask_operator"  # the tool whose calls are questions
+MOST_QUESTIONS = 5  # of one task
 COMMANDS = ("shell", "shell_start")  # tools that run a command line
 _WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
 _JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
@@ -45,6 +47,10 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     pid: int = 0
     start_ticks: int = 0
     boot_id: str = ""
+    question: str = ""  # where it is no call that waits but a question to the operator
+    options: tuple[str, ...] = ()  # answers that are offered; any other text may be given
+    default: str = ""  # what the worker goes on with if nobody answers in time
+    lasting: bool = False  # it outlives its task: the answer comes as a signal to the main agent
     schema: int = 1
 
     @property
@@ -68,6 +74,8 @@ class Decision(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     always: bool = False
     ended: str = ""  # expired | withdrawn
+    answer: str = ""  # to a question
+    order: bool = False  # the operator's own: the process that answered was seen to be theirs
     schema: int = 1
 
 

@@ -76,7 +76,8 @@ def collect(
     items = [*_engine(engine), *_killed(killed), *_spend(spend)]
     for approval in approvals:
         text = f"{approval.role} asks: {approval.summary}"
-        items.append(Attention(Need.APPROVAL, approval.id, text, approval.asked))
+        need = Need.QUESTION if approval.question else Need.APPROVAL
+        items.append(Attention(need, approval.id, text, approval.asked))
     items += [Attention(Need.EXPIRED, question.id, question.text, question.since) for question in overdue]
     items += [item for view in tasks if (item := _task(view))]
     for signal in p0_signals:
@@ -138,7 +139,7 @@ def can_wait(need: Attention) -> bool:
 
 def put_off(need: Attention, day: str) -> tuple[str, str]:
     """Return the name under which a need is put off until the day after the budget's `day`, or why it cannot be."""
-    if need.need in (Need.APPROVAL, Need.ENGINE):
+    if need.need in (Need.APPROVAL, Need.QUESTION, Need.ENGINE):
         return "", f"what is about the {need.need} cannot wait"
     try:
         return until_tomorrow(need.target, day), ""

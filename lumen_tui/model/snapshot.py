@@ -28,6 +28,7 @@ class Need(StrEnum):
 
     ENGINE = "engine"
     APPROVAL = "approval"  # a worker waits for a word on a call
+    QUESTION = "question"  # a worker, or the main agent, asks something
     P0_SIGNAL = "signal"
     FAILED = "failed"
     LOST = "lost"
@@ -151,6 +152,7 @@ class Snapshot(Struct, frozen=True):
     lanes: tuple[str, ...] = ()
     spend: SpendView = field(default_factory=SpendView)
     approvals: tuple[Approval, ...] = ()  # calls that wait for a person's word, the oldest first
+    questions: tuple[Approval, ...] = ()  # questions that wait for an answer, the oldest first
     killed: str = ""  # who killed the agent and why; empty where nobody did
     paused: dict[str, str] = field(default_factory=dict)  # everything, the loop, `role NAME` -> by whom and why
     standing: QueueConditions = field(default_factory=QueueConditions)  # what holds queued tasks back

@@ -20,6 +20,7 @@ class Status(StrEnum):
     """What a task is, derived from evidence and never stored as a claim."""
 
     WAITING = "waiting"  # waits for a person
+    ASKING = "asking"  # the same, without a process: its worker ended with a question, the next one goes on from there
     RUNNING = "running"
     STALLED = "stalled"  # alive but silent past its limit: shown only, its time limit ends it
     QUEUED = "queued"
@@ -78,6 +79,7 @@ class Spec(Struct, frozen=True):
     priority: str = "P2"
     depends_on: tuple[str, ...] = ()
     timeout_seconds: float = 0.0  # 0: the role's limit
+    steps: int = 0  # tool calls; 0: the role's limit
     budget: Budget = field(default_factory=Budget)
     created_by: str = "operator"
     created_at: str = ""
@@ -101,6 +103,23 @@ class Run(Struct, frozen=True, omit_defaults=True):
     boot_id: str = ""
     epoch: int = 0
     notes_begun: bool = False  # its worker notes in begun.json when a call begins that must not be made twice
+    schema: int = 1
+
+
+class Parked(Struct, frozen=True, omit_defaults=True):
+    """tasks/<id>/parked.json: the worker has ended until a question is answered; steps.jsonl is its conversation.
+
+    The other fields are what the next attempt starts with.
+    """
+
+    attempt: int
+    question: str  # its id among the approvals
+    at: str
+    usage: Usage = field(default_factory=lambda: Usage())
+    seconds: float = 0.0  # of its time limit that were used
+    web: tuple[str, ...] = ()  # hosts that were read from
+    outputs: int = 0
+    output_bytes: int = 0
     schema: int = 1
 
 
@@ -220,7 +239,7 @@ class TaskView(Struct, frozen=True):
         """The word of its state, one of STATES where it is not over."""
         if self.status is Status.WAITING:
             return FOR_BUDGET if self.awaits_budget else "asks"
-        return str(self.status)
+        return "asks" if self.status is Status.ASKING else str(self.status)
 
 
 def tally(tasks: Iterable[TaskView]) -> Counter[str]:
@@ -251,8 +270,10 @@ def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
         before = event.text[:_SAME] if event.kind == "error" else ""
 
 
-def derive_status(*, exit_status: str, ran: bool, lock_held: bool, claimed: bool = False) -> Status:
-    """Return the status of a task from what is there: exit.json, run.json, the worker's lock, claim.json.
+def derive_status(
+    *, exit_status: str, ran: bool, lock_held: bool, claimed: bool = False, parked: bool = False
+) -> Status:
+    """Return the status of a task from what is there: exit.json, run.json, the worker's lock, claim.json, parked.json.
 
     A finished exit wins over a lock that is still held: the worker is on its way out. What is claimed waits for the
     process that checks it.
@@ -261,4 +282,6 @@ def derive_status(*, exit_status: str, ran: bool, lock_held: bool, claimed: bool
         return Status(exit_status) if exit_status in Status.__members__.values() else Status.FAILED
     if lock_held:
         return Status.RUNNING
-    return Status.LOST if ran and not claimed else Status.QUEUED
+    if not ran or claimed:
+        return Status.QUEUED
+    return Status.ASKING if parked else Status.LOST

@@ -181,11 +181,17 @@ class Job(Struct, frozen=True):
     # costs is owed from then on, also where nobody tells it; it must not leave where this raises a ProviderError
     pause: Callable[[float], None] = time.sleep  # waits so many seconds; a Stopped may come out of it
     chance: Callable[[], float] = random.random  # from 0 to 1, for the jitter of waits
+    keep: Callable[[Any], None] = lambda record: None  # called with each record of the conversation as it comes about
+    earlier: tuple[Any, ...] = ()  # such records of the attempt before, from which it goes on
+    news: Callable[[], tuple[str, ...]] = tuple  # messages to the model that came in since it was last called
     launch: Launch | None = None  # for back ends that are programs; None: they are started without a sandbox
 
 
 class Provider(Protocol):
     """A model back end."""
+
+    resumes: bool  # whether it keeps a record of its conversations, and goes on from one
+    deaf: str  # why it takes no message while it works; empty where it does
 
     @property
     def brain(self) -> str:

@@ -160,7 +160,7 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
     if first.endpoint.name == "claude":
         from lumen_tui.providers.claude_code.provider import ClaudeCodeProvider
 
-        return ClaudeCodeProvider(first.model, role.limits.max_steps, config, environ)
+        return ClaudeCodeProvider(first.model, spec.steps or role.limits.max_steps, config, environ)
     from lumen_tui.providers.conversation.conversation import ModelProvider
 
     for target in chain[1:]:

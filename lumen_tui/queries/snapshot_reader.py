@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from lumen_tui.model import attention, budget, liveness, times
+from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.loop import Heartbeat, LoopState
@@ -224,20 +225,27 @@ class SnapshotReader:
         self.load(now)
         return self.partial_snapshot(now)
 
+    def questions(self, now: float) -> tuple[Approval, ...]:
+        """Return the questions that wait for an answer, as of the last refresh."""
+        return self._approvals.questions(now, self.tasks.live())
+
+    def question_of(self, task_id: str, now: float) -> Approval | None:
+        """Return the question of a task that waits for an answer."""
+        return next((request for request in self.questions(now) if request.task_id == task_id), None)
+
     def partial_snapshot(self, now: float) -> Snapshot:
         """Return what was loaded so far."""
-        config, _ = self._config.value
         roles, retired, _ = self._roles.value
         live = self.tasks.live()
         spend = self._spend(now, live)
-        rule = config.memory.decay.rule
+        rule = self.config.memory.decay.rule
         problems = self._problems(now)
         needs = self._attention(live, spend, problems, now)
         paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
             root=str(self.layout.root),
             taken=now,
-            config=config,
+            config=self.config,
             engine=self._engine,
             loop=self._loop.value,
             packets=self._packets.value,
@@ -255,7 +263,8 @@ class SnapshotReader:
             lanes=lanes_of(self._work.value[0]),
             spend=spend,
             killed=self._killed(),
-            approvals=self._approvals.waiting(now, live),
+            approvals=self._approvals.calls(now, live),
+            questions=self.questions(now),
             attention=needs.shown,
             snoozed=needs.put_off,
             problems=problems,

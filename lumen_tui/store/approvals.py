@@ -135,10 +135,18 @@ def decide(layout: Layout, request: Approval, answer: Decision, now: float) -> N
 
 
 def expiry(request: Approval, now: float) -> Decision:
-    """Return the refusal for a request that nobody answered in time."""
+    """Return the refusal for a request that nobody answered in time; of a question the default is the answer."""
     waited = times.span(max(0.0, request.expires - request.asked))
-    reason = f"auto-denied: nobody answered within {waited}"
-    return Decision(allowed=False, hash=request.hash, at=times.iso(now), by=BY_TIME, reason=reason, ended=EXPIRED)
+    reason = f"nobody answered within {waited}" if request.question else f"auto-denied: nobody answered within {waited}"
+    return Decision(
+        allowed=False,
+        hash=request.hash,
+        at=times.iso(now),
+        by=BY_TIME,
+        reason=reason,
+        ended=EXPIRED,
+        answer=request.default,
+    )
 
 
 def expire(layout: Layout, request: Approval, now: float) -> Decision:
@@ -281,7 +289,16 @@ class ApprovalIndex:
         if not self._open:
             return ()
         live = {view.id for view in tasks if not view.finished}
-        return tuple(request for request in self._open if now < request.expires and request.task_id in live)
+        open_now = (request for request in self._open if now < request.expires)
+        return tuple(request for request in open_now if request.lasting or request.task_id in live)
+
+    def calls(self, now: float, tasks: Iterable[TaskView]) -> tuple[Approval, ...]:
+        """Return the calls that wait for a yes or a no."""
+        return tuple(request for request in self.waiting(now, tasks) if not request.question)
+
+    def questions(self, now: float, tasks: Iterable[TaskView]) -> tuple[Approval, ...]:
+        """Return the questions that wait for an answer."""
+        return tuple(request for request in self.waiting(now, tasks) if request.question)
 
 
 class ExpiredIndex:

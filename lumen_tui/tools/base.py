@@ -49,6 +49,10 @@ class Stopped(BaseException):
     """The task was asked to end. Not an Exception, so that no retry loop on the way up swallows it."""
 
 
+class TaskParked(BaseException):
+    """The task goes on in another process, once a question is answered. Like Stopped nothing swallows it."""
+
+
 class ToolError(Exception):
     """A call that was refused or failed; the text says why and what to do instead."""
 
@@ -96,6 +100,27 @@ class ApprovalReply(Struct, frozen=True):
     allowed: bool
     reason: str = ""
     by: str = ""
+
+
+class Question(Struct, frozen=True):
+    """A question to the operator; texts are safe."""
+
+    text: str
+    default: str
+    options: tuple[str, ...] = ()
+    seconds: float = 0.0  # until the default counts; 0 for the usual time
+
+
+class QuestionReply(Struct, frozen=True):
+    """What the model is told: the answer, or the default where nobody gave one."""
+
+    text: str
+    answered: bool = False
+    summary: str = ""
+
+
+def _nobody_there(question: Question) -> QuestionReply:
+    raise ToolError(f"nobody can be asked here: go on with your default ({question.default})")
 
 
 def _nobody(request: ApprovalRequest) -> ApprovalReply:
@@ -175,6 +200,7 @@ class Context:
     perform: Callable[[Request], Performed] = (
         _carries_nothing_out  # a verb, in the agent's name and never as an order; ToolError where it is refused
     )
+    question: Callable[[Question], QuestionReply] = _nobody_there  # raises TaskParked where the task is to wait
     rules: TaskRules = field(default_factory=TaskRules)
     memo: TaskMemo = field(default_factory=TaskMemo)
 

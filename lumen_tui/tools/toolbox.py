@@ -21,6 +21,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools import custom
 from lumen_tui.tools.agent.blocks import MEMORY_INSERT, MEMORY_REPLACE, MEMORY_RETHINK, RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
+from lumen_tui.tools.agent.questions import ASK_OPERATOR
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import PLANNING, tools_of
 from lumen_tui.tools.base import (
@@ -87,6 +88,7 @@ TOOLS: dict[str, AnyTool] = {
         MEMORY_RETHINK,
         RELAY_READ,
         RELAY_SUBMIT,
+        ASK_OPERATOR,
     )
 } | PLANNING
 _MOST_REFUSED = 8  # consecutive calls that are refused
@@ -162,11 +164,11 @@ class Outputs:
 class Toolbox:
     """The tools of one task. `call` does not raise for mistakes of the caller: the result says what was wrong.
 
-    `before` are the tools that earlier attempts called. BadRules where the rules of role, task and custom tools
-    contradict each other.
+    `before` is what earlier attempts called. BadRules where the rules of role, task and custom tools contradict each
+    other.
     """
 
-    def __init__(self, role: Role, spec: Spec, context: Context, before: tuple[str, ...] = ()) -> None:
+    def __init__(self, role: Role, spec: Spec, context: Context, before: CallHistory | None = None) -> None:
         self._config = _settings(context)
         declared = custom.load(context.store.layout, role)
         custom_tools = {
@@ -183,13 +185,18 @@ class Toolbox:
         )
         self._context = dataclasses.replace(context, rules=self.rules)
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
-        self._past = CallHistory(called=before)
+        self._past = before or CallHistory()
         self._refused = 0
 
     @property
     def steps(self) -> int:
         """The number of calls so far."""
         return self._past.steps
+
+    def allow_steps(self, steps: int) -> None:
+        """Let the task make so many calls altogether from now on."""
+        self.rules = msgspec.structs.replace(self.rules, max_steps=steps)
+        self._context = dataclasses.replace(self._context, rules=self.rules)
 
     def unmet(self) -> str:
         """Return what the rules still require before the task may end, or an empty string."""

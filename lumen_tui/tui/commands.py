@@ -30,6 +30,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("retry_task", "R", "retry", "Run the task again as a new task.", WORKERS, writes=True, foot=True),
     _c("dismiss", "d", "dismiss", "Dismiss the task from what needs you; u brings it back.", WORKERS, writes=True,
        foot=True),
+    _c("tell_task", "m", "message", "Say something to the task: its next request holds it.", WORKERS, writes=True),
     _c("answer_signal", "a", "answer", "Answer the signal.", SIGNALS, writes=True, foot=True),
     _c("read_signal", "m", "read", "Mark the signal as read.", SIGNALS, writes=True, foot=True),
     _c("read_all", "M", "all read", "Mark every signal as read.", SIGNALS, writes=True, foot=True),
@@ -400,6 +401,12 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "signal": _on("signal", _s("signal_reply", "a i", "answer", "Answer the signal.", "reply")),
     "task": _on(
         "task",
+        _s("task_answer", "a", "answer", "Answer the question that it asks.", "answer", writes=True),
+        _s("task_tell", "m", "message", "Say something to it, for its next request.", "tell", writes=True),
+        _s(
+            "task_stop", "s", "stop after step", "Let it end its step and keep what it has.", "act('stop')", writes=True
+        ),
+        _s("task_limits", "l", "limits", "Change how far it may go, while it runs.", "limits", writes=True),
         _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
         _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
         _s("task_copy", "y", "copy result", "Copy the result as text.", "copy"),

@@ -50,13 +50,13 @@ class Shapes(msgspec.Struct, frozen=True):
 
 SHAPES = Shapes(
     {
-        Status.WAITING: "◇", Status.RUNNING: "●", Status.STALLED: "◐", Status.QUEUED: "○",
+        Status.WAITING: "◇", Status.ASKING: "◇", Status.RUNNING: "●", Status.STALLED: "◐", Status.QUEUED: "○",
         Status.DONE: "✓", Status.FAILED: "✗", Status.LOST: "◌", Status.CANCELLED: "⊘",
     }
 )  # fmt: skip
 ASCII = Shapes(
     {
-        Status.WAITING: "?", Status.RUNNING: "*", Status.STALLED: "~", Status.QUEUED: "o",
+        Status.WAITING: "?", Status.ASKING: "?", Status.RUNNING: "*", Status.STALLED: "~", Status.QUEUED: "o",
         Status.DONE: "v", Status.FAILED: "x", Status.LOST: "!", Status.CANCELLED: "-",
     },
     waits="?", paused="=", need="!", cursor=">", mark="+", cursor_mark="#", dot="-", gutter="|", rule="-", bar="#",

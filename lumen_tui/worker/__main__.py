@@ -3,7 +3,8 @@
 Where the attempt before is finished and its task has checks, it runs those instead: no model is called.
 
 No command outlives it, or reads its environment. exit.json is its very last act.
-Exit codes: 0 done, 1 failed or stopped, 2 it could not begin.
+Exit codes: 0 done, 1 failed or stopped, 2 it could not begin, 3 it waits for an answer without a process: then there is
+no exit.json, and parked.json says where the next attempt goes on.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, integrity, locks  # noqa: E402
 from lumen_tui.store.tasks import claims, task_records  # noqa: E402
-from lumen_tui.tools.base import Stopped  # noqa: E402
+from lumen_tui.tools.base import Stopped, TaskParked  # noqa: E402
 from lumen_tui.tools.policy.fence import redactor  # noqa: E402
 from lumen_tui.tools.sandbox import limits  # noqa: E402
 from lumen_tui.worker import claimed  # noqa: E402
@@ -44,6 +45,7 @@ _PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _PR_SET_DUMPABLE = 4
 _ROUNDS = 20
 _PUT_BACK = "put back"  # a status for this process alone: the task has not ended
+PARKED = 3
 
 
 class NoLock(Exception):
@@ -73,7 +75,10 @@ def take_lock(folder: Path, environ: dict[str, str]) -> int:
 
 
 def work(world: World, tally: TaskTally) -> tuple[str, str]:
-    """Do the task; returns status and reason. Stopped may come at any moment until the stopper is disarmed."""
+    """Do the task; returns status and reason. Stopped may come at any moment until the stopper is disarmed.
+
+    Raises TaskParked.
+    """
     started: list[Task] = []
     try:
         status, reason = _attempt(world, tally, started)
@@ -81,8 +86,13 @@ def work(world: World, tally: TaskTally) -> tuple[str, str]:
     except Stopped:
         world.stopper.disarm()
         status, reason = world.stopper.status, world.stopper.reason
+    except TaskParked:
+        world.stopper.disarm()
+        raise
     reason = world.redact(reason)
     for task in started:
+        if world.stopper.after_step and world.stopper.status:
+            task.keep_partial(reason)
         _last_event(task, status, reason)
     return status, reason
 
@@ -91,7 +101,7 @@ def _attempt(world: World, tally: TaskTally, started: list[Task]) -> tuple[str, 
     try:
         task = Task(world, tally)
         started.append(task)
-        world.stopper.limit(task.seconds)
+        task.limits.begin()
         outcome = task.run()
     except CannotBegin as error:
         return "failed", str(error)
@@ -148,7 +158,11 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     stopper.arm()
     if claim is not None:
         return _check(world, claim)
-    status, reason = work(world, tally)
+    try:
+        status, reason = work(world, tally)
+    except TaskParked:
+        end_children()
+        return PARKED
     end_children()
     if status == _PUT_BACK:
         task_records.put_back(folder, tally.attempt, reason)
@@ -159,7 +173,7 @@ def run(folder: Path, environ: dict[str, str]) -> int:
         finished_at=iso(time.time()),
         attempt=tally.attempt,
         reason=reason,
-        seconds=round(time.monotonic() - began, 3),
+        seconds=round(time.monotonic() - began + tally.seconds, 3),
         usage=tally.usage,
         brain=tally.brain,
         session=tally.session,

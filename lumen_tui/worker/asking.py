@@ -35,8 +35,8 @@ _OTHER_CALL = "the answer on file is for another call: it counts as no"
 _MOST_BYTES = 64 * 1024 * 1024  # of one file; of a larger one its size and time count
 
 
-class ApprovalClient:
-    """Asks a person on behalf of one task."""
+class Waiting:
+    """What requests to a person share: a file that asks, a file that answers, and the wait between the two."""
 
     def __init__(self, world: World, spec: Spec, events: Recorder, attempt: int = 1) -> None:
         self._world = world
@@ -44,6 +44,55 @@ class ApprovalClient:
         self._events = events
         self._attempt = attempt
         self._layout = world.store.layout
+
+    def _blank(self, approval_id: str, tool: str, call: str, seconds: float = 0.0) -> Approval:
+        """Return a new request with what is known of its asker; without `seconds` it waits as long as is set."""
+        now, me = self._world.now(), process.myself()
+        seconds = seconds or load_config(self._layout)[0].approvals.expires_minutes * 60
+        return Approval(
+            id=approval_id,
+            task_id=self._spec.id,
+            tool=tool,
+            hash=call,
+            role=self._spec.role,
+            asked_at=iso(now),
+            expires_at=iso(now + seconds),
+            said=one_line(self._world.redact(self._events.said), _SAID),
+            attempt=self._attempt,
+            host=process.host(),
+            pid=me.pid,
+            start_ticks=me.start_ticks,
+            boot_id=me.boot_id,
+        )
+
+    def _record_wait(self, approval: Approval, text: str) -> None:
+        self._events.event("waiting", text, tool=approval.tool, approval=approval.id, until=approval.expires)
+
+    def _wait(self, approval: Approval, text: str) -> Decision:
+        """Wait for the decision; expire the request when its time is over."""
+        self._record_wait(approval, text)
+        while True:
+            if self._world.stopper.stopped():
+                raise Stopped
+            if answer := self._take(approval):
+                return answer
+            if self._world.now() >= approval.expires:
+                self._expire(approval)
+            else:
+                time.sleep(_LOOK)
+
+    def _take(self, approval: Approval) -> Decision | None:
+        """Take the decision, if there is one. Not interrupted: a decision that was taken is acted on or reported."""
+        with self._world.stopper.guard():
+            return approvals.take(self._layout, approval, self._attempt, self._world.now())
+
+    def _expire(self, approval: Approval) -> None:
+        with self._world.stopper.guard():
+            approvals.expire(self._layout, approval, self._world.now())
+
+
+class ApprovalClient(Waiting):
+    """Asks a person on behalf of one task whether a call may be made."""
 
     def ask(self, request: ApprovalRequest) -> ApprovalReply:
         """Return a person's decision on the call; block until there is one or the time is over. Raises Stopped.
@@ -58,7 +107,7 @@ class ApprovalClient:
         while True:
             with self._world.stopper.untimed():
                 approval = self._open(request, call, outdated)
-                answer = self._take(approval) or self._wait(approval)
+                answer = self._take(approval) or self._wait(approval, f"waits for a person: {approval.summary}")
             settled = self._settled(approval, answer, call)
             changed = [path for path, text in hashes_now(approval.files).items() if text != approval.files[path]]
             if not settled.allowed or not changed:
@@ -95,32 +144,18 @@ class ApprovalClient:
         return acted.attempt < self._attempt and nothing_begun(self._world.folder, self._attempt)
 
     def _new(self, approval_id: str, call: str, request: ApprovalRequest) -> Approval:
-        now, me = self._world.now(), process.myself()
         redact = self._world.redact
-        minutes = load_config(self._layout)[0].approvals.expires_minutes
-        return Approval(
-            id=approval_id,
-            task_id=self._spec.id,
-            tool=request.tool,
-            hash=call,
-            role=self._spec.role,
-            asked_at=iso(now),
-            expires_at=iso(now + minutes * 60),
+        return msgspec.structs.replace(
+            self._blank(approval_id, request.tool, call),
             arguments=redact_value(request.arguments, redact),
             summary=brief(redact(request.summary), _SUMMARY),
             risk=safe(redact(request.risk)),
             why=safe(request.reason),
-            said=one_line(redact(self._events.said), _SAID),
             diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "",
             folder=request.folder,
             unwalled=request.unsandboxed,
             files=self._files(request),
-            attempt=self._attempt,
-            host=process.host(),
-            pid=me.pid,
-            start_ticks=me.start_ticks,
-            boot_id=me.boot_id,
         )
 
     def _files(self, request: ApprovalRequest) -> dict[str, str]:
@@ -129,34 +164,6 @@ class ApprovalClient:
         start = own / FILES if (own / FILES).is_dir() else own
         contents = run_files(request.tool, request.arguments, start)
         return {path: text for path, text in contents.items() if self._world.redact(path) == path}
-
-    def _wait(self, approval: Approval) -> Decision:
-        """Wait for the decision; expire the request when its time is over."""
-        self._events.event(
-            "waiting",
-            f"waits for a person: {approval.summary}",
-            tool=approval.tool,
-            approval=approval.id,
-            until=approval.expires,
-        )
-        while True:
-            if self._world.stopper.stopped():
-                raise Stopped
-            if answer := self._take(approval):
-                return answer
-            if self._world.now() >= approval.expires:
-                self._expire(approval)
-            else:
-                time.sleep(_LOOK)
-
-    def _take(self, approval: Approval) -> Decision | None:
-        """Take the decision, if there is one. Not interrupted: a decision that was taken is acted on or reported."""
-        with self._world.stopper.guard():
-            return approvals.take(self._layout, approval, self._attempt, self._world.now())
-
-    def _expire(self, approval: Approval) -> None:
-        with self._world.stopper.guard():
-            approvals.expire(self._layout, approval, self._world.now())
 
     def _settled(self, approval: Approval, answer: Decision, call: str) -> ApprovalReply:
         fits = answer.hash == call or bool(answer.ended)

@@ -15,6 +15,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import claims
 from lumen_tui.tools.base import Context
+from lumen_tui.tools.policy.verdict import CallHistory
 from lumen_tui.tools.shell.tool import SHELL
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.checking import Checker
@@ -50,7 +51,8 @@ def check(world: World, claim: Exit) -> Acceptance:
         ask=ApprovalClient(world, spec, events, claim.attempt).ask,
     )
     before = [name for name in calls_made(world.folder, claim.attempt + 1) if name != SHELL.name]
-    toolbox = toolbox_of(role, spec, context, tuple(before))  # a worker cannot use up the calls that check it
+    # A worker cannot use up the calls that check it.
+    toolbox = toolbox_of(role, spec, context, CallHistory(called=tuple(before)))
     seconds = config.workers.check_minutes * 60
     checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, seconds)
     try:

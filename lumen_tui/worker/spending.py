@@ -11,7 +11,7 @@ from lumen_tui.model import budget
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, LedgerEntry
-from lumen_tui.model.tasks import Spec, Usage
+from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import HOUR, iso, span
 from lumen_tui.providers.base import ProviderError, Reserve
@@ -131,6 +131,11 @@ class Spending:
         words = f"the answer may have {output:,} tokens at most: {cap.name} has no room for more ({cap.words})"
         self._events.event("note", words, output_tokens=output)
         return output
+
+    def change(self, own: Budget, seconds: float) -> None:
+        """Go by other caps of the task itself; its time limit was moved by so much, which is no time that is idle."""
+        self._spec = replace(self._spec, budget=own)
+        self._limit += seconds if self._limit else 0.0
 
     def sent(self) -> None:
         """Note that the request leaves now. Raises ProviderError if that cannot be noted: then it must not leave."""

@@ -51,6 +51,7 @@ from lumen_tui.tools.agent.notes import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
 from lumen_tui.tools.isolation.base import Unfit
+from lumen_tui.tools.policy.verdict import CallHistory
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker import apart
@@ -58,7 +59,12 @@ from lumen_tui.worker.acting import performer
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
 from lumen_tui.worker.closing import Closing
+from lumen_tui.worker.control import Control
+from lumen_tui.worker.handover import Handover
+from lumen_tui.worker.limits import Limits
+from lumen_tui.worker.partial import partial_result
 from lumen_tui.worker.prompt import build
+from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
@@ -137,9 +143,22 @@ class Task:
         self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
         self.spec, self._isolation = place_of(world, self.spec, self._role, self._config)
         self._closing = Closing(world, self.spec, self._role, self._config.models, self._events, tally)
+        self._handover = Handover(world, tally)
+        self._steps = self._handover.steps
+        self.limits = Limits(world.stopper, self._role, self.spec, tally.seconds)
         self._spending = Spending(world, tally, self.spec, self._events)
+        self._control = Control(
+            world, self.spec, self._events, tally.attempt, known=self._steps.said(),
+            apply=lambda spec: self.limits.change(spec, self._toolbox, self._spending, self._config),
+        )  # fmt: skip
+        self._questions = QuestionClient(
+            world, self.spec, self._events, tally.attempt, stays=lambda: not self._resumes, hear=self._control.hear,
+            park=lambda question: self._handover.park(question, self.limits.used()),
+        )  # fmt: skip
+        self._resumes = False
         self._context = self._make_context()
-        self._toolbox = toolbox_of(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
+        before = self._steps.history(calls_made(world.folder, tally.attempt))
+        self._toolbox = toolbox_of(self._role, self.spec, self._context, before)
         self._written = False
         self._tier = ""
         self._prompt = Request((), ())
@@ -161,6 +180,8 @@ class Task:
             begins=self._begins,
             ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
             perform=performer(world, self.spec),
+            question=self._questions.ask,
+            memo=self._handover.memo,
         )
 
     def _begins(self, tool: str) -> None:
@@ -168,10 +189,11 @@ class Task:
         with self._world.stopper.guard():
             task_records.note_unrepeatable_call(self._world.folder, self._tally.attempt, tool, self._world.now())
 
-    @property
-    def seconds(self) -> float:
-        """How many seconds the task may take."""
-        return self.spec.timeout_seconds or self._role.limits.timeout_seconds
+    def keep_partial(self, reason: str) -> None:
+        """Keep what there is as the result, where the task was stopped after a step and has written none."""
+        path = self._world.folder / report.RESULT
+        if self._role.name != agent.ROLE and not path.exists():
+            files.replace(path, self._world.redact(partial_result(self._world.folder, reason)).encode())
 
     def run(self) -> ConversationOutcome:
         """Do the task. Raises Stopped and PutBack; everything else that goes wrong becomes a failed outcome."""
@@ -202,6 +224,9 @@ class Task:
 
     def finished(self, status: str, reason: str) -> None:
         """Record the last event."""
+        if self._control.was_told:
+            self._control.close("it has ended")
+        self._steps.discard()
         claimed = status == "done" and self._tally.has_checks
         words = one_line(reason, 160) or ("says that it is done" if claimed else status)
         self._events.event("finished", words, ok=status == "done", status=status)
@@ -232,9 +257,13 @@ class Task:
     def _ask(self, spec: Spec, escalated: str = "") -> ConversationOutcome:
         """Ask the model of this spec, from the beginning. `escalated`: why the one before does not go on."""
         provider = choose_provider(self._config.models, self._role, spec, self._world.environ)
-        self._tally.brain = provider.brain
+        self._tally.brain, self._resumes = provider.brain, provider.resumes
+        self._steps.begin()
         job = self._job(spec, escalated)
         self._transcript.begin(spec, provider.brain, self._prompt.templates)
+        self._handover.go_on(self._questions, self._events, self._transcript)
+        if provider.deaf:
+            self._control.close(provider.deaf)
         conversation = provider.converse(job)
         try:
             return self._drive(conversation)
@@ -252,7 +281,7 @@ class Task:
             reply = None
             if isinstance(step, ToolCall):
                 reply = self._call(step)
-                if reply.ok and _ends(step, self._toolbox):
+                if reply.ok and _ends(step, self._toolbox) and not (self._resumes and self._control.waits(step.name)):
                     return ConversationOutcome(ok=True)
             elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
@@ -264,6 +293,7 @@ class Task:
                 self._take(step)
 
     def _reserve(self, step: Reserve) -> ToolResult | None:
+        self._world.stopper.pass_step()
         output = self._spending.reserve(step)
         self._transcript.reserved(step.model)
         return ToolResult("", data={"output": output}) if output else None
@@ -334,7 +364,9 @@ class Task:
         rules = self._toolbox.rules
         context = dataclasses.replace(self._context, rules=rules)
         before = earlier(acts_so_far(context)) if self._tally.attempt > 1 or escalated else ""
-        self._prompt, problems = build(context, self._config, tier=self._tier, seconds=self.seconds, earlier=before)
+        self._prompt, problems = build(
+            context, self._config, tier=self._tier, seconds=self.limits.seconds, earlier=before
+        )
         for problem in problems:
             self._events.event("note", f"{problem.where}: {problem.what}; {problem.hint}")
         earlier_turns, opening = self._conversation(text_of(self._prompt.first))
@@ -353,6 +385,9 @@ class Task:
             last=report.NAME if agent.loop_of(self.spec.id) else "",
             now=self._world.now,
             sent=self._spending.sent,
+            keep=self._steps.keep,
+            earlier=self._steps.earlier,
+            news=self._control.news,
             launch=partial(launch, context),
         )
 
@@ -379,7 +414,7 @@ def _ends(call: ToolCall, toolbox: Toolbox) -> bool:
     return call.name == report.WRITE_RESULT.name and call.alone and not toolbox.unmet()
 
 
-def toolbox_of(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:
+def toolbox_of(role: Role, spec: Spec, context: Context, before: CallHistory | None = None) -> Toolbox:
     try:
         return Toolbox(role, spec, context, before)
     except BadRules as error:

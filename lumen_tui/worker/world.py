@@ -56,6 +56,25 @@ class Stopper:
         """Stop as failed `seconds` from now."""
         self._limit, self._ends = seconds, self._monotonic() + seconds
 
+    def extend(self, seconds: float, limit: float) -> None:
+        """Move the end of the time limit by so much; it is `limit` seconds altogether."""
+        self._limit = limit
+        self._ends = self._ends and self._ends + seconds
+
+    def remaining(self) -> float:
+        """Return how many seconds of the time limit are left."""
+        return self._ends - self._monotonic()
+
+    @property
+    def after_step(self) -> bool:
+        """Whether it was asked to end after a step."""
+        return self._after_step is not None
+
+    def pass_step(self) -> None:
+        """Rest, or raise Stopped, where that was asked for between two steps."""
+        with self.guard(step=True):
+            pass
+
     @property
     def ends(self) -> float:
         """When the time limit ends, by running time; 0 without one, and while time does not count."""
@@ -183,6 +202,7 @@ class TaskTally:
     attempt: int = 1
     session: str = ""  # the transcript of this attempt
     has_checks: bool = False  # what it ends with is a claim, until those were run
+    seconds: float = 0.0  # of the time limit that an attempt before has used
 
 
 def rules_for_record(rules: TaskRules) -> list[str]:

@@ -87,6 +87,13 @@ class Stage:
                 expires_at=times.iso(now + 9000), arguments=given, summary=command, rule=command, role="builder",
             )  # fmt: skip
             self.known.setdefault("approval", []).append(approvals.ask(self.desk.store.layout, asked).id)
+        for number in range(3):
+            asked = Approval(
+                id=f"apr-question{number}", task_id=task, tool="ask_operator", hash=f"{number}", role="builder",
+                asked_at=times.iso(now), expires_at=times.iso(now + 9000), summary="Which?", question="Which?",
+                options=("one", "the other"), default="one",
+            )  # fmt: skip
+            self.known.setdefault("question", []).append(approvals.ask(self.desk.store.layout, asked).id)
 
     def _change(self) -> None:
         """A task that worked apart in a repository, and handed in what it changed there."""
@@ -209,6 +216,8 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "task.cancel": lambda stage: {"task_id": stage.any("task")},
     "task.retry": lambda stage: {"task_id": stage.any("task")},
     "task.edit": _edit,
+    "task.tell": lambda stage: {"task_id": stage.any("task"), "text": stage.fresh("look at")},
+    "task.limit": lambda stage: {"task_id": stage.any("task"), "steps": stage.chance.randrange(1, 99), "usd": 2.0},
     "signal.send": lambda stage: {
         "message": stage.fresh("hello"),
         "reply_to": stage.chance.choice(["", stage.any("signal")]),
@@ -287,6 +296,7 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "approval.deny": lambda stage: {"approval_ids": stage.any("approval")},
     "approval.allow_always": lambda stage: {"approval_id": stage.any("approval")},
     "approval.forget": lambda _: {"number": 1},
+    "question.answer": lambda stage: {"question_id": stage.any("question"), "answer": "2"},
     "evolution.accept": lambda stage: {"ids": stage.any("observation")},
     "evolution.reject": lambda stage: {"ids": stage.any("observation"), "reason": "no"},
     "evolution.edit": lambda stage: {"ids": stage.any("observation"), "text": stage.fresh("Write tests first")},

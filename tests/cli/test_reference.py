@@ -61,7 +61,7 @@ def completed(*words: str) -> set[str]:
         (("sta",), {"status", "start"}),
         (("--state", "/tmp/x", "sta"), {"status", "start"}),
         (("archive", "w"), {"withdraw"}),
-        (("task", "l"), {"list", "log"}),
+        (("task", "l"), {"limit", "list", "log"}),
         (("task", "new", "an objective", "--dep"), {"--depends-on"}),
         (("wu", "new", "title", "--type", "q"), {"question"}),
         (("inbox", "--no"), {"--no-mark"}),

@@ -15,7 +15,7 @@ from lumen_tui.tools.toolbox import StepLimit
 
 def test_only_the_tools_of_the_role(make_box):
     box = make_box(tools=("list_dir", "write_result"))
-    assert [tool.name for tool in box.declarations()] == ["list_dir", "write_result"]
+    assert [tool.name for tool in box.declarations()] == ["list_dir", "write_result", "ask_operator"]
     for name in (*ALL_TOOLS, "rm", "", "__class__", "create_task"):
         if name not in ("list_dir", "write_result"):
             box = make_box(tools=("list_dir", "write_result"))

@@ -1,4 +1,4 @@
-"""`approve`, `deny`, `approvals`, `attention`: what waits for a person, answered from the shell."""
+"""`approve`, `deny`, `approvals`, `question`, `attention`: what waits for a person, answered from the shell."""
 
 from __future__ import annotations
 
@@ -13,11 +13,21 @@ from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import times
-from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words, whole_call
+from lumen_tui.model.approvals import (
+    AllowRule,
+    Approval,
+    Decision,
+    canonical,
+    no_rule,
+    preview_rule,
+    rule_words,
+    whole_call,
+)
 from lumen_tui.model.attention import can_wait, for_an_hour
 from lumen_tui.model.requests.attention import (
     AllowAlways,
     AllowCalls,
+    AnswerQuestion,
     DenyCalls,
     DismissItems,
     ForgetRule,
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     _declare_approvals(commands)
+    _declare_questions(commands)
     _declare_attention(commands)
 
 
@@ -106,10 +117,11 @@ def run_snooze(session: Session, args: Namespace) -> int:
 
 def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tuple[str, float]:
     """Return (name, seconds), so that an approval comes back before it expires. Raise ActionError."""
-    longest, refusal = for_an_hour(row, snapshot.approvals, now)
+    waiting = (*snapshot.approvals, *snapshot.questions)
+    longest, refusal = for_an_hour(row, waiting, now)
     if refusal:
         raise ActionError(f"{row.target}: {refusal}")
-    is_question = any(request.id == row.target for request in snapshot.approvals)
+    is_question = any(request.id == row.target for request in waiting)
     return row.target, min(seconds, longest) if is_question else seconds
 
 
@@ -165,6 +177,69 @@ def _declare_approvals(commands: CommandGroup) -> None:
         command.json()
 
 
+def _declare_questions(commands: CommandGroup) -> None:
+    group = commands.group("question", "Questions of workers and the main agent to the operator.", alone="list")
+    listing = group.add("list", run_questions, "What waits, the oldest first.", "question list --json")
+    listing.add_argument("--all", action="store_true", help="with those that have their answer")
+    group.verb(
+        "answer", AnswerQuestion, "Answer one: a text, or the number of an option.", 'question answer 7f2k "8080"'
+    )
+    show = group.add("show", run_question, "One question with all that is known of it.", "question show 7f2k")
+    show.fields(AnswerQuestion, "question_id")
+    for command in (listing, show):
+        command.json()
+
+
+def run_questions(session: Session, args: Namespace) -> int:
+    requests = [
+        (request, state_of(session, request))
+        for request in approvals.every(session.layout, done=args.all)
+        if request.question
+    ]
+    rows = [(request, state) for request, state in requests if args.all or state == "waiting"]
+    if args.json:
+        document([_question_facts(session, request, state) for request, state in rows])
+        return 0
+    table([_approval_row(session, request, state) for request, state in rows])
+    if not rows:
+        talk("no question waits for an answer")
+    return 0
+
+
+def _question_facts(session: Session, request: Approval, state: str) -> dict[str, object]:
+    names = ("id", "task_id", "role", "asked_at", "expires_at", "question", "options", "default", "hash")
+    answer = approvals.decision(session.layout, request.id)
+    facts: dict[str, object] = {name: getattr(request, name) for name in names}
+    given = {"by": answer.by, "at": answer.at, "answer": answer.answer, "order": answer.order} if answer else None
+    return {**facts, "state": state, "answered": given}
+
+
+def run_question(session: Session, args: Namespace) -> int:
+    request = _find(session, args.question_id)
+    if not request.question:
+        raise ActionError(f"{request.id} is a call that waits for a yes or a no: `approvals show {request.id}`")
+    state = state_of(session, request)
+    if args.json:
+        document(_question_facts(session, request, state))
+        return 0
+    facts = {
+        "question": request.id,
+        "state": state,
+        "who asks": f"{request.role}, task {request.task_id}",
+        "asked": request.asked_at,
+        "until": request.expires_at,
+        "then": request.default,
+        "rationale": request.said,
+    }
+    table([(name, value) for name, value in facts.items() if value])
+    say("\n" + request.question)
+    for number, option in enumerate(request.options, 1):
+        say(f"  {number}  {option}")
+    if answer := approvals.decision(session.layout, request.id):
+        say(f"\n{answer.ended or 'answered'} by {answer.by} at {answer.at}: {answer.answer or answer.reason}")
+    return 0
+
+
 def run_approve(session: Session, args: Namespace) -> int:
     if not args.always:
         if args.pattern:
@@ -189,15 +264,22 @@ def state_of(session: Session, request: Approval) -> str:
     """Return `waiting`, or what became of the request."""
     answer = approvals.decision(session.layout, request.id)
     if answer is not None:
-        return answer.ended or ("allowed" if answer.allowed else "refused")
+        return answer.ended or _verdict(request, answer)
     if session.now >= request.expires:
         return "expired"
     folder = task_files.folder_of(session.layout, request.task_id)
+    if request.lasting:
+        return "waiting"
     return "withdrawn" if folder is None or task_files.status_of(folder).ended else "waiting"
 
 
+def _verdict(request: Approval, answer: Decision) -> str:
+    return "answered" if request.question else "allowed" if answer.allowed else "refused"
+
+
 def run_approvals(session: Session, args: Namespace) -> int:
-    requests = [(request, state_of(session, request)) for request in approvals.every(session.layout, done=args.all)]
+    calls = [request for request in approvals.every(session.layout, done=args.all) if not request.question]
+    requests = [(request, state_of(session, request)) for request in calls]
     rows = [(request, state) for request, state in requests if args.all or state == "waiting"]
     if args.json:
         document([_approval_facts(session, request, state) for request, state in rows])
@@ -217,6 +299,8 @@ def _approval_row(session: Session, request: Approval, state: str) -> tuple[str,
 
 def _call(request: Approval) -> str:
     """Return the call on one line: its beginning, its end and how many lines are between them."""
+    if request.question:
+        return request.summary
     text = whole_call(request)
     if text == canonical(request.tool, request.arguments).decode():
         return request.summary
@@ -252,6 +336,8 @@ def _saved_by(rule: AllowRule) -> str:
 
 def run_approval(session: Session, args: Namespace) -> int:
     request = _find(session, args.approval_id)
+    if request.question:
+        raise ActionError(f"{request.id} is a question: `question show {request.id}`")
     state = state_of(session, request)
     if args.json:
         document(_approval_facts(session, request, state))

@@ -1,4 +1,4 @@
-"""`task new | list | show | edit | cancel | retry | log`: the jobs of workers."""
+"""`task new | list | show | edit | tell | limit | cancel | retry | log`: the jobs of workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lumen_tui.cli.session import Session, document, print_id_and_outcome, print
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.acceptance import report
 from lumen_tui.model.queueing import QueueConditions
-from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
+from lumen_tui.model.requests.tasks import CancelTask, EditTask, LimitTask, NewTask, RetryTask, TellTask
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.queue_conditions import read_queue_conditions
@@ -67,6 +67,10 @@ def declare(commands: CommandGroup) -> None:
     edit.add_argument("--objective", help="what is to be found out or done")
     edit.fields(NewTask, *_LATER, default=None)
     _declare_caps(edit, "it may use; there it ends [no limit of its own]")
+    group.verb("tell", TellTask, "Say something to a task that runs.", 'task tell 7f2 "Look at /srv only"')
+    group.verb(
+        "limit", LimitTask, "Change how far a task may go, also while it runs.", "task limit 7f2 --steps 80 --usd 3"
+    )
     group.verb("cancel", CancelTask, "Stop a task, or keep it from beginning.", "task cancel 7f2 --reason stale")
     retry = group.verb(
         "retry",

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.supervisor import workers
+from lumen_tui.engine.supervisor import parked, workers
 from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_reason
 from lumen_tui.engine.supervisor.pauses import RestartLimiter
 from lumen_tui.engine.supervisor.settling import Settler
@@ -111,6 +111,9 @@ class TaskSupervisor:
                 self._lost(view, supervised, now)
             elif view.finished:
                 self._collect(view, supervised, now)
+            elif view.status is Status.ASKING:
+                if parked.go_on(self._store.layout, self._log, view, now):
+                    self.index.expect(view.id)
             else:
                 self._supervise(view, now)
         self._forget_others()
@@ -150,7 +153,9 @@ class TaskSupervisor:
         self._restart_limiter.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
         lost = view.attempt - died_waiting(folder) - len(claims.refuted(folder))
         again = lost <= self.config.workers.retries and not agent.turn_of(view.id)
-        repeatable = self._repeatable(view.spec.role, folder, view.attempt)
+        # Nothing was done since it was parked: the next attempt goes on from there as well as this one would have.
+        waits = task_records.read_parked(folder) is not None
+        repeatable = waits or self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
             workers.keep_attempt(folder, view.attempt)
             text = f"attempt {view.attempt} ended without a word{how}; trying again"
@@ -172,6 +177,7 @@ class TaskSupervisor:
         if (view.id, view.attempt) not in self._collected and read_json(folder / "collected.json", Collected) is None:
             supervised.collected.append(view.id)
             self._end_below(view, now)
+            parked.note_unseen(folder, view.attempt, now)
             self._report_end(view, now)
             record = Collected(at=times.iso(now), status=str(view.status))
             files.replace(folder / "collected.json", msgspec.json.encode(record))
@@ -257,7 +263,7 @@ class TaskSupervisor:
     def end(self, view: TaskView, *, status: str, reason: str, now: float) -> None:
         """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
         alive = has_worker(self._store.layout.task(view.id))
-        if view.status is Status.QUEUED and not alive:
+        if view.status in (Status.QUEUED, Status.ASKING) and not alive:
             self.dispatcher.give_up(view, status, reason, now)
         elif view.id not in self._ending:
             import asyncio  # 40 ms that taking over from a dead engine need not wait for

@@ -61,6 +61,17 @@ class AllowAlways(Request, tag="approval.allow_always", frozen=True, kw_only=Tru
     hash: str = ""
 
 
+class AnswerQuestion(Request, tag="question.answer", frozen=True, kw_only=True):
+    """Answer a question of a worker or the main agent; undo takes the answer back until it was read.
+
+    The number of an option stands for that option. `hash` is that of the question as it was shown.
+    """
+
+    question_id: Annotated[str, Arg("the question, or the beginning of its id", place="ID")]
+    answer: Annotated[str, Arg("the answer, or the number of one that is offered", place="ANSWER")]
+    hash: str = ""
+
+
 class ForgetRule(Request, tag="approval.forget", frozen=True, kw_only=True):
     """Remove a rule by its number in the list of rules in force, from 1: the same calls ask again from then on."""
 

@@ -52,6 +52,31 @@ class RetryTask(Request, tag="task.retry", frozen=True, kw_only=True):
     budget: Mapping[str, object] | None = None
 
 
+class TellTask(Request, tag="task.tell", frozen=True, kw_only=True):
+    """Say something to a task that runs: its worker's next request to the model holds it, as an order of the operator.
+
+    Undo takes it back until it was read.
+    """
+
+    task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
+    text: Annotated[str, Arg("what it is to do otherwise, or to know", place="TEXT")]
+
+
+class LimitTask(Request, tag="task.limit", frozen=True, kw_only=True):
+    """Change how far a task may go, also while it runs: its worker keeps to it from its next request on.
+
+    What is not given stays; 0 takes the task's own limit away, so that the role's holds.
+    """
+
+    task_id: Annotated[str, Arg("the task, or the beginning of its id", place="ID")]
+    steps: Annotated[int | None, Arg("tool calls altogether")] = None
+    timeout_seconds: Annotated[
+        float | None, Arg("the longest it may take altogether, such as 10m or 2h", "--timeout", duration=True)
+    ] = None
+    tokens: Annotated[int | None, Arg("the most tokens it may use")] = None
+    usd: Annotated[float | None, Arg("the most it may cost, in dollars")] = None
+
+
 class EditTask(Request, tag="task.edit", frozen=True, kw_only=True):
     """Change a task that is still queued."""
 

@@ -18,6 +18,9 @@ _MORE_TURNS = 10  # than tool calls are allowed: an answer without a call is one
 class ClaudeCodeProvider:
     """A provider. ProviderError where the program is not there."""
 
+    resumes = False
+    deaf = "Claude Code takes no message of ours while it works"
+
     def __init__(self, model: str, steps: int, config: ModelsConfig, environ: Mapping[str, str]) -> None:
         self._model, self._turns = model, steps + _MORE_TURNS
         self._config, self._environ = config, environ

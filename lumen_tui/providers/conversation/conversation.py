@@ -35,6 +35,7 @@ from lumen_tui.providers.conversation.history import (
     UserMessage,
     refusal_of,
 )
+from lumen_tui.providers.conversation.steps import CallBegun, CallEnded, ConversationState, Rewritten
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.sdk_client import ModelClient
@@ -79,6 +80,9 @@ def connect(target: Target, config: ModelsConfig, environ: Mapping[str, str], no
 
 class ModelProvider:
     """A provider: the first of its targets answers, the others stand by."""
+
+    resumes = True
+    deaf = ""
 
     def __init__(self, targets: tuple[Target, ...], config: ModelsConfig, environ: Mapping[str, str]) -> None:
         self._targets, self._config, self._environ = targets, config, environ
@@ -139,18 +143,27 @@ class _ModelConversation:
 
     def __init__(self, caller: ModelCaller, job: Job) -> None:
         self._caller, self._job = caller, job
-        self._entries: tuple[Entry, ...] = (*job.history, UserMessage(opening(job), job.standing))
+        self._begun = before = ConversationState(job.earlier)
+        self._entries = before.entries
         self._window = ContextWindow(caller)
         self._repeats = RepetitionGuard()
-        self._ids = {call.id for entry in job.history if isinstance(entry, AssistantMessage) for call in entry.calls}
+        self._ids = set(before.ids)
         self._unfinished_count = 0
         self._unfinished = ""  # of the answer, where its end is still to come
-        self._delivered = False
+        self._delivered = any(result.ok and result.name == _RESULT for result in before.calls)
         self._asked: set[str] = set()  # kinds of unfinished answers after which it was asked once more
+        if not before.entries:
+            self._rewrite(job.history)
+            self._add(UserMessage(opening(job), job.standing))
 
     def run(self) -> Conversation:
+        turn = self._begun.turn  # of the attempt before, where its calls have not all ended
         while True:
-            turn = self._checked(self._unique((yield from self._ask())))
+            if turn is None:
+                self._add(*map(UserMessage, self._job.news()))
+                turn = self._checked(self._unique((yield from self._ask())))
+                if turn.stop == "tool" and turn.calls:
+                    self._job.keep(turn)
             if turn.stop == "tool" and turn.calls:
                 try:
                     results = yield from self._make_calls(turn)
@@ -158,8 +171,28 @@ class _ModelConversation:
                     return ConversationOutcome(ok=False, text=turn.text, reason=str(circles))
                 self._entries += (turn, ResultMessages(tuple(results)))
                 self._unfinished_count, self._unfinished = 0, ""
-            elif not (yield from self._continue(turn)):
+            elif not ((yield from self._continue(turn)) or self._is_told_more(turn)):
                 return _outcome(turn, self._unfinished)
+            turn = None
+
+    def _add(self, *entries: UserMessage | AssistantMessage) -> None:
+        """Add what is no call to the conversation, and to its record."""
+        for entry in entries:
+            self._job.keep(entry)
+        self._entries += entries
+
+    def _rewrite(self, entries: tuple[Entry, ...]) -> None:
+        if entries is not self._entries:
+            self._job.keep(Rewritten(entries))
+            self._entries = entries
+
+    def _is_told_more(self, turn: AssistantMessage) -> bool:
+        """Return whether a message came in that an answer which would be the last one does not know of."""
+        if turn.stop != "end" or not (news := self._job.news()):
+            return False
+        last = replace(turn, calls=()) if turn.text.strip() else AssistantMessage("(nothing more)")
+        self._add(last, *map(UserMessage, news))
+        return True
 
     def _checked(self, turn: AssistantMessage) -> AssistantMessage:
         """Return the answer, with another `stop` where it claims to be complete and is not."""
@@ -192,7 +225,7 @@ class _ModelConversation:
             self._asked.add(turn.stop)
         self._unfinished_count += 1
         self._unfinished += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
-        self._entries += _continuation(turn)
+        self._add(*_continuation(turn))
         return True
 
     def _prompt(self) -> Prompt:
@@ -205,7 +238,7 @@ class _ModelConversation:
         """
         repairs = 0
         while True:
-            self._entries = yield from self._window.fit(self._prompt())
+            self._rewrite((yield from self._window.fit(self._prompt())))
             try:
                 return (yield from self._caller.call(self._prompt()))
             except ModelCallError as error:
@@ -221,14 +254,14 @@ class _ModelConversation:
         if error.too_long and (compaction := self._window.halve(self._prompt())).pieces:
             return self._use(compaction)
         if error.thinking_refused and (entries := without_native(self._entries)) != self._entries:
-            self._entries = entries
+            self._rewrite(entries)
             return TextUpdate(
                 "the server no longer takes the model's earlier thinking: it goes on without it", kind="note"
             )
         return None
 
     def _use(self, compaction: Compaction) -> TextUpdate:
-        self._entries = compaction.entries
+        self._rewrite(compaction.entries)
         return TextUpdate(compaction.summary, kind="note")
 
     def _unique(self, turn: AssistantMessage) -> AssistantMessage:
@@ -244,13 +277,17 @@ class _ModelConversation:
         return turn if calls == turn.calls else replace(turn, calls=calls, native=None)
 
     def _make_calls(self, turn: AssistantMessage) -> Generator[Step, Reply | None, list[ResultMessage]]:
-        """Make the calls of one answer, in order. Raises _GoesInCircles."""
-        results: dict[str, ResultMessage] = {}
+        """Make the calls of one answer, in order, but those that the attempt before has made. Raises _GoesInCircles."""
+        results = dict(self._begun.results) if turn is self._begun.turn else {}
         for call in sorted(turn.calls, key=lambda call: call.name == self._job.last):
+            if call.id in results:
+                continue
+            self._job.keep(CallBegun(call.id, call.name))
             if call.name == self._job.last and not all(result.ok for result in results.values()):
                 results[call.id] = ResultMessage(call.id, call.name, _NOT_LAST.format(call.name), ok=False)
             else:
                 results[call.id] = yield from self._call(call, alone=len(turn.calls) == 1)
+            self._job.keep(CallEnded(results[call.id]))
         known = {tool.name for tool in self._job.tools}
         if self._repeats.count_bad_answer(all(call.bad or call.name not in known for call in turn.calls)):
             name = one_line(turn.calls[-1].name, 60)
@@ -276,7 +313,7 @@ class _ModelConversation:
         return ResultMessage(call.id, call.name, reply.text, reply.ok)
 
 
-def _continuation(turn: AssistantMessage) -> tuple[Entry, ...]:
+def _continuation(turn: AssistantMessage) -> tuple[UserMessage | AssistantMessage, ...]:
     """Return the entries that let an unfinished answer go on. A tool call that was cut is not repeated."""
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)

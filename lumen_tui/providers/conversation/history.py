@@ -35,14 +35,14 @@ class ModelCall(Struct, frozen=True):
     extra: JsonObject = {}  # what the server wants back with it (Google signs calls), for the turn's `label` only
 
 
-class UserMessage(Struct, frozen=True):
+class UserMessage(Struct, frozen=True, tag="user"):
     """What the user, or the program in their name, said to the model."""
 
     text: str
     standing: int = 0  # characters at its beginning that other conversations of the role begin with, too
 
 
-class AssistantMessage(Struct, frozen=True):
+class AssistantMessage(Struct, frozen=True, tag="assistant"):
     """What the model answered. `stop` is end, tool, length, pause, refusal, window or the server's own word."""
 
     text: str = ""
@@ -64,7 +64,7 @@ class ResultMessage(Struct, frozen=True):
     ok: bool = True
 
 
-class ResultMessages(Struct, frozen=True):
+class ResultMessages(Struct, frozen=True, tag="results"):
     """What the calls of a turn gave, in order."""
 
     results: tuple[ResultMessage, ...]

@@ -276,7 +276,7 @@ class AnthropicClient(SdkClient):
 
     def _request(self, prompt: Prompt) -> JsonObject:
         mark = self._mark(prompt)
-        messages = marked([self._message(entry) for entry in prompt.entries], mark)
+        messages = marked(joined([self._message(entry) for entry in prompt.entries]), mark)
         request: JsonObject = {"model": self.target.model, "messages": messages}
         if prompt.system:
             request["system"] = [{"type": "text", "text": prompt.system, **mark}]
@@ -324,6 +324,17 @@ class AnthropicClient(SdkClient):
         for call in turn.calls:
             blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
         return blocks
+
+
+def joined(messages: list[JsonObject]) -> list[JsonObject]:
+    """Return the messages with those of the user that follow each other made one: results, then what was said."""
+    whole: list[JsonObject] = []
+    for message in messages:
+        if whole and message["role"] == whole[-1]["role"] == "user":
+            whole[-1] = {"role": "user", "content": [*whole[-1]["content"], *message["content"]]}
+        else:
+            whole.append(message)
+    return whole
 
 
 def marked(messages: list[JsonObject], standing: JsonObject) -> list[JsonObject]:

@@ -18,6 +18,7 @@ from lumen_tui.store.tasks.task_records import (
     has_worker,
     make_view,
     read_json,
+    read_parked,
     read_spec,
     tail_events,
 )
@@ -41,8 +42,13 @@ def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
         task.claim = read_json(task.folder / CLAIM_FILE, Exit)
         task.exit = read_json(task.folder / "exit.json", Exit)
     ended = task.exit.status if task.exit else ""
-    status = derive_status(exit_status=ended, ran=task.run is not None, lock_held=held, claimed=task.claimed)
+    parked = task.run is not None and not held and not ended and read_parked(task.folder, task.run.attempt)
+    status = derive_status(
+        exit_status=ended, ran=task.run is not None, lock_held=held, claimed=task.claimed, parked=bool(parked)
+    )
     reason = _CHECKED_NEXT if task.claimed else ""
+    if status is Status.ASKING and task.tail:
+        reason = task.tail[-1].text
     if status is Status.RUNNING:
         evidence = _evidence(task, now, running, stall_after)
         if evidence.gone and not has_worker(task.folder):

@@ -16,7 +16,7 @@ from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import config_errors
-from lumen_tui.store.tasks.task_records import CLAIM_FILE, archived_folder, has_worker, read_json
+from lumen_tui.store.tasks.task_records import CLAIM_FILE, archived_folder, has_worker, read_json, read_parked
 
 
 class Taken(Exception):
@@ -128,6 +128,7 @@ def status_of(folder: Path) -> Status:
         ran=(folder / "run.json").exists(),
         lock_held=held,
         claimed=claim is not None and run is not None and claim.attempt == run.attempt,
+        parked=run is not None and read_parked(folder, run.attempt) is not None,
     )
 
 
@@ -179,6 +180,18 @@ def unarchive(layout: Layout, target: str) -> None:
     except files.StoreError:
         if not live.is_dir():  # else another was quicker
             raise
+
+
+def edit_begun(layout: Layout, spec: Spec, before: Spec) -> None:
+    """Replace the spec `before` by `spec` of a task that has begun and not ended. NotQueued where it ended or changed.
+
+    Its worker reads the limits in it before each request.
+    """
+    folder = layout.task(ids.check_name(spec.id, "task id"))
+    with locks.waiting_lock(layout.lock("limits")):
+        if (folder / "exit.json").exists() or read_spec(layout, spec.id) != before:
+            raise NotQueued(spec.id)
+        files.replace(folder / "spec.json", _render(spec))
 
 
 def edit_queued(layout: Layout, spec: Spec, before: Spec) -> None:

@@ -19,7 +19,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Exit, Run, Spec, Status, StopRequest, TaskEvent, TaskView, Usage
+from lumen_tui.model.tasks import Exit, Parked, Run, Spec, Status, StopRequest, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, files, locks
@@ -28,6 +28,7 @@ from lumen_tui.storage.process import ProcessId
 
 STOP_FILE = "stop.json"
 CLAIM_FILE = "claim.json"
+PARKED_FILE = "parked.json"
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
 _MAX_SPEC = 1024 * 1024
@@ -281,6 +282,12 @@ def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt:
         claim, task_id=task_id, status=status, reason=reason, attempt=attempt, finished_at=iso(now)
     )
     files.replace(folder / "exit.json", msgspec.json.encode(record))
+
+
+def read_parked(folder: Path, attempt: int = 0) -> Parked | None:
+    """Return where the worker of a task has parked it; with `attempt` only if it was that one."""
+    parked = read_json(folder / PARKED_FILE, Parked)
+    return parked if parked is not None and attempt in (0, parked.attempt) else None
 
 
 def ask_to_stop(folder: Path, request: StopRequest) -> None:

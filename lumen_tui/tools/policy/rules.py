@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from lumen_tui.model import agent
+from lumen_tui.model.approvals import ASK
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
 from lumen_tui.model.tasks import Spec
@@ -62,11 +63,11 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))),
+        tools=frozenset((*role.tools, *role.custom_tools, ASK, *_ends(role))),
         shell=role.shell,
         write=role.write,
         network=role.network,
-        max_steps=max(1, role.limits.max_steps),
+        max_steps=max(1, spec.steps or role.limits.max_steps),
         role=role.name,
         custom=frozenset(role.custom_tools),
         hosts=hosts,

@@ -63,7 +63,7 @@ class NeedsHandler(Handler):
             lambda: self.refusal,
             self.show_task,
             lambda need: put_off(need, self.snapshot.spend.day),
-            lambda need: for_an_hour(need, self.snapshot.approvals, self.host.clock()),
+            lambda need: for_an_hour(need, (*self.snapshot.approvals, *self.snapshot.questions), self.host.clock()),
             lambda request: sandbox_of(request, self.snapshot),
             partial(decision, self.layout),
             lambda: self.snapshot.approvals,
@@ -124,6 +124,8 @@ class NeedsHandler(Handler):
         """Return why one cannot be taken off the list, or the empty string."""
         if need.need is Need.APPROVAL:
             return "a worker waits for your decision: y or d answers it"
+        if need.need is Need.QUESTION:
+            return "somebody waits for your answer: enter opens the question"
         if not can_wait(need):
             hint = "" if need.need is Need.ENGINE else "; l puts it off until tomorrow"
             return f"what is about the {need.need} goes away with its cause and cannot be dismissed{hint}"
@@ -147,6 +149,9 @@ class NeedsHandler(Handler):
         if need.need is Need.APPROVAL:
             self.open_approval(need.target)
             return
+        if need.need is Need.QUESTION:
+            self._open_question(need.target)
+            return
         if need.need is Need.RETIREMENT:
             return  # low as it is, it opens nothing by itself
         if self._opens(need):
@@ -156,6 +161,18 @@ class NeedsHandler(Handler):
         if pane.rows is not None and need.target and need.need is not Need.TRIAGE:
             pane.rows.set_filter("")
             pane.rows.select_key(need.target)
+
+    def _open_question(self, question_id: str) -> None:
+        from lumen_tui.tui.screens.questions import QuestionForm
+
+        question = next((one for one in self.snapshot.questions if one.id == question_id), None)
+        if question is None:
+            self.room.say("It waits for no answer any more.")
+        elif self.refusal:
+            self.room.say(f"answer: {self.refusal}", bad=True)
+        else:
+            form = QuestionForm(question, self.host.clock())
+            self.host.push_screen(form, lambda request: self.submit(request) if request else None)
 
     def open_approval(self, approval_id: str) -> None:
         """Open a question of a worker; from there one goes on to what else needs a person."""

@@ -9,6 +9,7 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.attention import DismissItems
 from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.requests.tasks import CancelTask
+from lumen_tui.model.tasks import Status
 from lumen_tui.tui.commands import SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
@@ -37,11 +38,22 @@ class WorkersHandler(Handler):
         for task_id in self.rows.targets():
             self.submit(CancelTask(task_id=task_id))
 
+    def why_tell_task(self) -> str:
+        row = self.selected
+        if row is None:
+            return self._none
+        return f"the task has ended; {self.key('retry_task')} runs it again" if row.status.ended else ""
+
+    def do_tell_task(self) -> None:
+        from lumen_tui.tui.screens.steering import TellForm, ask
+
+        ask(self.host, TellForm(self.selected), self.submit)
+
     def why_retry_task(self) -> str:
         row = self.selected
         if row is None:
             return self._none
-        if self.rows.marks.keys or not row.status.alive:
+        if self.rows.marks.keys or not (row.status.alive or row.status is Status.ASKING):
             return ""
         return f"the task is still running; {self.key('cancel_task')} cancels it"
 

@@ -25,6 +25,7 @@ from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, fill
 from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost, SandboxView, high, sandbox_of
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen, left
+from lumen_tui.tui.screens.questions import waits_for
 from lumen_tui.tui.theme import Appearance
 
 _BESIDE = 19  # cells of the first line around the text, but for the age
@@ -40,6 +41,7 @@ class AttentionRows(Rows[Attention]):
         self.going: set[str] = set()  # keys of the rows whose answer is on its way
         self.now = 0.0
         self.approvals: dict[str, Approval] = {}
+        self.questions: dict[str, Approval] = {}
         self._sandboxes: dict[str, SandboxView] = {}
         self.take(snapshot)
 
@@ -47,6 +49,7 @@ class AttentionRows(Rows[Attention]):
         """Take a newer snapshot."""
         self.now = snapshot.taken
         self.approvals = {request.id: request for request in snapshot.approvals}
+        self.questions = {request.id: request for request in snapshot.questions}
         self._sandboxes = {request.id: sandbox_of(request, snapshot) for request in snapshot.approvals}
 
     def key(self, row: Attention) -> str:
@@ -78,6 +81,10 @@ class AttentionRows(Rows[Attention]):
 
     def more(self, row: Attention, width: int) -> list[Segment]:
         request, ink = self.approvals.get(row.target), self.look.ink
+        if question := self.questions.get(row.target):
+            offered = f" {self.look.shapes.sep} ".join(question.options) or "a free answer"
+            ahead = Cell(waits_for(question, self.now), ink.accent, width // 2, right=True)
+            return line(width, (Cell("", ink.muted, 16), Cell(offered, ink.muted, gap=1), ahead))
         if request is None:
             return line(width, (Cell("", ink.muted, 16), Cell(self._rest(row, width), ink.muted, gap=1)))
         risk_reason = self._risk(row)
@@ -338,6 +345,8 @@ class AttentionScreen(AnswerSheet):
             return "resume"
         if row is not None and row.need is Need.ENGINE and self.snapshot.engine.life is EngineLife.NONE:
             return "start an engine"
+        if row is not None and row.need is Need.QUESTION:
+            return "answer"
         return "open" if row and row.need is Need.APPROVAL else "open/fix"
 
     def on_mount(self) -> None:

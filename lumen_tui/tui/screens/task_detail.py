@@ -32,6 +32,8 @@ from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.sheets import ReadingScreen, Rows
+from lumen_tui.tui.screens import steering
+from lumen_tui.tui.screens.questions import QuestionForm, waits_for
 from lumen_tui.tui.screens.task_form import retry
 from lumen_tui.tui.theme import Appearance, Shapes
 
@@ -160,6 +162,8 @@ def _terms(view: TaskView) -> Iterator[Fact]:
     if spec.constraints:
         yield "within", " · ".join(one_line(text, 200) for text in spec.constraints)
     place = [one_line(text, 100) for text in (spec.priority, spec.lane, spec.wu_id) if text]
+    if spec.steps:
+        place.append(f"at most {spec.steps:,} tool calls")
     if spec.timeout_seconds:
         place.append(f"at most {times.limit(spec.timeout_seconds)}")
     if most := own_words(spec.budget):
@@ -184,6 +188,15 @@ def _times(view: TaskView, now: float) -> str:
     return f"runs for {times.clock(now - view.started)} · started {times.exact(view.started)}{quiet}"
 
 
+def _said(detail: TaskDetail, now: float) -> Iterator[Fact]:
+    """What it asks, and what was said to it."""
+    if detail.question is not None:
+        yield "asks", f"{one_line(detail.question.question, 400)} ({waits_for(detail.question, now)})"
+    for steer in detail.steers[-_STEERS:]:
+        yield "told", steering.steer_words(steer)
+
+
+_STEERS = 4  # messages that are shown, the newest ones
 _TICK = 1.0  # seconds
 _SHOWN = 40_000  # characters of a result that are laid out; the rest is for the editor
 
@@ -232,7 +245,10 @@ class TaskDetailScreen(DetailScreen[None]):
         if self._detail is None:
             return self.offer("task_half", "back")
         ended, alive = self._detail.view.status.ended, self._detail.view.status.alive
-        acts = (*(() if ended else ("task_cancel",)), *(() if alive else ("task_retry",)))
+        asks = ("task_answer",) if self._detail.question else ()
+        steers = () if ended else ("task_tell", *(("task_stop",) if alive else ()), "task_limits", "task_cancel")
+        over = ended or self._detail.view.status is Status.LOST
+        acts = (*asks, *steers, *(("task_retry",) if over else ()))
         reads = ("task_copy", "task_editor") if self._detail.result else ()
         return self.offer(*acts, *reads, "task_half", "back")
 
@@ -273,7 +289,7 @@ class TaskDetailScreen(DetailScreen[None]):
     def _show_facts(self, detail: TaskDetail) -> None:
         shapes = appearance_of(self.app).shapes
         facts = task_facts(detail.view, self._now, shapes, self._model, self._standing, detail.cost)
-        self.query_one(Facts).show(facts)
+        self.query_one(Facts).show([*facts, *_said(detail, self._now)])
 
     def _show_tail(self, detail: TaskDetail) -> None:
         tail = self._tail
@@ -325,8 +341,31 @@ class TaskDetailScreen(DetailScreen[None]):
             return
         if verb == "task.cancel":
             self._send(CancelTask(task_id=self._task_id))
+        elif verb == "stop":
+            self._send(CancelTask(task_id=self._task_id, after="step"))
         else:
             retry(self.app, self._detail.view if self._detail else None, self._task_id, self._send)
+
+    def action_tell(self) -> None:
+        self._ask(steering.TellForm)
+
+    def action_limits(self) -> None:
+        self._ask(steering.LimitForm)
+
+    def _ask(self, form: type[steering.TellForm | steering.LimitForm]) -> None:
+        if self._refusal or self._detail is None:
+            self.say(self._refusal or "The task is still being read.", True)
+        else:
+            steering.ask(self.app, form(self._detail.view), self._send)
+
+    def action_answer(self) -> None:
+        question = self._detail.question if self._detail else None
+        if self._refusal or question is None:
+            self.say(self._refusal or "It asks nothing now.", True)
+            return
+        self._ask_clock()
+        form = QuestionForm(question, self._now)
+        self.app.push_screen(form, lambda request: self._send(request) if request else None)
 
     def _send(self, request: Request) -> None:
         self.run_worker(self._submit(request), group="act")

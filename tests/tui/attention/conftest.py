@@ -62,6 +62,19 @@ class AttentionFolder(StateFolder):
         )  # fmt: skip
         return approvals.ask(self.store.layout, request)
 
+    def question(self, text: str = "Which port?", *options: str, task: str = "", **more: Any) -> Approval:
+        """Put a question to the operator on file, as a worker does that has ended with it."""
+        task_id = task or self.task()
+        self.write(f"tasks/{task_id}/run.json", {"attempt": 1, "started_at": times.iso(NOW - 400)})
+        asked = Approval(
+            id=approvals.id_for(task_id, text, 0), task_id=task_id, tool="ask_operator", hash="00ff", role="builder",
+            asked_at=times.iso(NOW - 300), expires_at=times.iso(NOW + 3300), summary=text, question=text,
+            options=options, **{"default": "8080", **more},
+        )  # fmt: skip
+        approvals.ask(self.store.layout, asked)
+        self.write(f"tasks/{task_id}/parked.json", {"attempt": 1, "question": asked.id, "at": times.iso(NOW - 300)})
+        return asked
+
     def answer(self, request: Approval) -> Decision | None:
         return approvals.decision(self.store.layout, request.id)
 

@@ -37,6 +37,7 @@ KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "new_task": (WORKERS, ("t", *"count", "f2"), "task.new"),
     "retry_task": (WORKERS, ("G", "R"), "task.retry"),
     "dismiss": (WORKERS, ("G", "k", "d"), "attention.dismiss"),
+    "tell_task": (WORKERS, ("g", "m", ASKED, *"hurry", "f2"), "task.tell"),
     "cancel_task": (WORKERS, ("g", "c"), "task.cancel"),
     "beat": (ROOM, ("B",), "engine.beat"),
     "pause": (ROOM, ("P", ASKED, "enter"), "engine.pause"),
