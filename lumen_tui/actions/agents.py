@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model.acceptance import Finding, Verdict, among
 from lumen_tui.model.tasks import Spec
+from lumen_tui.model.text import one_line
 from lumen_tui.model.work import Tracked
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.work import work_units
+from lumen_tui.store.work import unit_checks, work_units
 
 
 def must_have_room(store: Store, more: int) -> None:
@@ -29,6 +31,22 @@ def must_be_free(unit: Tracked, *, by: str, stale: bool) -> None:
     who = unit.claimed_by
     if acting.caller().task and unit.status == "in_progress" and who not in ("", by) and not stale:
         raise ActionError(f"{unit.id} is held by {who}: only they or the operator may do this; send them a signal")
+
+
+def may_close(store: Store, unit: Tracked, reason: str) -> str:
+    """Refuse to close a unit whose acceptance was disproved, but to the operator, who says why; return what to note."""
+    found = unit_checks.read(store.layout, unit.id)
+    if found is None or found.acceptance.verdict is not Verdict.DISPROVED:
+        return ""
+    failed = {result.check for result in found.acceptance.results if result.finding is Finding.FAILS}
+    if not failed & set(among(unit.acceptance)):
+        return ""  # what failed is no longer asked for
+    words = f"{unit.id} is not accepted after {found.task_id}: {found.acceptance.reason}"
+    if not acting.caller().order:
+        raise ActionError(f"{words}; mend it and let a task on {unit.id} show that, or leave it to the operator")
+    if not reason.strip():
+        raise ActionError(f"{words}; `--reason` says why it is done all the same")
+    return f"closed although {words}: {one_line(reason, 300)}"
 
 
 def must_not_be_order(spec: Spec | None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, fields, lanes, refusal, sessions, signals
+from lumen_tui.actions import agents, checks, edits, fields, lanes, refusal, sessions, signals
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
@@ -134,6 +134,7 @@ def done(store: Store, request: FinishWorkUnit, *, by: str, now: float) -> Done:
     never makes the verb fail; it is reported in the summary.
     """
     config = lanes.config_of(store)
+    noted = _accepted(store, request)
     concluded = _conclude(store, request.wu_id, config, request.no_checkpoint_check, by=by, now=now)
     with locks.waiting_lock(store.layout.lock("work")):
         unit = lanes.unit_of(store, request.wu_id)
@@ -153,12 +154,19 @@ def done(store: Store, request: FinishWorkUnit, *, by: str, now: float) -> Done:
             summary=f"{unit.id} done: {unit.title}",
             by=by,
             now=now,
+            reason=request.reason,
             stamp=stamp,
         )
     signals.announce(store, signal, "wu.done", by=by, now=now)
-    more = [warning, *concluded, to_triage(store, unit.id), _decay_on_done(store, config, now=now)]
+    more = [noted, warning, *concluded, to_triage(store, unit.id), _decay_on_done(store, config, now=now)]
     summary = "; ".join([changed.summary, *[part for part in more if part]])
     return Done(summary=summary, target=unit.id, action_id=changed.action_id, aside=silence)
+
+
+def _accepted(store: Store, request: FinishWorkUnit) -> str:
+    """Return what to note where a person closes a unit whose acceptance was disproved. ActionError for anybody else."""
+    unit = lanes.unit_of(store, request.wu_id)
+    return "" if unit.status == lanes.DONE else agents.may_close(store, unit, request.reason)
 
 
 def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, now: float) -> list[str]:

@@ -151,6 +151,9 @@ class Layout:
     def work_unit(self, wu_id: str) -> Path:
         return self.work / f"{ids.check_wu(wu_id)}.md"
 
+    def unit_checked(self, wu_id: str) -> Path:
+        return self.work / "checked" / f"{ids.check_wu(wu_id)}.json"
+
     def role(self, name: str) -> Path:
         return self.roles / f"{ids.check_name(name, 'role')}.md"
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumen_tui.model.acceptance import report
+from lumen_tui.model import ids
+from lumen_tui.model.acceptance import MOST, among, report
 from lumen_tui.model.fences import escaped, fence
+from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks import claims
+from lumen_tui.store.work.work_units import read_unit
 
 _HOW = "These are checked when you have ended, in {}; the task is done only if all of them hold:"
 _ENDS = {"command": "ends with exit code 0", "file": "is there", "fact": "holds"}
@@ -28,3 +34,14 @@ def _lines(folder: Path, spec: Spec) -> Iterator[str]:
         if claim.acceptance is not None:
             yield f"\nAttempt {claim.attempt} said that it was done, and it was not. Look at what is there, finish it:"
             yield fence(report(claim.acceptance), f"the checks after attempt {claim.attempt}")
+
+
+def unit_checks(layout: Layout, spec: Spec, role: Role) -> tuple[str, ...]:
+    """Return the checks in the acceptance of a task's work unit, where the task may change what they are about."""
+    if not spec.wu_id or not role.write:
+        return ()
+    try:
+        unit = read_unit(layout, spec.wu_id)
+    except (ids.BadId, BadFile, StoreError):
+        return ()
+    return tuple(dict.fromkeys(among(unit.acceptance if unit else ())))[:MOST]

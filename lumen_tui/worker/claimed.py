@@ -7,16 +7,18 @@ import time
 
 import msgspec
 
-from lumen_tui.model import acceptance
+from lumen_tui.model import acceptance, times
 from lumen_tui.model.acceptance import Acceptance, Verdict
 from lumen_tui.model.tasks import Exit
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import claims
+from lumen_tui.store.work import unit_checks as checks
 from lumen_tui.tools.base import Context
 from lumen_tui.tools.policy.verdict import CallHistory
 from lumen_tui.tools.shell.tool import SHELL
+from lumen_tui.worker.accepted import unit_checks
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.checking import Checker
 from lumen_tui.worker.record import Recorder, calls_made
@@ -56,9 +58,25 @@ def check(world: World, claim: Exit) -> Acceptance:
     seconds = config.workers.check_minutes * 60
     checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, seconds)
     try:
-        return checker.run(spec.accept)
+        found = checker.run(spec.accept)
+        if found.verdict is not Verdict.DISPROVED:
+            _check_unit(context, checker, found)
+        return found
     finally:
         toolbox.close()
+
+
+def _check_unit(context: Context, checker: Checker, found: Acceptance) -> None:
+    """Run the checks of the work unit, too: they say nothing of the task, but whether the unit can be closed."""
+    spec, layout = context.spec, context.store.layout
+    wanted = unit_checks(layout, spec, context.role)
+    if not wanted:
+        return
+    known = {result.check: result for result in found.results}
+    more = checker.run([text for text in wanted if text not in known])
+    results = (*(known[text] for text in wanted if text in known), *more.results)
+    judged = acceptance.judge(results, times.iso(context.now()))
+    checks.write(layout, checks.UnitChecked(spec.wu_id, spec.id, judged))
 
 
 def not_checked(why: str) -> Acceptance:

@@ -55,6 +55,7 @@ from lumen_tui.tools.policy.verdict import CallHistory
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker import apart
+from lumen_tui.worker.accepted import unit_checks
 from lumen_tui.worker.acting import performer
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
@@ -131,8 +132,8 @@ class Task:
         self._tally = tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
-        tally.has_checks = bool(self.spec.accept)
         self._role = role_of(store, self.spec, world.environ)
+        tally.has_checks = bool(self.spec.accept or unit_checks(store.layout, self.spec, self._role))
         tally.session = session_id(self.spec, tally.attempt)
         self._config, self._problems = _config(store)
         self._events = Recorder(

@@ -19,7 +19,13 @@ def layout_names(root: Path) -> set[str]:
     layout = Layout(Path("/state"))
     paths = [path for name, path in vars(layout).items() if isinstance(path, Path) and name != "root"]
     assert len(paths) > 20
-    made = [layout.task("tsk-1"), layout.work_unit("WU-043"), layout.role("name"), layout.retired_role("name")]
+    made = [
+        layout.task("tsk-1"),
+        layout.work_unit("WU-043"),
+        layout.unit_checked("WU-043"),
+        layout.role("name"),
+        layout.retired_role("name"),
+    ]
     made += [layout.prompt("name")]
     made += [path_of(layout, "name"), relays.folder(layout), relays.path_of(layout, "name")]
     made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]

@@ -77,6 +77,7 @@ class FinishWorkUnit(Request, tag="wu.done", frozen=True, kw_only=True):
 
     wu_id: Annotated[str, Arg("the work unit", place="ID")]
     no_checkpoint_check: Annotated[bool, Arg("without a look for a checkpoint")] = False
+    reason: Annotated[str, Arg("why it is done although its acceptance was disproved", "-r")] = ""
 
 
 class ImportLumenFlow(Request, tag="import.lumenflow", frozen=True, kw_only=True):
