@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import ambiguous
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, report_news, say, table, talk
 from lumen_tui.model import capsule as capsules
 from lumen_tui.model import digest as digests
 from lumen_tui.model import lineage, times
@@ -247,7 +247,7 @@ def run_why(session: Session, args: Namespace) -> int:
     from lumen_tui.queries.lineage.trace import trace
 
     try:
-        tree = trace(session.layout, args.id, session.now)
+        tree = trace(session.layout, args.id, session.now, report_news)
     except Ambiguous as error:
         raise ambiguous(args.id, error.candidates) from error
     except LookupError:

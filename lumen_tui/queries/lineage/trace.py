@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from functools import cached_property
 
@@ -18,6 +19,7 @@ from lumen_tui.queries.lineage.provenance import TITLE, Link, node_hop, record_h
 from lumen_tui.queries.trail import KINDS, Trail
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
 from lumen_tui.store.memory import nodes
@@ -29,11 +31,12 @@ _DEPTH = 10
 _ALL = 400  # hops of one side
 
 
-def trace(layout: Layout, text: str, now: float) -> Trace:
-    """Return the tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
-    BadId for what can be the name of nothing.
+def trace(layout: Layout, text: str, now: float, tell: Callable[[KeptIndex], None] = lambda _: None) -> Trace:
+    """Return the tree around the thing that `text` names; `tell` gets the kept index that was asked.
+
+    LookupError where there is none, Ambiguous for several, BadId for what can be the name of nothing.
     """
-    with LineageLinks(layout, now) as links, closing(_HopReader(links)) as known:
+    with LineageLinks(layout, now) as links, closing(_HopReader(links, tell)) as known:
         name = text.strip()
         if not (name.startswith("mem-") and links.trail.record(name)):  # a whole id needs no search
             name = resolve(layout, name, known)
@@ -165,9 +168,10 @@ class _TreeSide:
 class _HopReader:
     """The things behind ids, each read once."""
 
-    def __init__(self, links: LineageLinks) -> None:
+    def __init__(self, links: LineageLinks, tell: Callable[[KeptIndex], None]) -> None:
         self.links = links
         self._layout = links.layout
+        self._tell = tell
         self._hops: dict[str, Hop] = {}
 
     def close(self) -> None:
@@ -178,7 +182,9 @@ class _HopReader:
     @cached_property
     def signals(self) -> SignalIds:
         """The ids of all signals."""
-        return SignalIds(self._layout)
+        known = SignalIds(self._layout)
+        self._tell(known.kept)
+        return known
 
     def hop(self, name: str) -> Hop:
         """Return the thing itself, without its links."""

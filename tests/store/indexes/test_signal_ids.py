@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lumen_tui.cli.main import main
 from lumen_tui.model.ids import Ambiguous
 from lumen_tui.model.records import Signal
 from lumen_tui.storage import files, kept
@@ -94,6 +95,17 @@ def test_spoilt_ids_are_read_again(store, sampled):
             assert [kept_ids.resolve(f"0000{n}") for n in range(10)] == [f"sig-0000{n}" for n in range(10)]
             assert kept_ids.kept.news
         assert path.read_bytes() == whole
+
+
+def test_why_says_that_it_made_them_again(store, capsys):
+    for number in range(20):
+        add(store, f"sig-{number:05d}")
+    words = ["--state", str(store.root), "--operator", "ana", "why", "sig-00007"]
+    assert main(words) == 0 and capsys.readouterr().err == ""
+    path = store.layout.index / "ids-of-signals.columns"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert main(words) == 0
+    assert capsys.readouterr().err == f"lumen-tui: index/{path.name} is damaged: it is made again\n"
 
 
 def test_a_folder_without_signals_has_none(store):
