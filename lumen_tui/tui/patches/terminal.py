@@ -70,7 +70,7 @@ class Terminal(LinuxDriver):
         assert sys.__stdout__ is not None  # noqa: S101 - the room is opened on a terminal only
         self._wire = Wire(sys.__stdout__, self.hang_up)
         self._file = cast("Any", self._wire)
-        self._waker = os.pipe()
+        self._waker: tuple[int, ...] = ()  # a pipe whose end wakes the thread that waits for keys
         self._size = self._get_terminal_size()  # Rich has another idea of a terminal that does not tell its size
 
     def hang_up(self) -> None:
@@ -89,6 +89,7 @@ class Terminal(LinuxDriver):
         if self._wire.gone or is_gone(self.fileno):
             self.hang_up()
         way_out.taken = True
+        self._waker = self._waker or os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def stop_application_mode(self) -> None:
@@ -106,15 +107,18 @@ class Terminal(LinuxDriver):
 
     def disable_input(self) -> None:
         """As Textual has it; the thread that waits for keys is woken, so that it sees that it is over."""
-        os.write(self._waker[1], b"\0")
+        if self._waker:
+            os.write(self._waker[1], b"\0")
         super().disable_input()  # waits for the thread
-        os.read(self._waker[0], 1)
+        if self._waker:
+            os.read(self._waker[0], 1)
 
     def close(self) -> None:
+        """As Textual has it, when the room leaves and when it lends its terminal."""
         super().close()
         for fd in self._waker:
             os.close(fd)
-        self._waker = (-1, -1)
+        self._waker = ()
 
     def run_input_thread(self) -> None:
         """Turn what is typed into events until the room leaves, or lends its terminal.
