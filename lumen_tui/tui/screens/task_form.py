@@ -161,7 +161,7 @@ class TaskForm(FormScreen[NewTask]):
         text = self.query_one("#folder", Line).text.strip()
         folder = os.path.abspath(os.path.join(here(), os.path.expanduser(text))) if text else ""
         if folder and not os.path.isdir(folder):
-            raise Invalid(f"Folder: {one_line(folder, 200)} is no folder; leave it empty for none.", "folder")
+            raise Invalid(f"There is no such folder; leave it empty for none: {one_line(folder, 200)}", "folder")
         return folder
 
     def _caps(self) -> dict[str, float]:

@@ -31,7 +31,7 @@ async def test_a_folder_that_is_not_there_is_said_and_none_is_taken(open_room: A
         line = room.app.screen.query_one("#folder", Line)
         line.value = f"{tmp_path}/gone"
         await room.press("f2")
-        assert "is no folder" in room.text and not room.port.asked
+        assert "There is no such folder" in room.text and not room.port.asked
         line.value = ""
         await room.press("f2")
         assert "folder" not in room.port.asked[0][1]
