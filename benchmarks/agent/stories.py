@@ -22,7 +22,7 @@ _ROUTINE = (
 
 
 class Story(Struct, frozen=True):
-    """One story: its name, what happens, and the goals, as (what, limit)."""
+    """One story: its name, what it is in a few words, and what happens."""
 
     name: str
     what: str
