@@ -51,16 +51,19 @@ class UnitArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class PartArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    title: _Title
-    body: _Body = ""
-    acceptance: _Conditions = ()
-    lane: Annotated[str, Meta(max_length=100, description="another lane than that of the whole")] = ""
+    """The fields are those of create_unit, where a model reads what they mean."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    body: Annotated[str, Meta(max_length=20_000)] = ""
+    acceptance: Annotated[tuple[_Condition, ...], Meta(max_length=30)] = ()
+    lane: _Lane = ""
 
 
 class SplitArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     wu_id: _Unit
     parts: Annotated[
-        tuple[PartArguments, ...], Meta(min_length=2, max_length=20, description="work units that make up the whole")
+        tuple[PartArguments, ...],
+        Meta(min_length=2, max_length=20, description="as in create_unit; without a lane it goes where the whole is"),
     ]
     in_order: bool = False
 
