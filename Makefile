@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps faults check bench agent-report demo docs snap wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps builders faults check bench agent-report demo docs snap wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -75,6 +75,9 @@ bare: $(STAMP) ## the tests of workers and the sandbox as on a machine without b
 
 sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes a sample; prints a table
 	LUMEN_FULL=1 $(PYTEST) -m sweep --timeout 3600 $(ARGS)
+
+builders: $(STAMP) ## two builders in one repository, killed in any order, 200 times
+	LUMEN_FULL=1 $(PYTEST) --timeout 3600 tests/tools/isolation/test_interleavings.py $(ARGS)
 
 faults: $(STAMP) ## kill every verb before each call that changes the state folder; prints a table
 	LUMEN_FULL=1 $(PYTEST) --timeout 3600 tests/actions/test_killed.py $(ARGS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -47,6 +48,32 @@ def lists(store: Store, *, all: bool = False) -> list[ListView]:
             added, removed = (sum(getattr(file, name) for file in one.changes.files) for name in ("added", "removed"))
             found.append(ListView(task_id, spec.objective if spec else "", state, one.changes, added, removed))
     return sorted(found, key=lambda one: one.changes.at, reverse=True)
+
+
+class FileView(Struct, frozen=True):
+    """One file of an open change list."""
+
+    found: Listed
+    change: FileChange
+    state: str
+    conflict: str  # why it does not fit what is there now, or empty
+    objective: str
+
+
+def file_reader(root: Path) -> Callable[[], list[FileView]]:
+    """Return what reads the files of all open lists that are not decided on, the newest list first."""
+
+    def read() -> list[FileView]:
+        store, rows = Store(root), []
+        for one in lists(store):
+            found = changelists.listed(store, one.task_id)
+            for change in found.changes.files:
+                state = found.decision(change).state(change)
+                if state in _OPEN:
+                    rows.append(FileView(found, change, state, conflict(found, change), one.objective))
+        return rows
+
+    return read
 
 
 def facts(one: ListView) -> dict[str, object]:

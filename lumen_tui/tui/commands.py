@@ -10,19 +10,13 @@ from lumen_tui.tui.key_names import DIGITS, key_names, plain_key
 from lumen_tui.tui.room_command import DECAY as DECAY
 from lumen_tui.tui.room_command import DISCOVERIES as DISCOVERIES
 from lumen_tui.tui.room_command import EVERYWHERE as EVERYWHERE
-from lumen_tui.tui.room_command import LOOP as LOOP
 from lumen_tui.tui.room_command import ROWS as ROWS
 from lumen_tui.tui.room_command import SIGNALS as SIGNALS
-from lumen_tui.tui.room_command import WAKE as WAKE
 from lumen_tui.tui.room_command import WORKERS as WORKERS
 from lumen_tui.tui.room_command import RoomCommand as RoomCommand
-
-
-def _c(
-    action: str, keys: str, label: str, help: str, scope: str = EVERYWHERE, *, writes: bool = False, foot: bool = False
-) -> RoomCommand:
-    return RoomCommand(action, tuple(keys.split()), label, help, scope, writes, foot)
-
+from lumen_tui.tui.room_command import declared as _c
+from lumen_tui.tui.room_command import first as _first
+from lumen_tui.tui.room_command import on_screen as _on
 
 # In the order in which the footer shows them: what comes first stays longest in a narrow window.
 COMMANDS: tuple[RoomCommand, ...] = (
@@ -92,6 +86,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("blocks", "b", "blocks", "The memory blocks: what the agent sees in every loop, and who wrote it."),
     _c("relay", "O", "relays", "What was submitted to relays, and what is held for a person's decision."),
     _c("schedules", "C", "schedules", "What is done by time, on changed files or on signals, and what became of it."),
+    _c("changes", "V", "changes", "What tasks changed in folders of their own; accept, drop or edit it."),
     _c("log", "L", "log", "What the engine did."),
     _c("since", "o", "since", "What happened since you last looked; enter goes there."),
     _c("packets", "H", "packets", "What each loop left, what it cost, and the capsule that it woke with."),
@@ -135,10 +130,6 @@ _AT_ONCE = (
 )
 
 
-def _on(scope: str, *commands: RoomCommand) -> tuple[RoomCommand, ...]:
-    return tuple(msgspec.structs.replace(command, scope=scope) for command in commands)
-
-
 def _s(action: str, keys: str, label: str, help: str, call: str, *, writes: bool = False) -> RoomCommand:
     return RoomCommand(action, tuple(keys.split()), label, help, writes=writes, call=call, priority=action in _AT_ONCE)
 
@@ -148,10 +139,6 @@ def _like(action: str, call: str = "", label: str = "", help: str = "") -> RoomC
     command = next(command for command in COMMANDS if command.action == action)
     words = {"label": label or command.label, "help": help or command.help}
     return msgspec.structs.replace(command, call=call or action, footer=False, **words)
-
-
-def _first(command: RoomCommand) -> RoomCommand:
-    return msgspec.structs.replace(command, priority=True)
 
 
 def _answer(action: str, keys: str, label: str, help: str, verb: str) -> RoomCommand:
@@ -372,6 +359,20 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "relays",
         _s("relays_release", "r", "release", "Let what is held into the relay.", "release", writes=True),
         _s("relays_drop", "d", "drop", "Drop what is held, with a reason.", "drop", writes=True),
+        _like("undo"),
+    ),
+    "changes": _on(
+        "changes",
+        _s("changes_accept", "a", "accept", "Bring the files into yours, where they still fit.", "accept", writes=True),
+        _s("changes_drop", "d", "drop", "Decide against the files.", "drop", writes=True),
+        _s(
+            "changes_edit",
+            "e",
+            "edit",
+            "Open the file with both sides in $EDITOR, and bring it in.",
+            "edit",
+            writes=True,
+        ),
         _like("undo"),
     ),
     "roles": _on(

@@ -33,3 +33,20 @@ class RoomCommand(msgspec.Struct, frozen=True):
     def shown_key(self) -> str:
         """The key as a person reads it."""
         return "1-9" if self.keys == DIGITS else plain_key(self.keys[0]) if self.keys else ""
+
+
+def declared(
+    action: str, keys: str, label: str, help: str, scope: str = EVERYWHERE, *, writes: bool = False, foot: bool = False
+) -> RoomCommand:
+    """Return a command of the room; `keys` are Textual key names with blanks between them."""
+    return RoomCommand(action, tuple(keys.split()), label, help, scope, writes, foot)
+
+
+def on_screen(scope: str, *commands: RoomCommand) -> tuple[RoomCommand, ...]:
+    """Return the commands as those of a screen."""
+    return tuple(msgspec.structs.replace(command, scope=scope) for command in commands)
+
+
+def first(command: RoomCommand) -> RoomCommand:
+    """Return the command as one that comes before the widget that has the focus."""
+    return msgspec.structs.replace(command, priority=True)

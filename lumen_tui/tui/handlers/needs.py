@@ -10,9 +10,10 @@ from lumen_tui.model.attention import PROPOSALS, can_wait, for_an_hour, put_off
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
+from lumen_tui.tui.commands import DECAY, DISCOVERIES, SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.openers import OpenersHandler
+from lumen_tui.tui.room_command import LOOP
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answer import NeedsHost

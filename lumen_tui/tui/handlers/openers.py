@@ -9,8 +9,9 @@ from lumen_tui.model import agent
 from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Status, live_ones, tally
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import LOOP, SIGNALS
+from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.handlers.base import Handler, show_node
+from lumen_tui.tui.room_command import LOOP
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.sheets import ListSheet
@@ -77,6 +78,13 @@ class OpenersHandler(Handler):
 
         host, read = self.host, relay_reader(self.layout)
         host.push_screen(RelayScreen(host.port, host.clock(), read, self.refusal, at))
+
+    def do_changes(self) -> None:
+        from lumen_tui.actions.change_views import file_reader
+        from lumen_tui.tui.screens.changes import ChangesScreen
+
+        host = self.host
+        host.push_screen(ChangesScreen(host.port, host.clock(), file_reader(self.layout.root), self.refusal))
 
     def do_schedules(self) -> None:
         from lumen_tui.queries.schedule_views import view_reader

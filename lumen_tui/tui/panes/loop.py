@@ -17,10 +17,10 @@ from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import LOOP
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.lines import ScrolledLines, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Pane
+from lumen_tui.tui.room_command import LOOP
 from lumen_tui.tui.theme import Appearance
 
 _LABEL, _BAR, _SPARKS = 10, 16, 16  # cells

@@ -12,11 +12,11 @@ from textual.binding import BindingType
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.text import humanize, safe
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import WAKE
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.lines import ScrolledLines, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Pane
 from lumen_tui.tui.panes.loop import ordered_tasks, over, under_way
+from lumen_tui.tui.room_command import WAKE
 from lumen_tui.tui.theme import Ink
 
 _LIMIT = 100_000  # characters that are laid out

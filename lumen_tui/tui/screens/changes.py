@@ -1,0 +1,152 @@
+"""What tasks changed in folders of their own, file by file; a person accepts, drops or edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from rich.segment import Segment
+
+from lumen_tui.actions import change_views
+from lumen_tui.actions.change_views import FileView
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.port import Port
+from lumen_tui.model import ids, times
+from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, WriteChange
+from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
+from lumen_tui.tui.kit import editor
+from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.parts import Fact
+from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, fill
+
+
+class FileRows(Rows[FileView]):
+    """State, size, path, age; below the selected one what does not fit, or what the task was about."""
+
+    def key(self, row: FileView) -> str:
+        return f"{row.found.task_id} {row.change.path}"
+
+    def line(self, row: FileView, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, change = self.look.ink, row.change
+        size = f"+{change.added:,} -{change.removed:,}" if change.text else "whole"
+        return line(
+            width,
+            [
+                Cell("conflict" if row.conflict else row.state, ink.loud if row.conflict else ink.muted, 9),
+                Cell(change.kind, ink.muted, 8),
+                Cell(safe(change.path), ink.strong if selected else ink.text),
+                Cell(size, ink.muted, min(14, width // 6), right=True),
+                Cell(ids.short(row.found.task_id), ink.muted, 6, right=True),
+                Cell(words.age(self.now - times.epoch(row.found.changes.at)), ink.muted, 6, right=True),
+            ],
+        )
+
+    def more(self, row: FileView, width: int) -> list[Segment]:
+        text = f"does not fit: {row.conflict}" if row.conflict else change_views.remark(row.change) or row.objective
+        return line(width, [Cell("", self.look.ink.muted, 9), Cell(one_line(text, 300), self.look.ink.muted)])
+
+    def words(self, row: FileView) -> str:
+        return f"{row.change.path} {row.found.task_id} {row.objective}"
+
+    def fields(self, row: FileView) -> dict[str, str]:
+        state = "conflict" if row.conflict else row.state
+        return {"path": row.change.path, "task": row.found.task_id, "state": state, "kind": row.change.kind}
+
+
+class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
+    """The files of all open change lists, the newest list first."""
+
+    SCOPE = "changes"
+    EMPTY = "No change list is open: `task new --isolate worktree` has a task hand one in."
+    TWO_LINES = True
+
+    def __init__(self, port: Port, now: float, read: Callable[[], Sequence[FileView]], refusal: str = "") -> None:
+        super().__init__("Changes", now, read)
+        self._port, self._refusal = port, refusal
+        self._rows: dict[str, FileView] = {}
+
+    def rows_view(self) -> FileRows:
+        return FileRows(appearance_of(self.app), self._now)
+
+    def keys(self) -> Keys:
+        acts = () if self._refusal else self.offer("changes_accept", "changes_drop", "changes_edit", "undo", "mark")
+        return (*acts, *super().keys())
+
+    def _loaded(self, found: Sequence[FileView]) -> None:
+        self._rows = {f"{row.found.task_id} {row.change.path}": row for row in found}
+        tasks = len({row.found.task_id for row in found})
+        clash = sum(bool(row.conflict) for row in found)
+        more = f" · {clash} in conflict" if clash else ""
+        fill(self, list(found), "Changes", f"{words.plural(len(found), 'file')} of {words.plural(tasks, 'task')}{more}")
+
+    def _chosen(self) -> dict[str, list[str]]:
+        """Return the paths that a key is about, by task; none, with a sentence, where nothing can be done."""
+        chosen: dict[str, list[str]] = {}
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+            return chosen
+        for key in self.rows.targets():
+            if row := self._rows.get(key):
+                chosen.setdefault(row.found.task_id, []).append(row.change.path)
+        if not chosen:
+            self.say("nothing is chosen", bad=True)
+        return chosen
+
+    def action_accept(self) -> None:
+        for task_id, paths in self._chosen().items():
+            self.run_worker(act(self, self._port, AcceptChanges(task_id=task_id, paths=paths)), group="act")
+
+    def action_drop(self) -> None:
+        for task_id, paths in self._chosen().items():
+            self.run_worker(act(self, self._port, DropChanges(task_id=task_id, paths=paths)), group="act")
+
+    def action_edit(self) -> None:
+        """Open the file with both sides in the operator's editor, and bring in what comes back."""
+        chosen = self._chosen()
+        task_id, paths = next(iter(chosen.items()), ("", []))
+        if not paths:
+            return
+        row = self._rows[f"{task_id} {paths[0]}"]
+        try:
+            text = change_views.proposal(row.found, row.change).decode()
+            edited = editor.edit(self.app, text, "." + row.change.path.rpartition(".")[2][:10])
+        except (ActionError, editor.NoEditor) as error:
+            self.say(str(error), bad=True)
+            return
+        except UnicodeDecodeError:
+            self.say(f"it is no UTF-8 text: `changes edit {ids.short(task_id)} PATH` opens it as it is", bad=True)
+            return
+        if edited is None:
+            self.say("nothing was changed, and nothing brought in")
+            return
+        sha256 = change_views.keep_edited(row.found, edited.encode())
+        self.run_worker(
+            act(self, self._port, WriteChange(task_id=task_id, path=row.change.path, sha256=sha256)), group="act"
+        )
+
+    def action_undo(self) -> None:
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+        else:
+            self.run_worker(act(self, self._port, Undo()), group="act")
+
+    def opened(self, row: FileView) -> None:
+        text = "\n".join(text for _, text in change_views.diff(row.found, row.change))
+        self.app.push_screen(ReadingScreen(safe(row.change.path), text, list(_facts(row))))
+
+
+def _facts(row: FileView) -> Iterable[Fact]:
+    yield "state", f"{row.state}, {row.change.kind}"
+    if row.conflict:
+        yield "does not fit", row.conflict
+    if remark := change_views.remark(row.change):
+        yield "note", remark
+    yield "task", f"{row.found.task_id}: {one_line(row.objective, 200)}"
+    yield "folder", safe(row.found.changes.top)
+    if row.found.changes.commit:
+        yield "began from", row.found.changes.commit[:12]
+    for note in row.found.changes.notes:
+        yield "note", safe(note)
