@@ -37,6 +37,8 @@ def tell(store: Store, request: TellTask, *, by: str, now: float) -> Done:
         raise ActionError("there is nothing to say: give a text")
     if len(text) > LONGEST:
         raise ActionError(f"{len(text):,} characters are too many: {LONGEST:,} at most. Put the text in a file")
+    if agent.turn_of(full_id):
+        raise ActionError("it is a turn of the chat: say it there, and the next turn takes it up")
     if agent.loop_of(full_id):
         raise ActionError('the main agent gets signals: `lumen-tui signal --to lumen "…"`')
     steer = Steer(ids.new_id("say"), times.iso(now), by=by, text=text, order=acting.caller().order)

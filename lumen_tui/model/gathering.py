@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from lumen_tui.model.agent import loop_of
+from lumen_tui.model.agent import is_own
 
 MADE_TOGETHER = 60.0  # seconds between two tasks of one person or program that count as made together
 _SET_BACK = 1.0  # seconds by which an end lies ahead of the clock from which that was set back
@@ -19,10 +19,10 @@ class Member(Struct, frozen=True):
     made: float
 
     def together(self, other: Member) -> bool:
-        """Return whether both are of one group: made by the same loop, or by the same hand within a minute."""
+        """Return whether both are of one group: made by the same loop or turn, or by the same hand within a minute."""
         if not self.by or self.by != other.by:
             return False
-        return bool(loop_of(self.by)) or abs(self.made - other.made) <= MADE_TOGETHER
+        return is_own(self.by) or abs(self.made - other.made) <= MADE_TOGETHER
 
 
 class Ended(Struct, frozen=True):
