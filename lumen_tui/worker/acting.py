@@ -1,22 +1,19 @@
 """The verbs that a task's model asks for by a tool, carried out in the agent's name.
 
-None of them is an order, but for a task that a turn of the chat makes, or cancels, of what the operator says in it.
+None of them is an order of the operator, in a turn of the chat neither: what a model says may be what a file told it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from lumen_tui.model import agent
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.requests.tasks import CancelTask, NewTask
-from lumen_tui.model.tasks import Spec
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Performed, ToolError
 from lumen_tui.worker.world import World
 
 
-def performer(world: World, spec: Spec) -> Callable[[Request], Performed]:
+def performer(world: World) -> Callable[[Request], Performed]:
     """Return what carries out a request of this task's model, as one entry of the journal; ToolError where refused."""
 
     def perform(request: Request) -> Performed:
@@ -27,9 +24,8 @@ def performer(world: World, spec: Spec) -> Callable[[Request], Performed]:
         by = load_config(store.layout)[0].agent.name
         try:
             acting.must_not_be_agent(request.verb, f"a tool of {task}")
-            order = spec.order and agent.turn_of(task) > 0 and isinstance(request, (NewTask, CancelTask))
             client = f"{acting.AGENT}{task}"
-            done = registry.perform(store, request, by=by, now=world.now(), client=client, order=order)
+            done = registry.perform(store, request, by=by, now=world.now(), client=client)
         except ActionError as error:
             near = f" Did you mean {' or '.join(error.candidates[:3])}?" if error.candidates else ""
             raise ToolError(f"{error}.{near}" if near else str(error)) from error

@@ -166,10 +166,10 @@ def _standing(first: tuple[Line, ...]) -> int:
 
 def _giver(spec: Spec) -> str:
     by = one_line(spec.created_by, 60)
-    if spec.order and agent.turn_of(by):
-        return f"(The operator ordered this in the chat; these are the words of the main agent, {by}.)"
     if spec.order:
         return f"(This task is from the operator, {by}.)"
+    if agent.turn_of(spec.created_by):
+        return f"(This task is from the main agent, {by}, in a chat with the operator.)"
     if agent.is_own(spec.created_by):
         return f"(This task is from the main agent, {by}.)"
     if spec.parent:

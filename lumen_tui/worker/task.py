@@ -180,7 +180,7 @@ class Task:
             progress=lambda text: self._events.event("note", text),
             begins=self._begins,
             ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
-            perform=performer(world, self.spec),
+            perform=performer(world),
             question=self._questions.ask,
             memo=self._handover.memo,
         )

@@ -16,7 +16,7 @@ from lumen_tui.model.records import Action
 from lumen_tui.model.requests.engine import UnkillAgent
 from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.model.roles import PLANNING_TOOLS
-from lumen_tui.model.tasks import Exit, Spec
+from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
 from lumen_tui.store.memory import edges, nodes
 from lumen_tui.store.work import work_units
@@ -179,25 +179,20 @@ def test_what_persons_reserved_stays_reserved(home, plan, make_task):
     task = make_task("x", task_id="tsk-acts")
     world = World(task.folder, time.time, time.monotonic, {}, None, str)
     with pytest.raises(ToolError, match="only the operator may do this"):
-        performer(world, Spec(id=task.id, objective="x", order=True))(UnkillAgent())
+        performer(world)(UnkillAgent())
     home.do("node.create", content="Proposal: a rule", tags=["proposal"])
     node = next(iter(nodes.all_ids(home.layout.memory)))
     (said,) = plan(("judge_discoveries", {"ids": [node], "verdict": "promote", "lane": "Core", "reason": "good"}))
     assert "is a proposal: only a person judges it" in said and not units(home)
 
 
-def test_in_the_chat_the_operator_has_a_task_of_theirs_cancelled(home, make_task):
+@pytest.mark.parametrize("name", ["loop-000001", "chat-000001"])
+def test_no_session_of_the_agent_cancels_what_the_operator_ordered(home, make_task, name: str):
     order = named("task.new", {"objective": "look", "id": "tsk-ordered"})
     perform(home.store, order, by="ana", now=home.now, order=True)
-    loop, turn = (make_task("x", task_id=name) for name in ("loop-000001", "chat-000001"))
-    for task, refused in ((loop, True), (turn, False)):
-        world = World(task.folder, time.time, time.monotonic, {}, None, str)
-        carry_out = performer(world, Spec(id=task.id, objective="x", order=True))
-        if refused:
-            with pytest.raises(ToolError, match="an order of the operator"):
-                carry_out(CancelTask(task_id="tsk-ordered"))
-        else:
-            assert "asked to cancel" in carry_out(CancelTask(task_id="tsk-ordered")).summary
+    world = World(make_task("x", task_id=name).folder, time.time, time.monotonic, {}, None, str)
+    with pytest.raises(ToolError, match="an order of the operator"):
+        performer(world)(CancelTask(task_id="tsk-ordered"))
 
 
 def test_a_result_is_read_whole_with_what_it_cost(home, plan, api):

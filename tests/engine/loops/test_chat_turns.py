@@ -56,7 +56,7 @@ async def test_two_turns_the_second_is_sent_the_first_and_finds_it_in_the_cache(
     assert billed
 
 
-async def test_what_is_ordered_in_the_chat_becomes_a_task_with_the_order(office, api):
+async def test_what_is_ordered_in_the_chat_becomes_a_task_in_the_words_of_the_main_agent(office, api):
     office.engine  # noqa: B018 - opened
     api.when(
         lambda r: is_turn(r) and not r.called,
@@ -73,9 +73,9 @@ async def test_what_is_ordered_in_the_chat_becomes_a_task_with_the_order(office,
     await office.tasks_over(1)
     (name,) = [name for name in office.tasks if not agent.is_own(name)]
     spec = msgspec.json.decode((office.folder(name) / "spec.json").read_bytes(), type=Spec)
-    assert (spec.order, spec.created_by) == (True, "chat-000001")
+    assert (spec.order, spec.created_by) == (False, "chat-000001")
     worker = next(r for r in api.asked if "Count the files" in r.first_text and not is_turn(r))
-    assert "The operator ordered this in the chat" in worker.first_text
+    assert "from the main agent, chat-000001, in a chat with the operator" in worker.first_text
     say(office, "And?")
     await turn_over(office, 2)
     told = [request for request in api.asked if is_turn(request)][-1]
