@@ -11,7 +11,7 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.analytics import Stats, Tally, shares
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
-from lumen_tui.model.roles import ALL_TOOLS, BACKGROUND_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.model.text import one_line
@@ -190,7 +190,7 @@ def _can_come(group: str, rules: TaskRules) -> bool:
     if group == "custom":
         return True
     if group == "custom:high":
-        return _has_own_tools(rules)
+        return bool(rules.custom)
     if group == "write":
         return bool(rules.tools & set(WRITE_TOOLS))
     return rules.shell == "any" if group == "shell:any" else group in rules.tools
@@ -198,10 +198,6 @@ def _can_come(group: str, rules: TaskRules) -> bool:
 
 def _named(tool: str, pattern: str) -> str:
     return one_line(f"{tool} on {pattern}" if pattern else tool, 80)
-
-
-def _has_own_tools(rules: TaskRules) -> bool:
-    return bool(rules.tools - set(ALL_TOOLS))
 
 
 def in_flight(name: str, tasks: Iterable[TaskView]) -> tuple[list[TaskView], list[TaskView]]:

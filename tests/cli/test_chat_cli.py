@@ -67,7 +67,7 @@ def test_json_has_the_turn_with_its_tasks_and_cost(desk: Any, api: Any) -> None:
     assert (ran.returncode, turn["status"], turn["answer"], turn["id"]) == (0, "done", "Under way.", "chat-000001")
     (made,) = turn["tasks"]
     spec = json.loads((task_files.folder_of(desk.layout, made) / "spec.json").read_text())
-    assert (spec["order"], spec["created_by"]) == (True, "chat-000001")
+    assert (spec["order"], spec["created_by"]) == (False, "chat-000001")
     assert turn["usage"]["tokens"] > 0 and turn["calls"][0]["tool"] == "create_task"
 
 

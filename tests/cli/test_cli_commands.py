@@ -207,7 +207,7 @@ def test_every_command_has_help_with_an_example(here, capsys):
     groups = {
         "task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install", "approvals": "list",
         "fact": "add", "constitution": "approve", "relay": "submit", "schedule": "add", "blocks": "append",
-        "prompt": "show", "operator": "token", "changes": "accept",
+        "prompt": "show", "operator": "token", "question": "list", "changes": "accept",
         "af": "import", "attention": "list", "session": "end",
     }  # fmt: skip
     for command in COMMANDS:
