@@ -123,7 +123,7 @@ class ChatScreen(DetailScreen[None]):
         self._refusal = refusal
         self._answer_request = answer_request
         self._view = ChatView()
-        self._follows, self._size = True, Size(0, 0)  # whether the end is in sight, in a window of this size
+        self._follows, self._seen_size = True, Size(0, 0)  # whether the end is in sight, in a window of this size
         self._drawing: TalkLines | None = None
         self._loader: jobs.Loader[ChatView] = jobs.Loader(self, look, self._loaded)
 
@@ -181,10 +181,10 @@ class ChatScreen(DetailScreen[None]):
     def on_scrolled_lines_moved(self, _event: ScrolledLines.Moved) -> None:
         """Notice whether the end is in sight; in a window of another size it is brought back."""
         talk = self._talk
-        if talk.size == self._size:
+        if talk.size == self._seen_size:
             self._follows = not talk.below
         else:
-            self._size = talk.size
+            self._seen_size = talk.size
             self._to_end()
 
     def _aside(self) -> str:
