@@ -1,4 +1,4 @@
-"""No widget of ours keeps something under a name that Textual uses for its own: a size of another, say, as its `_size`."""
+"""No widget of ours keeps something under a name that Textual uses itself: another size as its `_size`, say."""
 
 from __future__ import annotations
 
