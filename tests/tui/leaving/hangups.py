@@ -116,7 +116,7 @@ class Opened:
 
     def open(self) -> Opened:
         """Wait until the room has taken the terminal over."""
-        until(self._find)
+        until(self._find, lambda: "\n".join(f"{pid} {words}" for pid, words in marked(self.mark).items()))
         return self
 
     def _find(self) -> bool:
