@@ -217,6 +217,10 @@ class Context:
 REPORT_EVERY = 20.0  # seconds between two reports of progress
 
 
+def _always(context: Context) -> bool:
+    return True
+
+
 def _no_text(arguments: object) -> str:
     return ""
 
@@ -242,6 +246,7 @@ class Tool(Struct, Generic[A], frozen=True):
     risk: str = ""  # what could go wrong, in a plain sentence
     schema: dict[str, Any] = {}
     request: type[Request] | None = None  # what it comes to: it describes arguments that do not do so themselves
+    applies: Callable[[Context], bool] = _always  # whether a model is offered it; a call says why not
 
 
 AnyTool = Tool[Any]

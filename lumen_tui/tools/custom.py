@@ -165,24 +165,32 @@ def _resolved(schema: object, components: JsonSchema) -> object:
     return {key: _resolved(inner, components) for key, inner in named.items()}
 
 
-_BOUNDS = ("maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum")
+_CHECKED_HERE = (
+    *("maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "exclusiveMinimum", "pattern"),
+    "additionalProperties",
+)
 
 
-def lean(schema: JsonSchema, *, inner: bool = False) -> JsonSchema:
+def lean(schema: JsonSchema, said: set[tuple[str, str]], name: str = "") -> JsonSchema:
     """Return a schema as a model is sent it in each request: without what it pays for and hardly uses.
 
-    Bounds are checked here, and a refusal names them; where one matters before, a description says so. An option that
-    is left out is empty unless a default is given.
+    Bounds and unknown arguments are checked here, and a refusal names them; where one matters before, a description
+    says so. An option that is left out is empty unless a default is given. `said` takes what was said of arguments by
+    name: of one that several tools have in the same words, these are in the first of them alone.
     """
-    kept = {key: value for key, value in schema.items() if key not in _BOUNDS}
-    if inner:
-        kept.pop("additionalProperties", None)
-    if "default" in kept and not kept["default"]:
-        del kept["default"]
+    kept = {key: value for key, value in schema.items() if key not in _CHECKED_HERE}
+    for key in ("default", "required"):
+        if key in kept and not kept[key]:
+            del kept[key]
+    described = (name, str(kept.get("description", "")))
+    if name and described in said:
+        del kept["description"]
+    elif name and described[1]:
+        said.add(described)
     if isinstance(fields := kept.get("properties"), dict):
-        kept["properties"] = {name: lean(field, inner=True) for name, field in fields.items()}
+        kept["properties"] = {inner: lean(field, said, inner) for inner, field in fields.items()}
     if isinstance(items := kept.get("items"), dict):
-        kept["items"] = lean(items, inner=True)
+        kept["items"] = lean(items, said, name)
     return kept
 
 

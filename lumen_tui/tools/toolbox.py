@@ -115,14 +115,14 @@ class Declaration(Struct, frozen=True):
     schema: JsonSchema
 
 
-_MANY = 20  # tools from which on the bounds in their schemas would be a tenth of the prompt
+_MANY = 20  # tools from which on what their schemas say twice would be a tenth of the prompt
 
 
-def _schema(tool: AnyTool, *, many: bool) -> JsonSchema:
+def _schema(tool: AnyTool, said: set[tuple[str, str]] | None) -> JsonSchema:
     if not tool.arguments:
         return tool.schema
     whole = schema_of(tool.arguments, tool.request)
-    return lean(whole) if many else whole
+    return whole if said is None else lean(whole, said)
 
 
 class Outputs:
@@ -207,9 +207,13 @@ class Toolbox:
         background.stop_all(self._context)
 
     def declarations(self) -> list[Declaration]:
-        """Return the declarations of the tools that the task may use; where these are many, with lean schemas."""
-        tools = [tool for name, tool in self._tools.items() if name in self.rules.tools]
-        return [Declaration(tool.name, tool.description, _schema(tool, many=len(tools) > _MANY)) for tool in tools]
+        """Return the declarations of the tools that the task may use; where these are many, with lean schemas.
+
+        They are the same for all sessions of a role on a model, so that its cache has them.
+        """
+        tools = [tool for name, tool in self._tools.items() if name in self.rules.tools and tool.applies(self._context)]
+        said: set[tuple[str, str]] | None = set() if len(tools) > _MANY else None
+        return [Declaration(tool.name, tool.description, _schema(tool, said)) for tool in tools]
 
     def describe(self, name: str, arguments: Mapping[str, object]) -> str:
         """Describe a call in a few words; safe, on one line."""

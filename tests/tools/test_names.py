@@ -152,4 +152,4 @@ def test_a_description_says_when_when_not_and_what_comes_back(role):
         sentences = len(re.findall(r"[.?](?:\s|$)", tool.description))
         assert 3 <= sentences <= 6, (tool.name, sentences)
         assert len(tool.description) < 700, tool.name
-        assert all("description" in field for field in _schema(tool, many=False)["properties"].values()), tool.name
+        assert all("description" in field for field in _schema(tool, None)["properties"].values()), tool.name

@@ -8,9 +8,11 @@ import pytest
 from lumen_rows import each_row
 
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Limits
+from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.policy.rules import too_many_rows
-from lumen_tui.tools.toolbox import StepLimit
+from lumen_tui.tools.policy.verdict import convert
+from lumen_tui.tools.toolbox import TOOLS, StepLimit, _schema
 
 
 def test_only_the_tools_of_the_role(make_box):
@@ -23,12 +25,29 @@ def test_only_the_tools_of_the_role(make_box):
 
 
 def test_schemas_stand_alone(make_box):
-    for tool in make_box().declarations():
+    for tool in make_box(tools=(*READ_TOOLS, "create_task", "judge_discoveries")).declarations():
         text = json.dumps(tool.schema)
         assert "$ref" not in text
         assert tool.schema["type"] == "object"
         assert tool.schema["additionalProperties"] is False
         assert all("description" in field for field in tool.schema["properties"].values())
+
+
+def test_schemas_of_many_tools_say_nothing_twice_and_miss_nothing(make_box):
+    declared, described = make_box("any", write=True).declarations(), set()
+    assert len(declared) > 20
+    for tool in declared:
+        assert "$ref" not in json.dumps(tool.schema)
+        whole = _schema(TOOLS[tool.name], None)
+        assert set(tool.schema["properties"]) == set(whole["properties"])
+        assert tool.schema.get("required", []) == whole["required"]
+        for name, field in tool.schema["properties"].items():
+            words = (name, whole["properties"][name]["description"])
+            assert ("description" in field) is (words not in described)
+            described.add(words)
+            assert field.get("enum") == whole["properties"][name].get("enum")
+        with pytest.raises(ToolError, match=r"unknown field|missing required field"):
+            convert(TOOLS[tool.name], {"no_such_argument": 1})
 
 
 def test_arguments_are_checked_with_clear_errors(make_box):

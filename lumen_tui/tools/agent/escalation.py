@@ -48,10 +48,11 @@ def reason_of(acts: list[Act]) -> str:
 
 ESCALATE = Tool(
     NAME,
-    "Hand this loop over to your own, stronger tier, which goes on from what you did. Where a loop began on the cheap "
-    "tier, use it for what has to be planned, weighed or decided: work in several steps, results that contradict each "
-    "other, money, or a person's trust. Not for what is routine.",
+    "Hand this loop over to your own, stronger tier, which goes on from what you did. Use it for what has to be "
+    "planned, weighed or decided: work in several steps, results that contradict each other, money, or a person's "
+    "trust. Not for what is routine.",
     EscalateArguments,
     escalate,
     lambda a: f"escalate: {a.reason}",
+    applies=may_escalate,
 )

@@ -25,24 +25,20 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 _MOST_WAITING = 60  # tasks that are not archived, beyond which no more are made
 
 _Text = Annotated[str, Meta(min_length=1, max_length=1000)]
-_Task = Annotated[str, Meta(min_length=1, max_length=64, description="the task, such as tsk-7f2k9c0w4h1zt")]
-_Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000, description="the most it may spend, 0 for no limit of its own")]
+_Task = Annotated[str, Meta(min_length=1, max_length=64, description="such as tsk-7f2k9c0w4h1zt")]
+_Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000, description="the most it may spend [no limit of its own]")]
 _Usd = Annotated[float, Meta(ge=0, le=1_000_000, description="the same in dollars")]
 
 
 class TaskArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     objective: Annotated[str, Meta(min_length=1, max_length=4000)]
-    role: Annotated[str, Meta(max_length=64, description="who does it, of the roles that can be given work")] = (
-        "researcher"
-    )
+    role: Annotated[str, Meta(max_length=64, description="of the roles that can be given work")] = "researcher"
     context: Annotated[str, Meta(max_length=20_000)] = ""
     constraints: Annotated[tuple[_Text, ...], Meta(max_length=20)] = ()
-    folder: Annotated[
-        str, Meta(max_length=1000, description="a whole path: where relative names in the objective count from")
-    ] = ""
+    folder: Annotated[str, Meta(max_length=1000, description="a whole path, from which relative names count")] = ""
     isolate: Annotated[
         Literal["", "worktree", "copy"],
-        Meta(description="it changes a folder of its own and hands in a change list, [as its role says]"),
+        Meta(description="work in a folder of its own and hand in a change list [as its role says]"),
     ] = ""
     accept: Annotated[tuple[_Text, ...], Meta(max_length=MOST)] = ()
     wu_id: Annotated[str, Meta(max_length=20)] = ""
@@ -50,10 +46,10 @@ class TaskArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
     model: Annotated[
         Literal["", "haiku", "sonnet", "opus"],
-        Meta(description="the tier, where the role's own is too small or too dear"),
+        Meta(description="where the role's own is too small or too dear"),
     ] = ""
-    lane: Annotated[str, Meta(max_length=100, description="the lane it counts in, a known one [the work unit's]")] = ""
-    timeout_seconds: Annotated[float, Meta(ge=0, le=86_400, description="seconds, 0 for the role's")] = 0.0
+    lane: Annotated[str, Meta(max_length=100, description="a known lane [the work unit's]")] = ""
+    timeout_seconds: Annotated[float, Meta(ge=0, le=86_400, description="[as its role says]")] = 0.0
     tokens: _Tokens = 0
     usd: _Usd = 0.0
 
@@ -65,7 +61,7 @@ class CancelArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 class RetryArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     task_id: _Task
-    tokens: Annotated[int, Meta(ge=0, le=1_000_000_000, description="another limit, where the old one was too low")] = 0
+    tokens: Annotated[int, Meta(ge=0, le=1_000_000_000, description="another limit")] = 0
     usd: _Usd = 0.0
 
 
@@ -157,10 +153,10 @@ def retry_task(context: Context, arguments: RetryArguments) -> ToolResult:
 
 CREATE_TASK = Tool(
     "create_task",
-    f"Give a piece of work to a worker of a role. A loop gives out at most {MOST_TASKS}; the sub-tasks of a task are "
-    "bounded by its role, cost of its own limit, and are cancelled with it. It begins on its own and its result comes "
-    "later: do not wait for it. Say in accept what proves that it is done: without it, done is the worker's word. To "
-    "have results put together, create a task that depends on those that make them. The same call twice makes one.",
+    "Give a piece of work to a worker of a role; it begins on its own, and its result comes later. A loop gives out at "
+    f"most {MOST_TASKS}. A task may give out what its role says: that costs of its own limit and is cancelled with it. "
+    "Without accept, done is the worker's word. To have results put together, create a task that depends on those that "
+    "make them. The same call twice makes one.",
     TaskArguments,
     create_task,
     lambda a: f"create_task {a.role}: {a.objective}",
@@ -168,8 +164,8 @@ CREATE_TASK = Tool(
 )
 CANCEL_TASK = Tool(
     "cancel_task",
-    "Stop a task that runs, or keep one from beginning; its sub-tasks end with it. Use it where the result is no "
-    "longer wanted or the task was wrong; one that failed has ended already. What the operator ordered is refused.",
+    "Stop a task that runs, or keep one from beginning, where its result is no longer wanted. Its sub-tasks end with "
+    "it. What the operator ordered is refused.",
     CancelArguments,
     cancel_task,
     lambda a: f"cancel_task {a.task_id}: {a.reason}",
@@ -177,8 +173,8 @@ CANCEL_TASK = Tool(
 )
 RETRY_TASK = Tool(
     "retry_task",
-    "Queue a task that ended again, as it was. Use it where the cause is gone or the limit was too low; where the task "
-    "itself was wrong, create another one. It counts as a task that you create.",
+    "Queue a task that ended again, as it was, where the cause is gone or the limit was too low. Where the task itself "
+    "was wrong, create another one. It counts as one that you create.",
     RetryArguments,
     retry_task,
     lambda a: f"retry_task {a.task_id}",

@@ -83,7 +83,7 @@ def once(
 
 
 _LOOKED_THROUGH = 1024 * 1024  # bytes of the signals' end in which an attempt that was killed may have left one
-_Wu = Annotated[str, Meta(max_length=20, description="the work unit it is about, such as WU-042")]
+_Wu = Annotated[str, Meta(max_length=20, description="such as WU-042")]
 _Tags = Annotated[tuple[str, ...], Meta(max_length=10)]
 
 
@@ -123,7 +123,7 @@ class CheckpointArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 class ProposeArguments(Struct, frozen=True, forbid_unknown_fields=True):
     title: Annotated[str, Meta(min_length=1, max_length=200, description="the change, on one line")]
-    why: Annotated[str, Meta(min_length=1, max_length=8000, description="the evidence: tasks, figures, quotations")]
+    why: Annotated[str, Meta(min_length=1, max_length=8000, description="the evidence")]
     about: Annotated[
         Literal["role", "prompt", "strategy", "knowledge", "setting", "tool", "other"],
         Meta(description="what would change"),
@@ -261,8 +261,8 @@ def propose(context: Context, arguments: ProposeArguments) -> ToolResult:
 SIGNAL = Tool(
     "signal",
     "Send a short note to a person, an agent or a role by name, or to all of them. Use it to answer a person "
-    "(reply_to names the signal), or to tell somebody what concerns them; to give out work use create_task. You get "
-    "its id. It is read when its reader looks: expect no answer in this loop.",
+    "(reply_to names the signal), or to tell somebody what concerns them; to give out work use create_task. Expect no "
+    "answer in this loop.",
     AgentSignalArguments,
     signal,
     lambda a: f"signal {a.message}",
@@ -271,8 +271,8 @@ SIGNAL = Tool(
 REMEMBER = Tool(
     "remember",
     "Keep something that must outlive this loop: a fact, a decision with its reason, a way of doing something. Use "
-    "it for what single tasks and loops will look up with memory_search; what every loop needs goes into a memory "
-    "block. You get its id; the same call twice in a loop is one note.",
+    "it for what single tasks and loops will look up with memory_search. What every loop needs goes into a memory "
+    "block.",
     AgentRememberArguments,
     remember,
     lambda a: f"remember {a.kind}: {a.text}",
@@ -281,8 +281,7 @@ REMEMBER = Tool(
 DISCOVER = Tool(
     "discover",
     "Record a defect, an idea or a question for a person to judge, with its evidence and priority. Use it where you "
-    "would not decide alone; work that is plainly wanted is a task. You get its id, and it waits among the "
-    "discoveries.",
+    "would not decide alone. Work that is plainly wanted is a task.",
     AgentDiscoverArguments,
     discover,
     lambda a: f"discover {a.title}",
@@ -290,9 +289,8 @@ DISCOVER = Tool(
 )
 CHECKPOINT = Tool(
     "checkpoint",
-    "Save where the work on a work unit stands and what comes next, for whoever goes on with it. Use it when a task "
-    "on the unit has ended or you change its course. You get its id; a worker with that unit finds the last "
-    "checkpoint in its prompt.",
+    "Save where the work on a work unit stands and what comes next. Use it when a task on the unit has ended or you "
+    "change its course. Its workers find the last one in their prompt.",
     CheckpointArguments,
     checkpoint,
     lambda a: f"checkpoint {a.wu_id}: {a.note}",
@@ -301,7 +299,7 @@ CHECKPOINT = Tool(
 PROPOSE = Tool(
     "propose",
     "Propose a change of a role, prompt, strategy or setting, with its evidence: tasks, figures, quotations. Use it "
-    "where the same thing went wrong or was asked for more than once. A person decides; until then nothing changes.",
+    "where the same thing went wrong or was asked for more than once. A person decides.",
     ProposeArguments,
     propose,
     lambda a: f"propose {a.about}: {a.title}",

@@ -150,20 +150,18 @@ class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             min_length=1,
             max_length=MOST_WAKE,
-            description="Markdown, 12,000 characters: what you need to know when you wake next, without memory of this "
-            "loop; it stands whole in the next briefing",
+            description="Markdown, up to 12,000 characters: what you must know when you wake next, without memory of "
+            "this loop",
         ),
     ]
-    made: Annotated[_Made, Meta(description="what this loop made")] = ()
-    decided: Annotated[_Lines, Meta(description="what was decided")] = ()
-    abandoned: Annotated[_Left, Meta(description="what was begun or asked for and is given up, and why")] = ()
-    decided_against: Annotated[_Left, Meta(description="what could have been done and was not, and why")] = ()
-    next: Annotated[_Lines, Meta(description="what the next loop should do")] = ()
-    constraints: Annotated[_Lines, Meta(description="what binds the next loop: what was forbidden or promised")] = ()
-    health: Annotated[
-        Literal["ok", "degraded", "failed"], Meta(description="degraded or failed: something about you does not work")
-    ] = "ok"
-    health_note: Annotated[str, Meta(max_length=400, description="what is wrong, where something is")] = ""
+    made: Annotated[_Made, Meta(description="what there is now")] = ()
+    decided: Annotated[_Lines, Meta(description="with the reason")] = ()
+    abandoned: Annotated[_Left, Meta(description="begun or asked for, and given up")] = ()
+    decided_against: Annotated[_Left, Meta(description="possible, and not done")] = ()
+    next: Annotated[_Lines, Meta(description="for the next loop to do")] = ()
+    constraints: Annotated[_Lines, Meta(description="what was forbidden or promised, and binds the next loop")] = ()
+    health: Annotated[Literal["ok", "degraded", "failed"], Meta(description="whether all about you works")] = "ok"
+    health_note: Annotated[str, Meta(max_length=400, description="what does not")] = ""
 
 
 class SleepArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -255,20 +253,18 @@ def as_text(record: Deposit) -> str:
 
 SLEEP = Tool(
     "sleep",
-    "Rest until a time (`until`) or for a while (`seconds`): then you are woken with your reason, also without any "
-    "news. Use it where only your tasks' results or something urgent should wake you before; P0 signals, orders, "
-    "signals to you by name and tasks that end still do. To be woken again and again, or for one matter beside "
-    "others, use schedule. Only the last sleep of a loop counts.",
+    "Rest until a time (`until`) or for a while (`seconds`): then you are woken with your reason, also without news. "
+    "P0 signals, orders, signals to you by name and tasks that end still wake you before. To be woken again and again, "
+    "or for one matter beside others, use schedule. Only the last sleep of a loop counts.",
     SleepArguments,
     sleep,
     lambda a: f"sleep {a.until or times.span(a.seconds)}: {a.reason}",
 )
 DEPOSIT = Tool(
     NAME,
-    "End this loop with what it made and decided, what it left out and why, and wake_state, the letter to yourself. "
-    "Call it last and alone: other calls of the same answer are made first, and where one of them fails it is not "
-    "carried out. wake_state has up to 12,000 characters and comes back whole in your next briefing; a line of the "
-    "lists has up to 400.",
+    "End this loop with what it made and decided, what it left out and why, and wake_state, the letter to yourself, "
+    "which stands whole in your next briefing. Call it last and alone: where another call of the same answer fails, it "
+    "is not carried out. A line of the lists has up to 400 characters.",
     DepositArguments,
     deposit,
     lambda a: f"deposit, {len(a.wake_state):,} characters",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import agent, times
+from lumen_tui.model.acceptance import MOST
 from lumen_tui.model.agent import Act
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.requests.schedules import AddSchedule, RemoveSchedule
@@ -20,25 +22,30 @@ from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.agent.notes import once
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 
+_Check = Annotated[str, Meta(min_length=1, max_length=1000)]
 
-class ScheduleArguments(Struct, frozen=True, forbid_unknown_fields=True):
+
+class ScheduleArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9-]{0,63}$", description="such as check-deploy")]
     when: Annotated[
         str,
         Meta(
             min_length=4,
             max_length=100,
-            description="`in 2h`, `at 2026-11-24 09:00`, `every 90m`, or five cron fields such as `0 9 * * 1-5`",
+            description="once: `in 2h`, `at 2026-11-24 09:00`; again and again: `every 90m`, or five cron fields such "
+            "as `0 9 * * 1-5`",
         ),
     ]
-    text: Annotated[str, Meta(min_length=1, max_length=4000, description="what you are told, or the task's objective")]
+    text: Annotated[str, Meta(min_length=1, max_length=4000, description="what you are told, or the objective")]
     makes: Annotated[
-        Literal["wake", "task"], Meta(description="wake: you are woken with the text; task: a worker gets it")
+        Literal["wake", "task"], Meta(description="wake: you are woken with text; task: a worker gets it")
     ] = "wake"
-    role: Annotated[str, Meta(max_length=64, description="who does the task, of the roles in the briefing")] = (
-        "researcher"
-    )
-    zone: Annotated[str, Meta(max_length=64, description="IANA time zone, such as Europe/Berlin")] = ""
+    role: Annotated[str, Meta(max_length=64, description="who does the task")] = "researcher"
+    accept: Annotated[
+        tuple[_Check, ...], Meta(max_length=MOST, description="of a task: what proves it done, as in create_task")
+    ] = ()
+    folder: Annotated[str, Meta(max_length=1000, description="a whole path, from which accept counts")] = ""
+    zone: Annotated[str, Meta(max_length=64, description="such as Europe/Berlin")] = ""
 
 
 class UnscheduleArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,6 +57,12 @@ def schedule(context: Context, arguments: ScheduleArguments) -> ToolResult:
     if arguments.makes == "task" and arguments.role not in roles:
         raise ToolError(f"no role {one_line(arguments.role, 60)!r} can be given work: one of {', '.join(roles)}")
 
+    folder = context.clean(arguments.folder)
+    if folder and not arguments.accept:
+        raise ToolError("folder is where accept counts from: leave it out, or say in accept what proves the task done")
+    if folder and not (os.path.isabs(folder) and os.path.isdir(folder)):
+        raise ToolError(f"there is no folder {one_line(folder, 200)!r}: name one by its whole path")
+
     def add(key: str, before: list[Act]) -> str:
         now, config = context.now(), load_config(context.store.layout)[0].scheduling
         new = Schedule(
@@ -60,6 +73,8 @@ def schedule(context: Context, arguments: ScheduleArguments) -> ToolResult:
             zone=arguments.zone,
             makes=arguments.makes,
             role=arguments.role,
+            accept=tuple(context.clean(check) for check in arguments.accept),
+            folder=folder,
             usd=config.agent_usd if arguments.makes == "task" else 0.0,
             source=ScheduleSource.AGENT,
             created_by=agent.ROLE,
@@ -100,10 +115,8 @@ def unschedule(context: Context, arguments: UnscheduleArguments) -> ToolResult:
 
 SCHEDULE = Tool(
     "schedule",
-    "Have yourself woken, or a task given to a worker, at a time to come: once (`in 2h`, `at 2026-11-24 09:00`) or "
-    "again and again (`every 90m`, five cron fields). Use it for a follow-up that needs no news, not for what can "
-    "be done now. The number, the shortest interval and the runs of a day are bounded; a refusal names the bound. "
-    "You get the time at which it is due first.",
+    "Have yourself woken, or a task given to a worker, at a time to come. Use it for what cannot be done now and no "
+    "news will bring. The number, the interval and the runs of a day are bounded: a refusal names the bound.",
     ScheduleArguments,
     schedule,
     lambda a: f"schedule {a.name}, {a.when}: {a.text}",
@@ -111,8 +124,7 @@ SCHEDULE = Tool(
 )
 UNSCHEDULE = Tool(
     "unschedule",
-    "Remove a schedule that you made, by its name. What it made stays, and schedules of people cannot be removed. "
-    "You get its id; where there is none of that name you get the names that come near.",
+    "Remove a schedule that you made. What it made stays. Those of people cannot be removed.",
     UnscheduleArguments,
     unschedule,
     lambda a: f"unschedule {a.name}",

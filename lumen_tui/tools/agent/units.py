@@ -28,8 +28,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tools.agent.carrying import UNIT, carry_out
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 
-_Unit = Annotated[str, Meta(min_length=4, max_length=20, description="the work unit, such as WU-042")]
-_Title = Annotated[str, Meta(min_length=1, max_length=200, description="what it is about, in a line")]
+_Unit = Annotated[str, Meta(min_length=4, max_length=20, description="such as WU-042")]
+_Title = Annotated[str, Meta(min_length=1, max_length=200, description="one line")]
 _Condition = Annotated[str, Meta(min_length=1, max_length=1000)]
 _Conditions = Annotated[
     tuple[_Condition, ...],
@@ -45,17 +45,15 @@ class UnitArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     body: _Body = ""
     acceptance: _Conditions = ()
     lane: _Lane = ""
-    depends_on: Annotated[tuple[_Unit, ...], Meta(max_length=20, description="units that must be done first")] = ()
+    depends_on: Annotated[tuple[_Unit, ...], Meta(max_length=20, description="work units that must be done first")] = ()
     type: Literal[WORK_UNIT_TYPES] = "task"  # type: ignore[valid-type]
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
 
 
 class PartArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The fields are those of create_unit, where a model reads what they mean."""
-
-    title: Annotated[str, Meta(min_length=1, max_length=200)]
-    body: Annotated[str, Meta(max_length=20_000)] = ""
-    acceptance: Annotated[tuple[_Condition, ...], Meta(max_length=30)] = ()
+    title: _Title
+    body: _Body = ""
+    acceptance: _Conditions = ()
     lane: _Lane = ""
 
 
@@ -63,7 +61,7 @@ class SplitArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     wu_id: _Unit
     parts: Annotated[
         tuple[PartArguments, ...],
-        Meta(min_length=2, max_length=20, description="as in create_unit; without a lane it goes where the whole is"),
+        Meta(min_length=2, max_length=20, description="as in create_unit; without a lane it is that of the whole"),
     ]
     in_order: bool = False
 
@@ -74,19 +72,19 @@ class MoveArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         Literal["claim", "release", "block", "unblock", "close"],
         Meta(description="block needs a reason; close means that it is done"),
     ]
-    reason: Annotated[str, Meta(max_length=400, description="why, on one line")] = ""
+    reason: Annotated[str, Meta(max_length=400, description="one line")] = ""
 
 
 class JudgeArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    ids: Annotated[tuple[_Discovery, ...], Meta(min_length=1, max_length=20, description="the discoveries")]
+    ids: Annotated[tuple[_Discovery, ...], Meta(min_length=1, max_length=20, description="their ids")]
     verdict: Annotated[
         Literal["promote", "archive", "merge", "postpone"],
-        Meta(description="promote: make a work unit of each; merge: close them in favour of `into`"),
+        Meta(description="promote: a work unit of each; merge: close them in favour of `into`"),
     ]
-    reason: Annotated[str, Meta(min_length=1, max_length=400, description="why, for the person who reads it later")]
-    lane: Annotated[str, Meta(max_length=100, description="of promote: where the work units go")] = ""
-    title: Annotated[str, Meta(max_length=200, description="of promote, for one: its title [the first line]")] = ""
-    into: Annotated[str, Meta(max_length=64, description="of merge: the discovery that stays")] = ""
+    reason: Annotated[str, Meta(min_length=1, max_length=400, description="for the person who reads it later")]
+    lane: Annotated[str, Meta(max_length=100, description="of promote")] = ""
+    title: Annotated[str, Meta(max_length=200, description="of promote, for one [its first line]")] = ""
+    into: Annotated[str, Meta(max_length=64, description="of merge: which stays")] = ""
     days: Annotated[float, Meta(gt=0, le=365, description="of postpone")] = 7.0
 
 
@@ -170,7 +168,7 @@ def _judgement(context: Context, arguments: JudgeArguments) -> Request:
 CREATE_UNIT = Tool(
     "create_unit",
     "Make a work unit: something worth doing that takes more than one task or waits for something. A single piece of "
-    "work that can begin now is a task. The answer names it. The same call twice makes one.",
+    "work that can begin now is a task. You get its id; the same call twice makes one.",
     UnitArguments,
     create_unit,
     lambda a: f"create_unit {a.title}",
@@ -195,8 +193,7 @@ UPDATE_UNIT = Tool(
 )
 JUDGE_DISCOVERIES = Tool(
     "judge_discoveries",
-    "Say what becomes of discoveries that you have read whole, with the reason. One verdict holds for all the ids "
-    "of a call. Proposals are for a person to judge and are refused here.",
+    "Say what becomes of discoveries. Read them whole before. Proposals are for a person to judge, and are refused.",
     JudgeArguments,
     judge_discoveries,
     lambda a: f"judge_discoveries {a.verdict} {', '.join(a.ids)}",

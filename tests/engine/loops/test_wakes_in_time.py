@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lumen_apiserver import tool, tools, use
+from lumen_apiserver import text, tool, tools, use
 
 from lumen_tui.model.schedules import SLEEP
 from lumen_tui.store.schedules import schedules
@@ -70,6 +70,39 @@ async def test_a_sleep_until_a_time_ends_then_and_one_that_cannot_be_is_refused(
     office.clock.pass_time(180)
     assert (await office.beat()).loop == 2
     assert "Your sleep is over: the meeting" in (await office.loop_over(2)).came_in[0]
+
+
+async def test_what_proves_its_task_done_goes_with_a_schedule_or_is_refused(office, api, tmp_path):
+    nightly = {"when": "in 2h", "text": "Write the report", "makes": "task", "role": "researcher"}
+    calls = [
+        use("schedule", {**nightly, "name": "report", "accept": ["file: report.md"], "folder": str(tmp_path)}),
+        use("schedule", {**nightly, "name": "own", "accept": ["fact: port 8080"]}),
+        use("schedule", {**nightly, "name": "nowhere", "accept": ["file: x"], "folder": "no/such"}),
+        use("schedule", {**nightly, "name": "for-nothing", "folder": str(tmp_path)}),
+        use("schedule", {**nightly, "name": "unclear", "accept": ["looks good"]}),
+        use("schedule", {"when": "in 2h", "text": "look", "name": "woken", "accept": ["file: x"]}),
+    ]
+    api.when(lambda r: not r.called, tools(*calls))
+    api.say(tool("deposit", wake_state="scheduled"))
+    office.do("signal.send", message="go")
+    await office.beat()
+    await office.loop_over(1)
+    said = (
+        "it is due first",
+        "it is due first",
+        "no folder 'no/such'",
+        "leave it out",
+        "looks good",
+        "nothing can prove",
+    )
+    told = api.asked[1].results[-6:]
+    assert [words in result for words, result in zip(said, told, strict=True)] == [True] * 6, told
+    assert {made.name for made in schedules.read(office.layout).values() if made.active} == {"report", "own"}
+    office.clock.pass_time(2 * 3600 + 1)
+    api.otherwise = lambda request: text("not yet")
+    await office.beat()
+    tasks = {view.spec.accept: view.spec.folder for view in office.engine.supervisor.index.live()}
+    assert tasks == {("file: report.md",): str(tmp_path), ("fact: port 8080",): ""}
 
 
 async def test_a_follow_up_wakes_once_and_beyond_the_bounds_it_is_refused(office, api):
