@@ -11,7 +11,7 @@ from benchmarks.table import Row
 from lumen_tui.actions import facts as verbs
 from lumen_tui.model import facts
 from lumen_tui.model.facts import Outcome, Probe
-from lumen_tui.model.freshness import Turn, choose
+from lumen_tui.model.freshness import DueProbe, choose
 from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -33,7 +33,7 @@ def measure(folder: Path) -> Iterator[Row]:
     index.refresh()
     index.view()
     yield Row("K1", "10,000 facts with a confirmation each, read", 1000 * (time.perf_counter() - began), goal=2000)
-    turns = [Turn(state.fact.id, "p1", state.probed, 1.0) for state in index.states()]
+    turns = [DueProbe(state.fact.id, "p1", state.probed, 1.0) for state in index.states()]
     began = time.perf_counter()
     choose(turns, 32, random.Random(1))
     yield Row("K2", "choosing a beat's probes among 10,000", 1000 * (time.perf_counter() - began), goal=100)

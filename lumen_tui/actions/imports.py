@@ -21,7 +21,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import import_beads, import_lumenflow, import_ranges
 from lumen_tui.store.memory.import_ranges import LineRange
-from lumen_tui.store.memory.importing import Destination, ImportReport, Upcoming
+from lumen_tui.store.memory.importing import Destination, ImportReport, PlannedWrite
 
 LINES_KIND = "imported lines"  # of a change
 FILE_KIND = "imported file"
@@ -65,7 +65,7 @@ def _take(
     begun: list[str] = []
 
     @contextmanager
-    def writing(upcoming: Upcoming) -> Iterator[None]:
+    def writing(upcoming: PlannedWrite) -> Iterator[None]:
         changes = _changes(upcoming)
         action = edits.new_action("import", changes, summary=f"import from {path}", by=by, now=now, target=str(path))
         with journal.Transaction(store.layout) as transaction:
@@ -80,7 +80,7 @@ def _take(
     return Imported(summary=summary, target=str(path), action_id=begun[0] if begun else "", report=report)
 
 
-def _changes(upcoming: Upcoming) -> list[Change]:
+def _changes(upcoming: PlannedWrite) -> list[Change]:
     changes = [Change(FILE_KIND, name, None, {"sha256": sha256(data)}) for name, data in upcoming.made.items()]
     changes += [
         Change(UNIT_KIND, name, {"text": _decoded(before)}, {"text": _decoded(after)})

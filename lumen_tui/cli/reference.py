@@ -52,7 +52,7 @@ A default is in [brackets]. `lumen-tui` alone opens the room, `lumen-tui run "OB
 """
 
 
-class Command(NamedTuple):
+class DocumentedCommand(NamedTuple):
     """One command: its words, such as `task new`, and its parser."""
 
     words: str
@@ -107,15 +107,17 @@ def _help(action: argparse.Action) -> str:
     return (action.help or "").replace("%%", "%")
 
 
-def parts() -> Iterator[tuple[str, list[tuple[Command, list[Command]]]]]:
+def parts() -> Iterator[tuple[str, list[tuple[DocumentedCommand, list[DocumentedCommand]]]]]:
     """Yield the title of each part, and its commands, each with those of two words below it."""
     nouns = build_parser().below()
     for part, names in PARTS.items():
-        yield TITLES[part], [_with_below(Command(in_words(name), nouns[name])) for name in names]
+        yield TITLES[part], [_with_below(DocumentedCommand(in_words(name), nouns[name])) for name in names]
 
 
-def _with_below(command: Command) -> tuple[Command, list[Command]]:
-    return command, [Command(f"{command.words} {name}", below) for name, below in command.parser.below().items()]
+def _with_below(command: DocumentedCommand) -> tuple[DocumentedCommand, list[DocumentedCommand]]:
+    return command, [
+        DocumentedCommand(f"{command.words} {name}", below) for name, below in command.parser.below().items()
+    ]
 
 
 def markdown() -> str:
@@ -129,7 +131,7 @@ def markdown() -> str:
     return "\n".join(texts)
 
 
-def _section(command: Command) -> str:
+def _section(command: DocumentedCommand) -> str:
     lines = [f"### {command.words}\n", f"{command.parser.description}\n", f"    {command.usage}\n"]
     lines += [f"- `{_spelling(action)}`: {_help(action)}" for action in (*command.places, *command.options)]
     return "\n".join([*lines, *([""] if lines[3:] else []), f"Example: `{command.example}`\n"])
@@ -150,7 +152,7 @@ def man() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _roff_section(command: Command) -> Iterator[str]:
+def _roff_section(command: DocumentedCommand) -> Iterator[str]:
     yield from (f".SS {_roff(command.usage)}", _roff(str(command.parser.description)))
     for action in (*command.places, *command.options):
         yield from (".TP", f".B {_roff(_spelling(action))}", _roff(_help(action)))
@@ -194,7 +196,7 @@ def completion() -> str:
     return _COMPLETION % "\n".join([*map(_case, commands), first])
 
 
-def _case(command: Command) -> str:
+def _case(command: DocumentedCommand) -> str:
     """Return the branch of one command: values after an option of a few, else its commands and options."""
     joined = [name.partition("-")[2] for name in TWO_WORDS if name.startswith(f"{command.words}-")]
     below = [*command.parser.below(), *joined]

@@ -14,7 +14,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import freshness, times
 from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import Probe, Reading
-from lumen_tui.model.freshness import FactState, Turn
+from lumen_tui.model.freshness import DueProbe, FactState
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.facts import FactIndex
@@ -74,7 +74,7 @@ class Freshness:
         except (OSError, StoreError) as error:
             self._trouble = str(error)
 
-    def _make(self, chosen: Sequence[Turn], config: FreshnessConfig) -> None:
+    def _make(self, chosen: Sequence[DueProbe], config: FreshnessConfig) -> None:
         from lumen_tui.tools.probes.batch import Batch, ProbeJob  # half the tools: no start of an engine waits for them
 
         jobs = [ProbeJob(turn.fact_id, self._probe(turn)) for turn in chosen]
@@ -107,11 +107,11 @@ class Freshness:
             self._waiter.join()
         self.poll(now)
 
-    def _all_turns(self, now: float) -> list[Turn]:
+    def _all_turns(self, now: float) -> list[DueProbe]:
         current = [state for state in self._index.states() if state.current and state.fact.probes]
         users = Users(self._store) if current else None
         return [
-            Turn(state.fact.id, probe.id, self._had_turn(state, probe), freshness.weight(used, now))
+            DueProbe(state.fact.id, probe.id, self._had_turn(state, probe), freshness.weight(used, now))
             for state in current
             for used in [msgspec.structs.replace(state, used_by=users.of(state.fact) if users else ())]
             for probe in state.fact.probes
@@ -124,6 +124,6 @@ class Freshness:
         last = self._index.evidence(state.fact.id).latest.get(probe.id)
         return times.epoch(last.at) if last else 0.0
 
-    def _probe(self, turn: Turn) -> Probe:
+    def _probe(self, turn: DueProbe) -> Probe:
         state = self._index.get(turn.fact_id)
         return next(probe for probe in (state.fact.probes if state else ()) if probe.id == turn.probe_id)

@@ -167,7 +167,7 @@ def with_sources(known: Observation, more: tuple[Source, ...]) -> tuple[Source, 
 MODEL_PLACE = "model:"  # before the key of a place that a model has read up to
 
 
-class Ended(StrEnum):
+class CallOutcome(StrEnum):
     """How a call ended, as far as the session says."""
 
     OK = "ok"
@@ -188,7 +188,7 @@ class SessionEntry(Struct, frozen=True):
     text: str  # what was said, the command of a call, what a result holds
     tool: str = ""
     call_id: str = ""
-    ended: Ended = Ended.OK
+    ended: CallOutcome = CallOutcome.OK
     person: bool = False  # words of the person at the keyboard, inside a result or not
     offered: dict[str, tuple[str, ...]] = {}  # question -> the answers that the agent offered the person
 

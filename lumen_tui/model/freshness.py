@@ -159,7 +159,7 @@ def view(states: Sequence[FactState]) -> FactsView:
     return FactsView(len(known), len(drifted), oldest.fact.id, oldest.confirmed, alarming)
 
 
-class Turn(Struct, frozen=True):
+class DueProbe(Struct, frozen=True):
     """One probe that may be made. `probed` orders the queue; `weight` grows with use and age."""
 
     fact_id: str
@@ -174,7 +174,7 @@ def weight(state: FactState, now: float) -> float:
     return (1 + state.uses + 4 * len(state.used_by)) * min(4.0, age)
 
 
-def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
+def choose(turns: Sequence[DueProbe], most: int, rng: random.Random) -> list[DueProbe]:
     """Return the probes of one beat, in order: every second one the longest unprobed, the others by weight and by lot.
 
     Whatever part of the list is carried out, at least half of it came from the front of the queue.
@@ -185,7 +185,7 @@ def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
     lot = rng.sample(turns, min(len(turns), most))
     sources = [iter(source) for source in (queue, heavy, queue, lot)]
     sources[2] = sources[0]
-    chosen: dict[tuple[str, str], Turn] = {}
+    chosen: dict[tuple[str, str], DueProbe] = {}
     for number in range(2 * most):
         fresh = (turn for turn in sources[number % 4] if (turn.fact_id, turn.probe_id) not in chosen)
         turn = next(fresh, None)

@@ -56,7 +56,7 @@ _STAMP = re.compile(r"WU (WU-\d{1,9})\s*[—-]\s*(.+)")
 _COMPLETED = re.compile(r"^Completed:\s*(\S+)", re.MULTILINE)
 
 
-class Source(Struct):
+class UnitSource(Struct):
     """What a LumenFlow folder has of one work unit. `stamp` is None without one."""
 
     id: str
@@ -72,7 +72,7 @@ class Unit(Struct):
     body: str
 
 
-def unit_of(source: Source) -> Unit:
+def unit_of(source: UnitSource) -> Unit:
     """Return the work unit that this comes to."""
     mark = table_of(source.document, MARK)
     if table_of(mark, "front"):
@@ -86,7 +86,7 @@ def unit_of(source: Source) -> Unit:
     return Unit(plain(front), _body(source.document, text_of(front, "title")))
 
 
-def _front(source: Source) -> Raw:
+def _front(source: UnitSource) -> Raw:
     document, events = source.document, source.events
     named = next((event for event in reversed(events) if text_of(event, "title")), {})
     stamped = _STAMP.search(source.stamp or "")
@@ -107,7 +107,7 @@ def _front(source: Source) -> Raw:
     return {key: value for key, value in front.items() if value not in ("", [])}
 
 
-def status_of(source: Source) -> str:
+def status_of(source: UnitSource) -> str:
     """Return ready, in_progress, blocked or done. A stamp says done; else the document; else the last event."""
     if source.stamp is not None:
         return "done"
@@ -115,7 +115,7 @@ def status_of(source: Source) -> str:
     return status or next((AFTER[kind] for kind in kinds(source.events) if kind in AFTER), "ready")
 
 
-def ended_otherwise(source: Source) -> str:
+def ended_otherwise(source: UnitSource) -> str:
     """Return the word for a unit that is over without being done (cancelled, superseded …), or the empty string."""
     status = text_of(source.document, "status")
     return status if status in _ENDED else ""
@@ -126,7 +126,7 @@ def kinds(events: Sequence[Raw]) -> Iterable[str]:
     return (text_of(event, "type") for event in reversed(events))
 
 
-def _state(source: Source, status: str) -> Raw:
+def _state(source: UnitSource, status: str) -> Raw:
     document, events = source.document, source.events
     if status == "in_progress":
         claimed_at = _iso(document.get("claimed_at")) or _when(events, ("claim", "unblock"))
@@ -156,7 +156,7 @@ def _iso(value: object) -> str:
     return times.iso(seconds) if seconds else ""
 
 
-def changed_at(source: Source) -> float:
+def changed_at(source: UnitSource) -> float:
     """Return when the unit was changed last there, in seconds since 1970; 0 where no date can be read."""
     keys = ("created", "claimed_at", "blocked_at", "completed", "completed_at", "approved_at", "escalation_resolved_at")
     stamped = _COMPLETED.search(source.stamp or "")
@@ -201,7 +201,7 @@ def _text(value: str) -> str:
     return value.encode("utf-8", "replace").decode()
 
 
-def _returned(source: Source, mark: Raw) -> Unit:
+def _returned(source: UnitSource, mark: Raw) -> Unit:
     """Return a unit that was exported from here, with what was changed in LumenFlow since."""
     unit = Unit(dict(table_of(mark, "front")), text_of(mark, "body"))
     unit.front["id"] = source.id
@@ -225,7 +225,7 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def relations(source: Source) -> list[Raw]:
+def relations(source: UnitSource) -> list[Raw]:
     """Return the edges that a unit's document has: `blocks` and `blocked_by`."""
     if table_of(table_of(source.document, MARK), "front"):
         return []  # exported from here, with its edges beside it

@@ -28,7 +28,7 @@ class Quarantined(msgspec.Struct, frozen=True):
     found_at: str
 
 
-class Followed(Protocol):
+class JournalFollower(Protocol):
     """A follower of a journal, as far as damage needs one."""
 
     @property
@@ -40,7 +40,7 @@ class Followed(Protocol):
 class Damage:
     """The unreadable lines of one followed journal."""
 
-    def __init__(self, name: str, follower: Followed) -> None:
+    def __init__(self, name: str, follower: JournalFollower) -> None:
         self.name = name
         self.count = 0
         self._reasons: dict[int, str] = {}  # of the first ones, by offset

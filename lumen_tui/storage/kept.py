@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Protocol
 
-    class Followed(Protocol):
+    class JournalSource(Protocol):
         """A follower of a journal, as far as a kept file needs one."""
 
         offset: int
@@ -135,7 +135,7 @@ class KeptIndex:
 
     LEAST = 256 * 1024  # bytes of journals that are rather read again than kept
 
-    def __init__(self, path: Path, version: int, followers: Mapping[str, Followed]) -> None:
+    def __init__(self, path: Path, version: int, followers: Mapping[str, JournalSource]) -> None:
         self.path = path
         self._version = version
         self._followers = followers

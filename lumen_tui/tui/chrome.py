@@ -100,7 +100,7 @@ _TINY = Size(44, 12)
 _SHARING = (WORKERS, SIGNALS, DISCOVERIES)  # the panes that stand in one column
 
 
-class Layout(NamedTuple):
+class RoomLayout(NamedTuple):
     """How the room is laid out now."""
 
     narrow: bool = False
@@ -112,12 +112,12 @@ class Layout(NamedTuple):
     others: int = 0  # lines for the panes that are not seen
 
 
-def layout_for(size: Size, zoomed: bool) -> Layout:
+def layout_for(size: Size, zoomed: bool) -> RoomLayout:
     """Return the layout of a window."""
     width, height = size
     narrow = width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
     others = (5 if height >= _LINES else 1 if height >= _LINE else 0) if narrow and not zoomed else 0
-    return Layout(
+    return RoomLayout(
         narrow=narrow,
         single=narrow or zoomed,
         wide=width >= _DETAIL and not narrow and not zoomed,
@@ -128,7 +128,7 @@ def layout_for(size: Size, zoomed: bool) -> Layout:
     )
 
 
-def arrange(screen: Screen[None], layout: Layout, panes: Sequence[Pane], current: Pane) -> None:
+def arrange(screen: Screen[None], layout: RoomLayout, panes: Sequence[Pane], current: Pane) -> None:
     """Show and hide what the layout asks for. What is seen is set here, before the focus moves to it."""
     for name in ("narrow", "wide", "low", "tall", "tiny", "single"):
         screen.set_class(getattr(layout, name), name)

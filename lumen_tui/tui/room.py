@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.chrome import Chrome, Layout, arrange, layout_for, share
+from lumen_tui.tui.chrome import Chrome, RoomLayout, arrange, layout_for, share
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.host import Host
@@ -56,7 +56,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         )  # fmt: skip
         self.current: Pane = self.panes[2]
         self.zoomed = False
-        self.arranged = Layout()
+        self.arranged = RoomLayout()
         self.around = Chrome(self, self, host)
         self.detail = DetailColumn()
         self._handlers = Handlers(self, host)

@@ -18,7 +18,7 @@ from lumen_tui.storage.rewriting import unwatched
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import export_beads, export_lumenflow, import_beads, import_lumenflow
 from lumen_tui.store.memory.edges import in_force
-from lumen_tui.store.memory.exporting import Refused
+from lumen_tui.store.memory.exporting import ExportRefused
 from lumen_tui.store.memory.importing import Destination
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.work import unit_yaml
@@ -209,10 +209,10 @@ def test_an_export_replaces_nothing(full, tmp_path, place):
         (tmp_path / "elsewhere").mkdir()
         target.symlink_to(tmp_path / "elsewhere")
     before = sorted(tmp_path.iterdir()), full.files()
-    with pytest.raises(Refused):
+    with pytest.raises(ExportRefused):
         export_lumenflow.export(full.store.layout, target, unwatched)
     if place != "full":
-        with pytest.raises(Refused):
+        with pytest.raises(ExportRefused):
             export_beads.export(full.store.layout, target, unwatched)
     assert (sorted(tmp_path.iterdir()), full.files()) == before
 

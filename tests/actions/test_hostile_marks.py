@@ -52,7 +52,7 @@ def test_no_mark_is_an_error(mark):
     beads_marks.note_of({"_type": "memory", "key": "k", "value": "v", "lumen": mark})
     dependency = {"depends_on_id": "bd-2", "type": "blocks", "metadata": json.dumps({"lumen": mark})}
     list(beads_marks.edges_of({**ISSUE, "dependencies": [dependency]}))
-    lumenunits.unit_of(lumenunits.Source("WU-7", {**UNIT, "lumen": mark}))
+    lumenunits.unit_of(lumenunits.UnitSource("WU-7", {**UNIT, "lumen": mark}))
 
 
 def sides(**here: Any) -> dict[str, Any]:

@@ -151,7 +151,7 @@ _TARGETS = {"lumenflow": _lumenflow, "beads": _beads}
 def run_export(session: Session, args: Namespace) -> int:
     if not args.kind:
         return run_export_nodes(session, args)
-    from lumen_tui.store.memory.exporting import Refused
+    from lumen_tui.store.memory.exporting import ExportRefused
 
     if not args.path:
         raise ActionError(f"name where to: `export {args.kind} PATH`")
@@ -159,7 +159,7 @@ def run_export(session: Session, args: Namespace) -> int:
         raise ActionError(f"`export {args.kind}` takes the whole folder: leave out --wu, --type, --lifecycle and --all")
     try:
         report = _TARGETS[args.kind](session, Path(args.path).expanduser())
-    except Refused as error:
+    except ExportRefused as error:
         raise ActionError(str(error)) from error
     if args.json:
         document(report)

@@ -17,7 +17,7 @@ from lumen_tui.model.evolution import (
     PATTERNS,
     PERSONA,
     TOOLS,
-    Ended,
+    CallOutcome,
     ExtractionState,
     ObservationKind,
     PendingCall,
@@ -249,7 +249,7 @@ def _answers(entry: SessionEntry, call: PendingCall) -> Iterator[LearningCandida
     """Yield what the person chose of what was offered. The question's words are the agent's: they have to be plain."""
     if (
         call.trust is not Trust.AGENT
-        or entry.ended is not Ended.OK
+        or entry.ended is not CallOutcome.OK
         or any('"' in question for question in call.offered)
     ):
         return

@@ -14,7 +14,7 @@ from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.model.evolution import (
     DOMAIN,
     RECOVERY,
-    Ended,
+    CallOutcome,
     ExtractionState,
     FailedCommand,
     ObservationKind,
@@ -56,11 +56,11 @@ def learn_from_result(entry: SessionEntry, call: PendingCall, held: ExtractionSt
     held.step += 1
     held.failures = [failure for failure in held.failures if held.step - failure.step < _PATIENCE]
     line = commands.plain(call.command)
-    if entry.ended is Ended.FAILED:
+    if entry.ended is CallOutcome.FAILED:
         if len(line) == 1:
             _note_failure(entry, call, line[0], held)
         yield from _declined(entry, call, line)
-    elif entry.ended is Ended.OK and not _LOOKS_BAD.search(entry.text[:_LOOKED_AT]):
+    elif entry.ended is CallOutcome.OK and not _LOOKS_BAD.search(entry.text[:_LOOKED_AT]):
         for command in line:
             folder = command.folder or entry.cwd
             for failure in held.failures:

@@ -166,7 +166,7 @@ class _Run:
         self.buffer: list[LearningCandidate] = []
         self.held = ExtractionState()
         self._parser: SessionParser | None = None
-        self._stretch = seen.Stretch(fd, self._offset, self._line)
+        self._stretch = seen.SourcePosition(fd, self._offset, self._line)
         self._next = place  # where reading goes on once what was found is written
         self._kept = True
 
@@ -175,7 +175,7 @@ class _Run:
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
         self.held, self._parser = extractor.held, parser
-        self._stretch = seen.Stretch(self._fd, self._offset, self._line)
+        self._stretch = seen.SourcePosition(self._fd, self._offset, self._line)
         for offset, line in transcripts.lines_from(self._fd, self._offset):
             self._line += 1
             for entry in parser.entries(self._line, line):
@@ -188,7 +188,7 @@ class _Run:
                 if not self._keep(now, last=False):
                     return
                 written, lines = self._offset, self._line
-                self._stretch = seen.Stretch(self._fd, written, lines)
+                self._stretch = seen.SourcePosition(self._fd, written, lines)
                 self._report_progress(begun, size)
         self._keep(now, last=True)
         self._report_progress(begun, size)

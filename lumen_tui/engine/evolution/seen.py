@@ -37,7 +37,7 @@ class _Wanted(Struct):
     marks: list[list[bytes]]  # of each run its longer plain words, without which no line holds it
 
 
-class Stretch(NamedTuple):
+class SourcePosition(NamedTuple):
     """Where the lines begin that candidates come from: a file, the offset in it, and how many lines are before."""
 
     fd: int
@@ -46,7 +46,7 @@ class Stretch(NamedTuple):
 
 
 def without_copies(
-    candidates: Iterable[LearningCandidate], stretch: Stretch, parser: SessionParser
+    candidates: Iterable[LearningCandidate], stretch: SourcePosition, parser: SessionParser
 ) -> list[LearningCandidate]:
     """Return the candidates; a person's words that were in the session before are the web's, and not asked about twice.
 
@@ -67,7 +67,7 @@ def _wanted(candidate: LearningCandidate) -> _Wanted:
     return _Wanted(id(candidate), candidate.source.line, runs, [_ASCII.findall(run.encode()) for run in runs])
 
 
-def _copied(wanted: list[_Wanted], stretch: Stretch, parser: SessionParser) -> Iterator[int]:
+def _copied(wanted: list[_Wanted], stretch: SourcePosition, parser: SessionParser) -> Iterator[int]:
     """Yield the ids of the candidates that an earlier line, or an attachment behind their own, gives away."""
     last = max(each.line for each in wanted) + _BEHIND
     number = 0  # of all lines before the stretch

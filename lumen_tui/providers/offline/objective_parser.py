@@ -58,7 +58,7 @@ _SIZE = re.compile(
 )
 
 
-class Place(Struct, frozen=True):
+class SearchRoot(Struct, frozen=True):
     """Where relative names count from, and what is there. Without a folder there are only absolute paths."""
 
     folder: str = ""
@@ -66,7 +66,7 @@ class Place(Struct, frozen=True):
     below: tuple[tuple[str, str], ...] = ()  # names of files that are somewhere below, and where
 
 
-NOWHERE = Place()
+NOWHERE = SearchRoot()
 
 
 class ParsedObjective(Struct, frozen=True):
@@ -96,7 +96,7 @@ def bare_names(objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match.group().rstrip(".") for match in _NAMED.finditer(_RELATIVE.sub(" ", text))))
 
 
-def parse(objective: str, place: Place = NOWHERE, now: float = 0.0) -> ParsedObjective:
+def parse(objective: str, place: SearchRoot = NOWHERE, now: float = 0.0) -> ParsedObjective:
     """Take paths, quoted texts, numbers, file kinds, sizes and periods of time out of `objective`."""
     text = _CONTRACTED.sub(r"\1 is", " ".join(objective.split()))
     text = _UNCOMMITTED.sub("uncommitted", text)
@@ -167,7 +167,7 @@ def _take_quoted(text: str) -> tuple[str, list[str], list[str]]:
     return _QUOTED.sub(keep, text), quoted, paths
 
 
-def _take_relative(text: str, place: Place) -> tuple[str, list[str]]:
+def _take_relative(text: str, place: SearchRoot) -> tuple[str, list[str]]:
     """Take out what names a file or folder below the place: with a slash, with a suffix, or one of its own names."""
     if not place.folder:
         return text, []
@@ -209,7 +209,7 @@ def _take_relative(text: str, place: Place) -> tuple[str, list[str]]:
     return _BARE.sub(keep(bare), text), found
 
 
-def _joined(paths: list[str], relative: list[str], place: Place) -> list[str]:
+def _joined(paths: list[str], relative: list[str], place: SearchRoot) -> list[str]:
     """Return absolute paths; the place itself says nothing where names below it are there, too."""
     if relative and len(paths) <= 1 and all(path.rstrip("/") == place.folder.rstrip("/") for path in paths):
         paths = []

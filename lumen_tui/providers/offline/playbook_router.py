@@ -12,13 +12,13 @@ import re
 import msgspec
 
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookKind, PlaybookPlan
-from lumen_tui.providers.offline.objective_parser import NOWHERE, ParsedObjective, Place, parse
+from lumen_tui.providers.offline.objective_parser import NOWHERE, ParsedObjective, SearchRoot, parse
 from lumen_tui.providers.offline.periods import Period
 from lumen_tui.providers.offline.playbooks import KINDS
 from lumen_tui.providers.offline.playbooks.patterns import with_pattern
 from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, nearest
 
-__all__ = ["CAN_ANSWER", "NoMatch", "Place", "PlaybookPlan", "choose"]
+__all__ = ["CAN_ANSWER", "NoMatch", "PlaybookPlan", "SearchRoot", "choose"]
 
 _HOW_TO = re.compile(
     r"\bhow (?:do|can|could|would|should|to|might) (?:i|you|we|one|they|people)\b|\bhow to\b"
@@ -29,7 +29,7 @@ _KNOWN = COMMON.union(TURNING, *(kind.knows for kind in KINDS), *(group for kind
 
 
 def choose(
-    objective: str, constraints: tuple[str, ...] = (), place: Place = NOWHERE, now: float = 0.0
+    objective: str, constraints: tuple[str, ...] = (), place: SearchRoot = NOWHERE, now: float = 0.0
 ) -> PlaybookPlan | NoMatch:
     """Return the plan for an objective, or why there is none. It never guesses."""
     if _HOW_TO.search(objective.lower()):
@@ -75,7 +75,7 @@ def _strange(ask: ParsedObjective) -> str:
 
 
 def _plan(
-    kind: PlaybookKind, ask: ParsedObjective, place: Place, limit: int, *, loose: bool
+    kind: PlaybookKind, ask: ParsedObjective, place: SearchRoot, limit: int, *, loose: bool
 ) -> PlaybookPlan | NoMatch | None:
     words = set(ask.words)
     if not all(words & group for group in kind.needs):
@@ -105,7 +105,7 @@ def _terms(ask: ParsedObjective, strange: set[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(token for token in found if token.lower() in strange))
 
 
-def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: Place) -> NoMatch | None:
+def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: SearchRoot) -> NoMatch | None:
     """Return why the paths and parameters don't fit the playbook, if so."""
     if kind.which and not ask.paths:
         return NoMatch(f"needs to know {kind.which}: name it")
@@ -135,7 +135,7 @@ def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: Place) -> NoMatch
 def _with_parameters(
     kind: PlaybookKind,
     ask: ParsedObjective,
-    place: Place,
+    place: SearchRoot,
     limit: int,
     fields: dict[str, object],
     terms: tuple[str, ...],

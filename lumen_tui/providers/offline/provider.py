@@ -20,7 +20,7 @@ from lumen_tui.providers.base import (
     ask,
 )
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookPlan
-from lumen_tui.providers.offline.objective_parser import Place, bare_names
+from lumen_tui.providers.offline.objective_parser import SearchRoot, bare_names
 from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, choose
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
 from lumen_tui.providers.offline.report import PlaybookFailed, PlaybookReport, line
@@ -87,11 +87,11 @@ def _planned_at(job: Job, folder: str) -> Generator[Step, Reply | None, Playbook
     return choose(job.objective, job.constraints, msgspec.structs.replace(place, below=tuple(below)), job.now())
 
 
-def _place(folder: str) -> Generator[Step, Reply | None, Place]:
+def _place(folder: str) -> Generator[Step, Reply | None, SearchRoot]:
     """Return what is in a folder; nothing where it cannot be listed."""
     reply = yield from ask(ToolCall("list_dir", {"path": folder, "limit": 5000}))
     names = tuple(reply.data["names"]) if reply.ok else ()
-    return Place(os.path.normpath(folder), names)
+    return SearchRoot(os.path.normpath(folder), names)
 
 
 def _play(plan: PlaybookPlan, job: Job) -> Conversation:

@@ -21,11 +21,11 @@ _UNTOLD = {"session": "session nodes", "checkpoint": "checkpoints"}
 def export(layout: Layout, path: Path, watch: Watch) -> ExportReport:
     """Write a new file that `bd import` takes. Raise Refused, with nothing written."""
     report = ExportReport(kind="beads", path=str(path), left_out=exporting.left_behind(layout))
-    exporting.into_new_file(layout, path, _Export(layout, report, watch).records())
+    exporting.into_new_file(layout, path, _BeadsExport(layout, report, watch).records())
     return report
 
 
-class _Export:
+class _BeadsExport:
     """One export into a file."""
 
     def __init__(self, layout: Layout, report: ExportReport, watch: Watch) -> None:

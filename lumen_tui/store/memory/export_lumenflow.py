@@ -15,7 +15,7 @@ from lumen_tui.storage import directories, files, raw_json
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.rewriting import Watch
 from lumen_tui.store.memory import exporting
-from lumen_tui.store.memory.exporting import ExportReport, Refused
+from lumen_tui.store.memory.exporting import ExportRefused, ExportReport
 from lumen_tui.store.memory.import_lumenflow import BESIDE, FOLDER
 from lumen_tui.store.memory.import_units import DOCUMENTS, EVENTS_FILE
 from lumen_tui.store.memory.node_bulk import newest_nodes
@@ -25,11 +25,11 @@ _RETENTION = (0, 3600, 604_800, -1)  # seconds by lifecycle, as LumenFlow sets a
 
 
 def export(layout: Layout, folder: Path, watch: Watch) -> ExportReport:
-    """Write a new folder that LumenFlow's own readers take. Raise Refused, with nothing written."""
-    return exporting.into_new_folder(layout, folder, lambda place: _Export(layout, place, watch).run())
+    """Write a new folder that LumenFlow's own readers take. Raise ExportRefused, with nothing written."""
+    return exporting.into_new_folder(layout, folder, lambda place: _LumenFlowExport(layout, place, watch).run())
 
 
-class _Export:
+class _LumenFlowExport:
     """One export into a folder of its own."""
 
     def __init__(self, layout: Layout, project: Path, watch: Watch) -> None:
@@ -47,7 +47,7 @@ class _Export:
         try:
             self._names = lumenflow.short_ids(ids)
         except lumenflow.TooManyNodes as error:
-            raise Refused(str(error)) from error
+            raise ExportRefused(str(error)) from error
         self._lines("nodes", "memory.jsonl", self._nodes())
         self._lines("signals", "signals.jsonl", self._signals())
         receipts = exporting.raw_lines(self._layout.receipts, self._report.left_out, "receipts")

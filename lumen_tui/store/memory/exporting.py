@@ -18,7 +18,7 @@ from lumen_tui.storage.layout import Layout
 _CHUNK = 512 * 1024
 
 
-class Refused(ValueError):
+class ExportRefused(ValueError):
     """An export whose place is taken, or that the other tool cannot hold; its text says what to do."""
 
 
@@ -53,11 +53,11 @@ def write_lines(path: Path, records: Iterable[Raw]) -> int:
 
 
 def into_new_folder(layout: Layout, folder: Path, write: Callable[[Path], ExportReport]) -> ExportReport:
-    """Let `write` fill a folder beside the wanted one, which then takes its name. Raise Refused where it is taken."""
+    """Let `write` fill a folder beside the wanted one, which then takes its name. ExportRefused if it is taken."""
     target = Path(os.path.abspath(folder))
     _outside(layout, target)
     if os.path.lexists(target) and (target.is_symlink() or not target.is_dir() or any(target.iterdir())):
-        raise Refused(f"{folder} is there already: name a folder that is new or empty")
+        raise ExportRefused(f"{folder} is there already: name a folder that is new or empty")
     beside = target.parent / f".{target.name}.{os.getpid()}.part"
     directories.make_folder(target.parent)
     directories.discard_tree(beside)  # of a process of this number that was killed
@@ -73,19 +73,19 @@ def into_new_folder(layout: Layout, folder: Path, write: Callable[[Path], Export
 
 
 def into_new_file(layout: Layout, path: Path, records: Iterable[Raw]) -> int:
-    """Write a new file of records. Raise Refused where it is there already."""
+    """Write a new file of records. Raise ExportRefused where it is there already."""
     _outside(layout, Path(os.path.abspath(path)))
     if os.path.lexists(path):
-        raise Refused(f"{path} is there already: name another file")
+        raise ExportRefused(f"{path} is there already: name another file")
     if not path.absolute().parent.is_dir():
-        raise Refused(f"{path.parent} is no folder: make it first")
+        raise ExportRefused(f"{path.parent} is no folder: make it first")
     return write_lines(path, records)
 
 
 def _outside(layout: Layout, path: Path) -> None:
     root = os.path.realpath(layout.root)
     if os.path.realpath(path) == root or os.path.realpath(path).startswith(root + "/"):
-        raise Refused(f"{path} is in the state folder itself: name a place outside of it")
+        raise ExportRefused(f"{path} is in the state folder itself: name a place outside of it")
 
 
 def raw_lines(path: Path, left_out: dict[str, int], kind: str) -> Iterator[Raw]:

@@ -16,7 +16,7 @@ from lumen_tui.model.lumenunits import Unit
 from lumen_tui.storage import files
 from lumen_tui.store.memory import import_units, importing, nodes
 from lumen_tui.store.memory.importing import Destination, ImportReport, SourceLine
-from lumen_tui.store.memory.outside import Folder
+from lumen_tui.store.memory.outside import ForeignFolder
 
 ISSUES = ("issues.jsonl", "beads.jsonl")
 _PLACES = ("", ".beads", ".beads/backup", "backup")
@@ -43,11 +43,11 @@ def issues_file(path: Path) -> Path | None:
 def import_beads(to: Destination, path: Path) -> ImportReport:
     """Import the issues of one file, dependencies as relationships, memories as notes; of beads' folder the whole."""
     report = ImportReport(kind="beads", path=str(path), parts=[])
-    folder = Folder(path.parent)
+    folder = ForeignFolder(path.parent)
     left_out: Counter[str] = Counter()
     is_whole = path.parent.name in _FOLDERS
     beside = {name: _beside(folder, file, left_out) for name, file in _BESIDE.items()} if is_whole else {}
-    found = _Found()
+    found = _BeadsFile()
     for source in importing.read_lines(path):
         if source.line:
             found.take(to, source, beside)
@@ -71,7 +71,7 @@ def import_beads(to: Destination, path: Path) -> ImportReport:
 Beside = dict[str, list[Raw]]  # by the id of the issue
 
 
-def _beside(folder: Folder, name: str, left_out: Counter[str]) -> Beside:
+def _beside(folder: ForeignFolder, name: str, left_out: Counter[str]) -> Beside:
     """Return the records of a file beside the issues, by issue."""
     records: Beside = {}
     file = folder.file(name)
@@ -94,7 +94,7 @@ def _decoded(source: SourceLine) -> Raw | None:
     return record if isinstance(record, dict) else None
 
 
-class _Found:
+class _BeadsFile:
     """What the lines of one file come to: of several lines of an issue the one that was changed last."""
 
     def __init__(self) -> None:

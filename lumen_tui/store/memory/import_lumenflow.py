@@ -17,7 +17,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.redaction import clean
 from lumen_tui.store.memory import import_units, importing
 from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport, SourceLine
-from lumen_tui.store.memory.outside import Folder
+from lumen_tui.store.memory.outside import ForeignFolder
 from lumen_tui.store.work import open_sessions
 
 FOLDER = ".lumenflow"
@@ -41,7 +41,7 @@ def import_lumenflow(to: Destination, folder: Path) -> ImportReport:
     """Import a .lumenflow folder, with the work units of the project that holds it."""
     report = ImportReport(kind="lumenflow", path=str(folder), parts=[])
     project = folder.parent if folder.name == FOLDER else folder
-    source = Folder(folder, project)
+    source = ForeignFolder(folder, project)
     names = _names(source)
     for target, needed, here in _journals(to.layout, names):
         if file := source.file(f"memory/{target.name}"):
@@ -56,7 +56,7 @@ def import_lumenflow(to: Destination, folder: Path) -> ImportReport:
     return report
 
 
-def _there(source: Folder, name: str) -> bool:
+def _there(source: ForeignFolder, name: str) -> bool:
     return (source.path / name).is_dir()
 
 
@@ -98,7 +98,7 @@ def _decoded(line: bytes) -> Raw | None:
     return record if isinstance(record, dict) else None
 
 
-def _names(source: Folder) -> dict[str, str]:
+def _names(source: ForeignFolder) -> dict[str, str]:
     """Return our id of each node that was exported from here, by the id that it has there."""
     names: dict[str, str] = {}
     file = source.file("memory/memory.jsonl")
@@ -119,7 +119,7 @@ def _is_id(text: str) -> bool:
         return False
 
 
-def _copy_files(to: Destination, source: Folder, name: str) -> ImportPart:
+def _copy_files(to: Destination, source: ForeignFolder, name: str) -> ImportPart:
     """Copy the files that are missing here; existing ones are never overwritten."""
     part = ImportPart(source=str(source.path / name), target=name)
     made: dict[str, bytes] = {}
@@ -167,11 +167,11 @@ def _clean_file(data: bytes) -> bytes:
     return data if redacted == text else redacted.encode()
 
 
-def _left_out(source: Folder) -> dict[str, int]:
+def _left_out(source: ForeignFolder) -> dict[str, int]:
     """Count what of the folder has no place here, by kind."""
     counts = Counter(source.others(set(_TOUCHED_BY_IT)))
     for name in _TOUCHED_BY_IT:
-        for file, count in Folder(source.path / name, source.path.parent).others(set()).items():
+        for file, count in ForeignFolder(source.path / name, source.path.parent).others(set()).items():
             if not _is_taken(name, file):
                 counts[file if file.startswith("files of") else f"{name}/{file}"] += count
     counts.update({f"{name}, a link to outside of the folder": count for name, count in source.outside.items()})

@@ -18,13 +18,13 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.foreign import Raw
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.jsontext import table_of, text_of
-from lumen_tui.model.lumenunits import CHANGED_AT, SOURCE, STATE, TABLE, Source, Unit
+from lumen_tui.model.lumenunits import CHANGED_AT, SOURCE, STATE, TABLE, Unit, UnitSource
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, frontmatter, locks
 from lumen_tui.storage.redaction import clean
 from lumen_tui.store.memory import importing
 from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport, SourceLine
-from lumen_tui.store.memory.outside import Folder
+from lumen_tui.store.memory.outside import ForeignFolder
 from lumen_tui.store.work import unit_yaml, work_units
 
 EVENTS_FILE = "state/wu-events.jsonl"
@@ -35,12 +35,12 @@ _UNDOABLE = 24 * 1024  # characters of both texts, which one line of the audit l
 UNTITLED = "Untitled"  # the title of a unit that a mention made
 
 
-def take(to: Destination, source: Folder, project: Path, report: ImportReport) -> None:
+def take(to: Destination, source: ForeignFolder, project: Path, report: ImportReport) -> None:
     """Add to the report what comes of the work units of a LumenFlow project."""
     left_out: Counter[str] = Counter()
-    units: dict[str, Source] = {}
+    units: dict[str, UnitSource] = {}
     part = ImportPart(source=str(project), target="work")
-    _documents(Folder(project), units, part, left_out)
+    _documents(ForeignFolder(project), units, part, left_out)
     checkpoints, events = _events(source, units, report)
     _stamps(source, units)
     part.read = len(units)
@@ -91,7 +91,7 @@ def _first_of_each(lines: Iterable[bytes]) -> list[bytes]:
     return list(edges.values())
 
 
-def _documents(project: Folder, units: dict[str, Source], part: ImportPart, left_out: Counter[str]) -> None:
+def _documents(project: ForeignFolder, units: dict[str, UnitSource], part: ImportPart, left_out: Counter[str]) -> None:
     for place_name in dict.fromkeys((*_named_place(project), *_PLACES)):
         initiatives = len(list(project.files(f"{Path(place_name).parent}/initiatives/*.y*ml")))
         left_out.update({"initiatives": initiatives} if initiatives else {})
@@ -109,10 +109,10 @@ def _documents(project: Folder, units: dict[str, Source], part: ImportPart, left
             if wu_id in units:
                 part.name(f"{path}: {wu_id} is there twice; the first one counts")
                 continue
-            units[wu_id] = Source(wu_id, document)
+            units[wu_id] = UnitSource(wu_id, document)
 
 
-def _named_place(project: Folder) -> tuple[str, ...]:
+def _named_place(project: ForeignFolder) -> tuple[str, ...]:
     """Return the folder of work units that the project's own settings name."""
     file = project.file(_SETTINGS)
     if file is None:
@@ -126,7 +126,7 @@ def _named_place(project: Folder) -> tuple[str, ...]:
     return (named,) if inside else ()
 
 
-def _events(source: Folder, units: dict[str, Source], report: ImportReport) -> tuple[list[SourceLine], Path]:
+def _events(source: ForeignFolder, units: dict[str, UnitSource], report: ImportReport) -> tuple[list[SourceLine], Path]:
     """Give each unit its events; return the checkpoints among them, as nodes."""
     file = source.file(EVENTS_FILE)
     part = ImportPart(source=str(file or EVENTS_FILE), target="work")
@@ -141,7 +141,7 @@ def _events(source: Folder, units: dict[str, Source], report: ImportReport) -> t
             part.name(f"{part.source}:{line.number}: {line.reason or 'not an event of a work unit'}")
             continue
         wu_id = text_of(event, "wuId")
-        units.setdefault(wu_id, Source(wu_id, {}, [])).events.append(event)
+        units.setdefault(wu_id, UnitSource(wu_id, {}, [])).events.append(event)
         if event["type"] == "checkpoint" and text_of(event, "note"):
             checkpoints.append(SourceLine(line.number, msgspec.json.encode(lumenunits.checkpoint_of(event))))
     if part.quarantined:
@@ -157,12 +157,12 @@ def _event(line: bytes) -> Raw | None:
     return event if isinstance(event, dict) and lumenunits.usable(event) else None
 
 
-def _stamps(source: Folder, units: dict[str, Source]) -> None:
+def _stamps(source: ForeignFolder, units: dict[str, UnitSource]) -> None:
     for path, real in source.files("stamps/WU-*.done"):
         if real is None or not ids.is_wu(path.stem):
             continue
         text = importing.read_foreign(real, unit_yaml.LARGEST).decode(errors="replace")
-        units.setdefault(path.stem, Source(path.stem, {}, [])).stamp = text
+        units.setdefault(path.stem, UnitSource(path.stem, {}, [])).stamp = text
 
 
 class Placed(NamedTuple):

@@ -33,7 +33,7 @@ _MOST_NAMED = 20  # damaged lines that a report names
 _STEP = 1000  # lines between two words on the progress
 
 
-class Upcoming(msgspec.Struct, frozen=True):
+class PlannedWrite(msgspec.Struct, frozen=True):
     """What an import is about to write: lines at the end of a journal, or files. Paths are below the state folder."""
 
     journal: str = ""
@@ -42,7 +42,7 @@ class Upcoming(msgspec.Struct, frozen=True):
     replaced: dict[str, tuple[bytes, bytes]] = {}  # each with the content that it has and the one it gets
 
 
-def _unrecorded(_: Upcoming) -> AbstractContextManager[None]:
+def _unrecorded(_: PlannedWrite) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -51,7 +51,7 @@ class Destination(NamedTuple):
 
     layout: Layout
     now: str
-    writing: Callable[[Upcoming], AbstractContextManager[None]] = _unrecorded
+    writing: Callable[[PlannedWrite], AbstractContextManager[None]] = _unrecorded
     watch: Watch = rewriting.unwatched
 
 
@@ -194,7 +194,7 @@ def _append(to: Destination, part: ImportPart, target: Path, new: list[SourceLin
         lines = [entry.line for entry in fresh] if target != to.layout.memory else _settled(fd, part, fresh)
         if lines:
             data = b"".join(line + b"\n" for line in lines)
-            with to.writing(Upcoming(part.target, range_of(data, os.fstat(fd).st_size))):
+            with to.writing(PlannedWrite(part.target, range_of(data, os.fstat(fd).st_size))):
                 files.append_locked(fd, data)
     part.added = len(lines)
 
@@ -205,7 +205,7 @@ def write_files(
     """Write files that are not here yet, and give others another content; all of it is recorded beforehand."""
     if not made and not replaced:
         return
-    with to.writing(Upcoming(made=made, replaced=replaced or {})):
+    with to.writing(PlannedWrite(made=made, replaced=replaced or {})):
         for name, data in (*made.items(), *((name, after) for name, (_, after) in (replaced or {}).items())):
             directories.make_folder((to.layout.root / name).parent)
             files.replace(to.layout.root / name, data)

@@ -11,7 +11,7 @@ _MOST_COUNTED = 100_000  # files; more are counted as "more"
 _CHUNK = 1024 * 1024
 
 
-class Folder:
+class ForeignFolder:
     """A folder that is only read. Links that lead out of `within` are not followed."""
 
     def __init__(self, path: Path, within: Path | None = None) -> None:

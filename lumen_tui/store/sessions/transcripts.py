@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from lumen_tui.model import agent
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.digests import sha256
-from lumen_tui.model.evolution import Ended, SessionEntry, SessionReport, Trust
+from lumen_tui.model.evolution import CallOutcome, SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import task_in
 from lumen_tui.storage import files
@@ -179,7 +179,7 @@ class SessionParser:
             return replace(self._entry(number, record, Trust.PERSON, "said", match[1]), person=True)
         trust = Trust.WEB if call_id in self._web else Trust.TOOL
         self._web.discard(call_id)
-        ended = Ended.UNKNOWN if refused else _ended(record, block, text)
+        ended = CallOutcome.UNKNOWN if refused else _ended(record, block, text)
         return replace(self._entry(number, record, trust, "result", text), call_id=call_id, ended=ended)
 
 
@@ -195,13 +195,13 @@ def _offered(questions: object) -> dict[str, tuple[str, ...]]:
     return dict(list(found.items())[:10])
 
 
-def _ended(record: SessionLine, block: dict[str, object], text: str) -> Ended:
+def _ended(record: SessionLine, block: dict[str, object], text: str) -> CallOutcome:
     if block.get("is_error") is True:
-        return Ended.FAILED
+        return CallOutcome.FAILED
     result = record.result if isinstance(record.result, dict) else {}
     if result.get("interrupted") is True or result.get("backgroundTaskId") or _BACKGROUND.match(text):
-        return Ended.UNKNOWN
-    return Ended.OK
+        return CallOutcome.UNKNOWN
+    return CallOutcome.OK
 
 
 def _content(value: object) -> str:

@@ -21,11 +21,11 @@ from lumen_tui.store.memory.nodes import MOST_CANDIDATES, Raw
 _VERSION = 1  # of what is kept
 
 
-class _HasId(msgspec.Struct, gc=False):
+class _SignalId(msgspec.Struct, gc=False):
     id: str
 
 
-_decode = msgspec.json.Decoder(_HasId).decode
+_decode = msgspec.json.Decoder(_SignalId).decode
 
 
 class SignalIds:

@@ -19,7 +19,7 @@ from lumen_tui.tui.handlers.base import Handler, show_node
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.discoveries import Verdict
+    from lumen_tui.tui.screens.discoveries import TriageDecision
 
 _NONE = "there are no open discoveries"
 _BUSY = "its decision is being saved"
@@ -133,7 +133,7 @@ class DiscoveriesHandler(Handler):
         host = self.host
         host.push_screen(SimilarScreen(host.port, self.selected.node, host.clock()), self._for_all)
 
-    def _for_all(self, verdict: Verdict | None) -> None:
+    def _for_all(self, verdict: TriageDecision | None) -> None:
         if verdict is not None:
             decide = {"promote": self._promote, "archive": self._archive, "later": self._later}
             decide[verdict.action](verdict.node_ids)

@@ -28,7 +28,7 @@ _ANSWERED_ON = {"constitution": "evolution"}
 
 
 class NeedsHandler(Handler):
-    """The one queue of what needs a person."""
+    """The one queue of what needs a person, and the chat, where the agent asks as well."""
 
     at = ""  # key of the one that was gone to last
 
@@ -53,6 +53,12 @@ class NeedsHandler(Handler):
 
         screen = AttentionScreen(self.snapshot, self._why_stays, self._needs_host(), self.at)
         self.host.push_screen(screen, self._chosen)
+
+    def do_chat(self) -> None:
+        from lumen_tui.queries.chat_views import looker
+        from lumen_tui.tui.screens.chat import ChatScreen
+
+        self.host.push_screen(ChatScreen(self.host.port, looker(self.layout), self.refusal, self.open_approval))
 
     def _needs_host(self) -> NeedsHost:
         from lumen_tui.queries.pages import decision

@@ -39,14 +39,6 @@ class OpenersHandler(Handler):
         host = self.host
         host.push_screen(BlocksScreen(host.port, self.snapshot, self.refusal))
 
-    def do_chat(self) -> None:
-        from lumen_tui.queries.chat_views import looker
-        from lumen_tui.tui.handlers.needs import NeedsHandler  # which opens what is opened here
-        from lumen_tui.tui.screens.chat import ChatScreen
-
-        host, needs = self.host, NeedsHandler(self.room, self.host)
-        host.push_screen(ChatScreen(host.port, looker(self.layout), self.refusal, needs.open_approval))
-
     def do_evolution(self) -> None:
         self.show_questions("")
 

@@ -26,7 +26,7 @@ from lumen_tui.tui.kit.keys import keys_of, screen_bindings
 _MOST_OFFERS = 9  # as many as there are digits to choose them by
 
 
-class Line(Input):
+class TextField(Input):
     """One line of text."""
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
@@ -164,7 +164,7 @@ def _clickable(text: str, number: int, style: str) -> Content:
     return Content.assemble((text, style)).stylize(Style.from_meta({"option": number}))
 
 
-class OfferLine(Line):
+class OfferLine(TextField):
     """A line with earlier answers: up and down put them in, and a digit does where nothing was typed yet."""
 
     SCOPE = "offers"

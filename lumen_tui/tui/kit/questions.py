@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from lumen_tui.model.text import fold, line_count, one_line, safe
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
-from lumen_tui.tui.kit.fields import Line, Offers
+from lumen_tui.tui.kit.fields import Offers, TextField
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, keys_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.parts import StatusLine
@@ -154,7 +154,7 @@ class ConfirmName(FormScreen[bool]):
     def rows(self) -> Iterable[Widget]:
         if self._lines:
             yield Static(safe("\n".join(self._lines)), markup=False, classes="consequences")
-        yield row("name", Line(id="name"))
+        yield row("name", TextField(id="name"))
 
     def keys(self) -> Keys:
         return form_keys(self)
@@ -163,7 +163,7 @@ class ConfirmName(FormScreen[bool]):
         return Content.assemble("This cannot be undone. Type ", (self._wanted, "bold"), " to go on.")
 
     def read(self) -> bool:
-        if self.query_one("#name", Line).text != self._wanted:
+        if self.query_one("#name", TextField).text != self._wanted:
             raise Invalid("The name does not match.", "name")
         return True
 
@@ -283,7 +283,7 @@ class ReasonPrompt(FormScreen[str]):
             self.query_one(KeysLine).show(self.keys())
 
     def read(self) -> str:
-        reason = self.query_one("#reason", Line).text
+        reason = self.query_one("#reason", TextField).text
         if not reason:
             raise Invalid("Give a reason: one line that explains it later.", "reason")
         return reason

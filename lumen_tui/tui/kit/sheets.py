@@ -18,7 +18,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import Loader, submit
 from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.line_list import LineList
@@ -154,7 +154,7 @@ def chosen_row(sheet: ListSheet[Result, R]) -> R | None:
     return sheet.rows.selected
 
 
-class ListFilter(Line, Generic[R]):
+class ListFilter(TextField, Generic[R]):
     """The line above a list in which its filter is typed. The screen's class FILTERING shows it."""
 
     def __init__(self, rows: LineList[R]) -> None:
@@ -162,11 +162,11 @@ class ListFilter(Line, Generic[R]):
         self.add_class("filter")
         self._rows = rows
 
-    def on_input_changed(self, event: Line.Changed) -> None:
+    def on_input_changed(self, event: TextField.Changed) -> None:
         event.stop()
         self._rows.set_filter(event.value)
 
-    def on_input_submitted(self, event: Line.Submitted) -> None:
+    def on_input_submitted(self, event: TextField.Submitted) -> None:
         """Go back to the list, narrowed."""
         event.stop()
         self.screen.set_class(bool(self._rows.filter_text), FILTERING)

@@ -21,7 +21,7 @@ from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
@@ -169,15 +169,15 @@ class PatternForm(FormScreen[str]):
 
     def rows(self) -> Iterable[Widget]:
         help = _HELP.get(self._request.tool, "* matches anything")
-        yield row("covers", Line(value=self._pattern, id="pattern"), note=help)
+        yield row("covers", TextField(value=self._pattern, id="pattern"), note=help)
 
     def preview(self) -> Content:
-        return Content(safe(preview_rule(self._request, self.query_one("#pattern", Line).text)))
+        return Content(safe(preview_rule(self._request, self.query_one("#pattern", TextField).text)))
 
     def read(self) -> str:
         from lumen_tui.actions.approvals import rule_for  # only once a pattern was typed
 
-        text = self.query_one("#pattern", Line).text.strip()
+        text = self.query_one("#pattern", TextField).text.strip()
         try:
             return rule_for(self._request, text, by="", now=0.0).pattern
         except ActionError as error:

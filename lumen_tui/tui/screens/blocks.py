@@ -28,7 +28,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor, jobs
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
@@ -51,13 +51,13 @@ class BlockForm(FormScreen[NewBlock]):
         self._taken = names_in_use
 
     def rows(self) -> Iterable[Widget]:
-        yield row("name", Line(placeholder="such as projects", id="name"))
-        yield row("for", Line(placeholder="what it is for, in a line", id="description"))
-        yield row("limit", Line(placeholder=f"characters; {LIMIT:,} by default", id="limit"))
+        yield row("name", TextField(placeholder="such as projects", id="name"))
+        yield row("for", TextField(placeholder="what it is for, in a line", id="description"))
+        yield row("limit", TextField(placeholder=f"characters; {LIMIT:,} by default", id="limit"))
         yield row("text", Prose(placeholder="may be empty; e edits it later", sends=True, id="text"))
 
     def read(self) -> NewBlock:
-        name = self.query_one("#name", Line).text
+        name = self.query_one("#name", TextField).text
         try:
             check_name(name, "name")
         except BadId as error:
@@ -65,7 +65,7 @@ class BlockForm(FormScreen[NewBlock]):
         if name in self._taken():
             raise Invalid(f"There is a block {name} already: e edits it.", "name")
         limit, text = self._limit(), self.query_one("#text", Prose).typed
-        description = self.query_one("#description", Line).text
+        description = self.query_one("#description", TextField).text
         for field, content in (("description", ""), ("text", text)):
             try:
                 check_fields(name, content, Fields(description=description, limit=limit or LIMIT))
@@ -74,7 +74,7 @@ class BlockForm(FormScreen[NewBlock]):
         return NewBlock(name=name, description=description, limit=limit, text=text)
 
     def _limit(self) -> int:
-        digits = self.query_one("#limit", Line).text.replace(",", "").replace(" ", "")
+        digits = self.query_one("#limit", TextField).text.replace(",", "").replace(" ", "")
         if not digits:
             return 0
         try:

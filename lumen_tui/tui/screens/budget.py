@@ -24,7 +24,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.fields import Line, Offers
+from lumen_tui.tui.kit.fields import Offers, TextField
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
@@ -51,12 +51,12 @@ class RaiseForm(FormScreen[RaiseBudget]):
         self._role = next((role for role in roles if full.startswith(f"today's budget of role {role} ")), "")
 
     def rows(self) -> Iterable[Widget]:
-        yield row("dollars", Line(placeholder="such as 5", id="usd"))
-        yield row("tokens", Line(placeholder="such as 100000", id="tokens"))
-        yield row("minutes", Line(placeholder="such as 60", id="minutes"))
+        yield row("dollars", TextField(placeholder="such as 5", id="usd"))
+        yield row("tokens", TextField(placeholder="such as 100000", id="tokens"))
+        yield row("minutes", TextField(placeholder="such as 60", id="minutes"))
         if self._roles:
             yield row("role", Offers(self._roles, value=self._role, id="role", placeholder="none: the whole day"))
-        yield row("reason", Line(placeholder="why", id="reason"))
+        yield row("reason", TextField(placeholder="why", id="reason"))
 
     def preview(self) -> Content:
         return Content(f"For today only: tomorrow the settings apply again. {key_of(self, 'undo')} undoes it.")
@@ -65,12 +65,12 @@ class RaiseForm(FormScreen[RaiseBudget]):
         tokens, usd, minutes = self._amount("tokens", int), self._amount("usd", float), self._amount("minutes", float)
         if not (tokens or usd or minutes):
             raise Invalid("Enter how much to add today.", "usd")
-        role = self.query_one("#role", Line).text if self._roles else ""
-        reason = self.query_one("#reason", Line).text
+        role = self.query_one("#role", TextField).text if self._roles else ""
+        reason = self.query_one("#reason", TextField).text
         return RaiseBudget(tokens=tokens, usd=usd, minutes=minutes, role=role, reason=reason)
 
     def _amount(self, name: str, kind: Callable[[str], Number]) -> Number:
-        text = self.query_one(f"#{name}", Line).text.lstrip("$").replace(",", "")
+        text = self.query_one(f"#{name}", TextField).text.lstrip("$").replace(",", "")
         try:
             amount = kind(text or "0")
         except ValueError:
@@ -91,10 +91,10 @@ class KillForm(ConfirmName):
 
     def rows(self) -> Iterable[Widget]:
         yield from super().rows()
-        yield row("reason", Line(placeholder="why", id="reason"))
+        yield row("reason", TextField(placeholder="why", id="reason"))
 
     def read(self) -> bool:
-        self.reason = self.query_one("#reason", Line).text
+        self.reason = self.query_one("#reason", TextField).text
         return super().read()
 
 

@@ -19,7 +19,7 @@ from lumen_tui.model.records import Alike, Node
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.fields import Line, Offers
+from lumen_tui.tui.kit.fields import Offers, TextField
 from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.line_list import LineList
@@ -51,15 +51,15 @@ class PromoteForm(FormScreen[dict[str, str]]):
         offers = Offers(self._lanes, id="lane", value=self._lane, placeholder="a stream of work, such as Core")
         yield row("lane", offers)
         if self._count == 1:
-            yield row("title", Line(one_line(self._node.title, 200), id="title"))
+            yield row("title", TextField(one_line(self._node.title, 200), id="title"))
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one("#lane", Line).select_all()  # to type another lane is to replace this one
+        self.query_one("#lane", TextField).select_all()  # to type another lane is to replace this one
 
     def preview(self) -> Content:
         node = self._node
-        lane = self.query_one("#lane", Line).text
+        lane = self.query_one("#lane", TextField).text
         new = " · a new lane" if lane and lane not in self._lanes else ""
         if self._count > 1:
             return Content(
@@ -69,8 +69,8 @@ class PromoteForm(FormScreen[dict[str, str]]):
         return Content(f"{node.priority or 'P2'}{noticed}{new} · the discovery is closed and linked; undo reverts it")
 
     def read(self) -> dict[str, str]:
-        lane = self.query_one("#lane", Line).text
-        title = self.query_one("#title", Line).text if self._count == 1 else self._node.title
+        lane = self.query_one("#lane", TextField).text
+        title = self.query_one("#title", TextField).text if self._count == 1 else self._node.title
         if not lane:
             arrows, _ = pair_of(self, "offer_previous", "offer_next", "")
             raise Invalid(f"Choose a known lane with {arrows} or type a new one.", "lane")
@@ -151,7 +151,7 @@ class MergeConfirm(Dialog[tuple[str, tuple[str, ...]]]):
         yield "with all relationships of the closed"
 
 
-class Verdict(NamedTuple):
+class TriageDecision(NamedTuple):
     """What is to be done with which discoveries; `action` is promote, archive or later."""
 
     action: str
@@ -189,7 +189,7 @@ class AlikeRows(Rows[Alike]):
         return {"tag": " ".join(row.tags), "wu": row.wu_id, "p": row.priority, "priority": row.priority}
 
 
-class SimilarScreen(ListSheet[Verdict, Alike]):
+class SimilarScreen(ListSheet[TriageDecision, Alike]):
     """Answers what is to be done with the marked ones. Those that are surely alike are marked at first."""
 
     SCOPE = "alike"
@@ -230,7 +230,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
     def action_decide(self, action: str) -> None:
         marked = tuple(self.rows.marks.keys)
         if marked:
-            self.dismiss(Verdict(action, marked))
+            self.dismiss(TriageDecision(action, marked))
         else:
             one, every = key_of(self, "mark"), key_of(self, "mark_all")
             self.say(f"Nothing is marked: {one} marks a row, {every} marks all.", bad=True)

@@ -18,7 +18,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.fields import Choice, TextField
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import Menu, Option
@@ -44,8 +44,8 @@ class PauseForm(FormScreen[PauseAgent | ResumeAgent]):
         yield row("what", Choice(self._scopes, id="target"))
         yield row("do", Choice(_DO, id="verb"))
         yield row("workers", Choice(_AFTER, id="after"))
-        yield row("for", Line(placeholder="such as 2h; empty: until resumed", id="for"))
-        yield row("reason", Line(placeholder="why, for everybody to see", id="reason"))
+        yield row("for", TextField(placeholder="such as 2h; empty: until resumed", id="for"))
+        yield row("reason", TextField(placeholder="why, for everybody to see", id="reason"))
 
     def preview(self) -> Content:
         name = dict(self._scopes)[self._of("target")]
@@ -66,12 +66,12 @@ class PauseForm(FormScreen[PauseAgent | ResumeAgent]):
         return PauseAgent(
             target=target,
             seconds=self._seconds(),
-            reason=self.query_one("#reason", Line).text,
+            reason=self.query_one("#reason", TextField).text,
             after=after if not target or _is_task(target) else "",
         )
 
     def _seconds(self) -> float:
-        text = self.query_one("#for", Line).text.replace(" ", "")
+        text = self.query_one("#for", TextField).text.replace(" ", "")
         try:
             seconds = times.parse_duration(text) if text else 0.0
         except ValueError as error:

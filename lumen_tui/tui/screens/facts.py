@@ -17,7 +17,7 @@ from lumen_tui.model.requests.facts import AddProbe, CheckFacts, ConfirmFacts, R
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.fields import Line, Offers
+from lumen_tui.tui.kit.fields import Offers, TextField
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
@@ -105,7 +105,7 @@ class ProbeForm(FormScreen[str]):
         )
 
     def read(self) -> str:
-        text = self.query_one("#probe", Line).text
+        text = self.query_one("#probe", TextField).text
         try:
             parse_probe(text, "p1")
         except ValueError as error:

@@ -12,7 +12,7 @@ from textual.content import Content
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import COMMANDS, RoomCommand, shown_key
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
@@ -112,7 +112,7 @@ class Finder(Dialog[str]):
         self._why_not = why_not
 
     def body(self) -> ComposeResult:
-        yield (asked := Line(placeholder=self.ASK, id="find"))
+        yield (asked := TextField(placeholder=self.ASK, id="find"))
         asked.add_class("find")
         self._view = CommandRows(appearance_of(self.app), self._keys, self._why_not)
         view: LineList[RoomCommand] = LineList(self._view, empty="No command matches.", id="list")
@@ -170,7 +170,7 @@ class Finder(Dialog[str]):
             else f"Type a part of a name, or choose with {pair_of(self, 'hit_up', 'hit_down', '')[0]}."
         )
 
-    def on_input_changed(self, event: Line.Changed) -> None:
+    def on_input_changed(self, event: TextField.Changed) -> None:
         self.find(event.value)
 
     def on_input_submitted(self) -> None:

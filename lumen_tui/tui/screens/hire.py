@@ -24,7 +24,7 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.kit.fields import Choice, Line, Toggles
+from lumen_tui.tui.kit.fields import Choice, TextField, Toggles
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.parts import coloured
@@ -70,17 +70,19 @@ class RoleForm(FormScreen[Role]):
     def rows(self) -> Iterable[Widget]:
         role = self._role
         if self._names_in_use is not None:
-            yield row("name", Line(role.name, placeholder="a-z, 0-9 and -", id="name"))
-            yield row("purpose", Line(role.purpose, placeholder="one sentence: what it is for", id="purpose"))
+            yield row("name", TextField(role.name, placeholder="a-z, 0-9 and -", id="name"))
+            yield row("purpose", TextField(role.purpose, placeholder="one sentence: what it is for", id="purpose"))
         yield row("tier", Choice([(tier, tier) for tier in TIERS], role.tier, id="tier"))
         yield row("tools", Toggles(_TOOLS, _toggles(role), id="tools"))
         yield row("shell", Choice(_SHELLS, role.shell, id="shell"))
         yield row("may", Toggles(_POWERS, [name for name, _ in _POWERS if getattr(role, name)], id="powers"))
-        yield row("time limit", Line(times.typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout"))
-        yield row("steps", Line(str(role.limits.max_steps), id="max_steps"))
-        yield row("at once", Line(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
+        yield row(
+            "time limit", TextField(times.typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout")
+        )
+        yield row("steps", TextField(str(role.limits.max_steps), id="max_steps"))
+        yield row("at once", TextField(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
         if self._names_in_use is not None:
-            yield row("for", Line("", placeholder="such as 7d; empty: permanent", id="stays"))
+            yield row("for", TextField("", placeholder="such as 7d; empty: permanent", id="stays"))
             yield row("prompt", Prose(role.prompt, placeholder="how it should work, and how it reports", id="prompt"))
 
     def preview(self) -> Content:
@@ -132,13 +134,13 @@ class RoleForm(FormScreen[Role]):
     def _written(self) -> dict[str, str]:
         if self._names_in_use is None:
             return {}
-        words = {name: self.query_one(f"#{name}", Line).text for name in ("name", "purpose")}
+        words = {name: self.query_one(f"#{name}", TextField).text for name in ("name", "purpose")}
         words["until"] = self._until()
         return words | {"prompt": self.query_one("#prompt", Prose).typed}
 
     def _until(self) -> str:
         """Return when a temporary hire ends."""
-        typed = self.query_one("#stays", Line).text.replace(" ", "")
+        typed = self.query_one("#stays", TextField).text.replace(" ", "")
         if not typed:
             return ""
         try:
@@ -156,7 +158,7 @@ class RoleForm(FormScreen[Role]):
         return self.query_one(f"#{field}", Toggles).values
 
     def _limits(self) -> Limits:
-        seconds = self.query_one("#timeout", Line).text.replace(" ", "")
+        seconds = self.query_one("#timeout", TextField).text.replace(" ", "")
         try:
             timeout = times.parse_duration(seconds)
         except ValueError as error:
@@ -167,7 +169,7 @@ class RoleForm(FormScreen[Role]):
         return msgspec.structs.replace(self._role.limits, timeout_seconds=timeout, max_steps=steps, at_once=at_once)
 
     def _whole(self, field: str, least: int) -> int:
-        text = self.query_one(f"#{field}", Line).text
+        text = self.query_one(f"#{field}", TextField).text
         if not (text.isascii() and text.isdigit() and least <= int(text) <= 10_000):
             raise Invalid(f"{field.replace('max_', '').replace('_', ' ').capitalize()}: {least} to 10000.", field)
         return int(text)
@@ -244,10 +246,10 @@ class NamePrompt(FormScreen[str]):
         self._names_in_use = names_in_use
 
     def rows(self) -> Iterable[Widget]:
-        yield row("name", Line(placeholder="a-z, 0-9 and -", id="name"))
+        yield row("name", TextField(placeholder="a-z, 0-9 and -", id="name"))
 
     def read(self) -> str:
-        name = self.query_one("#name", Line).text
+        name = self.query_one("#name", TextField).text
         check_new_name(name, self._names_in_use)
         return name
 

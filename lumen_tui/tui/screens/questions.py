@@ -12,7 +12,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.requests.attention import AnswerQuestion
 from lumen_tui.model.text import fold, one_line
-from lumen_tui.tui.kit.fields import Line, Offers
+from lumen_tui.tui.kit.fields import Offers, TextField
 from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, form_keys, row
 
@@ -56,7 +56,7 @@ class QuestionForm(FormScreen[AnswerQuestion]):
         self.refresh_preview()
 
     def read(self) -> AnswerQuestion:
-        answer = self.query_one("#answer", Line).text
+        answer = self.query_one("#answer", TextField).text
         if not answer:
             raise Invalid("Give an answer: one line, or one of those that are offered.", "answer")
         return AnswerQuestion(question_id=self._request.id, answer=answer, hash=self._request.hash)

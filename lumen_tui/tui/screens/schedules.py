@@ -20,7 +20,7 @@ from lumen_tui.model.schedules import MISSED, OVERLAP
 from lumen_tui.queries.schedule_views import first_time, made_words
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.fields import Choice, Line, Offers
+from lumen_tui.tui.kit.fields import Choice, Offers, TextField
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
@@ -86,12 +86,12 @@ class ScheduleForm(FormScreen[AddSchedule]):
         self._now, self._roles = now, roles
 
     def rows(self) -> Iterable[Widget]:
-        yield row("name", Line(placeholder="such as nightly-tests", id="name"))
+        yield row("name", TextField(placeholder="such as nightly-tests", id="name"))
         yield row("when", Offers(_EXAMPLES, id="when", placeholder="five cron fields, every 90m, at …, in 2h"))
-        yield row("zone", Line(placeholder="that of this machine; such as Europe/Berlin", id="zone"))
-        yield row("files", Line(placeholder="or when these change, such as src/** *.md", id="on_change"))
-        yield row("in", Line(placeholder=f"{os.getcwd()}, for files", id="folder"))
-        yield row("signal", Line(placeholder="or on a signal, such as kind:blocked from:agent-*", id="on_signal"))
+        yield row("zone", TextField(placeholder="that of this machine; such as Europe/Berlin", id="zone"))
+        yield row("files", TextField(placeholder="or when these change, such as src/** *.md", id="on_change"))
+        yield row("in", TextField(placeholder=f"{os.getcwd()}, for files", id="folder"))
+        yield row("signal", TextField(placeholder="or on a signal, such as kind:blocked from:agent-*", id="on_signal"))
         yield row("makes", Choice(_GOALS, id="makes"))
         yield row("role", Offers(self._roles, id="role", value="researcher"))
         yield row("text", Prose("", placeholder="What is to be done?", sends=True, id="text"))
@@ -106,7 +106,7 @@ class ScheduleForm(FormScreen[AddSchedule]):
         return Content(problem or (f"first {times.dated(first, self._now)}" if first else "on each of these"))
 
     def _line(self, name: str) -> str:
-        return self.query_one(f"#{name}", Line).text
+        return self.query_one(f"#{name}", TextField).text
 
     def _choice(self, name: str) -> str:
         return self.query_one(f"#{name}", Choice).value

@@ -27,7 +27,7 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.fields import Choice, TextField
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.line_list import LineList
@@ -178,16 +178,16 @@ class NoteForm(FormScreen[InsertPassage]):
         yield row("note", Prose(placeholder="What must not be forgotten? Its title first.", sends=True, id="text"))
         yield row("kind", Choice(_KINDS, id="kind"))
         yield row("worth", Choice(_WORTH, "0.5", id="importance"))
-        yield row("tags", Line(self._tags, placeholder="with commas; such as nginx, deploy", id="tags"))
-        yield row("work unit", Line(self._wu_id, placeholder="none; such as WU-042", id="wu_id"))
-        yield row("source", Line(placeholder="where it is from", id="source"))
+        yield row("tags", TextField(self._tags, placeholder="with commas; such as nginx, deploy", id="tags"))
+        yield row("work unit", TextField(self._wu_id, placeholder="none; such as WU-042", id="wu_id"))
+        yield row("source", TextField(placeholder="where it is from", id="source"))
 
     def read(self) -> InsertPassage:
         text = self.query_one("#text", Prose).typed
         if not text:
             raise Invalid("Write a note: there is nothing to save yet.", "text")
-        tags = tuple(tag.strip() for tag in self.query_one("#tags", Line).text.split(",") if tag.strip())
-        texts = {name: self.query_one(f"#{name}", Line).text for name in ("wu_id", "source")}
+        tags = tuple(tag.strip() for tag in self.query_one("#tags", TextField).text.split(",") if tag.strip())
+        texts = {name: self.query_one(f"#{name}", TextField).text for name in ("wu_id", "source")}
         kind = self.query_one("#kind", Choice).value
         importance = float(self.query_one("#importance", Choice).value)
         self._check("tags", text, tags=tags)
@@ -228,7 +228,7 @@ class SearchScreen(DetailScreen[None]):
         self._loader: jobs.Loader[tuple[str, Found]] = jobs.Loader(self, self._ask, self._loaded)
 
     def body(self) -> ComposeResult:
-        query_line = Line(self._query, placeholder=_PLACEHOLDER, id="find")
+        query_line = TextField(self._query, placeholder=_PLACEHOLDER, id="find")
         yield query_line.add_class("find")
         self._view = HitRows(appearance_of(self.app), self._now)
         hits: LineList[Hit] = LineList(self._view, empty=self._hint(), id="list")
@@ -304,7 +304,7 @@ class SearchScreen(DetailScreen[None]):
         text = reasons(chosen).replace("·", self._view.look.shapes.sep) if chosen else ""
         self.query_one(".why", Static).update(Content.assemble((safe(text), "$room-muted")))
 
-    def on_input_changed(self, event: Line.Changed) -> None:
+    def on_input_changed(self, event: TextField.Changed) -> None:
         self._query, self._news = event.value, ""
         self._loader.load()
 
@@ -312,7 +312,7 @@ class SearchScreen(DetailScreen[None]):
         self._list.action_row(how)
 
     @on(LineList.Selected)
-    @on(Line.Submitted)
+    @on(TextField.Submitted)
     def action_take(self) -> None:
         """Enter in the line, or a double click on a hit."""
         chosen = self._list.selected

@@ -14,7 +14,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.records import PRIORITIES, Signal, SignalRow
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.tui.kit.fields import Choice, Line, Offers
+from lumen_tui.tui.kit.fields import Choice, Offers, TextField
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
@@ -85,9 +85,9 @@ class SignalForm(FormScreen[SendSignal]):
         typed = self._before.get("message", "")
         ask = _ASK.format(enter=key_of(self, "form_send").capitalize())
         yield row("message", Prose(typed, placeholder=ask, sends=True, id="message"))
-        yield row("to", Line(self._before["to"], placeholder="everyone", id="to"))
+        yield row("to", TextField(self._before["to"], placeholder="everyone", id="to"))
         yield row("lane", Offers(self._lanes, id="lane", value=self._before["lane"], placeholder="none"))
-        yield row("work unit", Line(self._before["wu_id"], placeholder="none; such as WU-042", id="wu_id"))
+        yield row("work unit", TextField(self._before["wu_id"], placeholder="none; such as WU-042", id="wu_id"))
         yield row("priority", Choice(priorities, self._before.get("priority", ""), id="priority"))
 
     def action_leave(self) -> None:
@@ -108,7 +108,7 @@ class SignalForm(FormScreen[SendSignal]):
         return SendSignal(message=message, priority=priority, reply_to=self._about, **values)
 
     def _checked(self, field: str) -> str:
-        text = self.query_one(f"#{field}", Line).text
+        text = self.query_one(f"#{field}", TextField).text
         try:
             return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, field))
         except ids.BadId as error:

@@ -14,7 +14,7 @@ from lumen_tui.model.steering import LONGEST, Steer, SteerState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import ScreenOpener
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
 from lumen_tui.tui.kit.text_area import Prose
 
@@ -69,10 +69,12 @@ class LimitForm(FormScreen[LimitTask]):
         spec = self._view.spec
         usual = "that of its role"
         limit = times.limit(spec.timeout_seconds) if spec.timeout_seconds else usual
-        yield row("steps", Line(placeholder=f"{spec.steps:,}" if spec.steps else usual, id="steps"))
-        yield row("time", Line(placeholder=f"{limit}; such as 10m or 2h", id="timeout_seconds"))
-        yield row("tokens", Line(placeholder=f"{spec.budget.tokens:,}" if spec.budget.tokens else "any", id="tokens"))
-        yield row("dollars", Line(placeholder=f"{spec.budget.usd:g}" if spec.budget.usd else "any", id="usd"))
+        yield row("steps", TextField(placeholder=f"{spec.steps:,}" if spec.steps else usual, id="steps"))
+        yield row("time", TextField(placeholder=f"{limit}; such as 10m or 2h", id="timeout_seconds"))
+        yield row(
+            "tokens", TextField(placeholder=f"{spec.budget.tokens:,}" if spec.budget.tokens else "any", id="tokens")
+        )
+        yield row("dollars", TextField(placeholder=f"{spec.budget.usd:g}" if spec.budget.usd else "any", id="usd"))
 
     def preview(self) -> Content:
         return Content("Altogether, with what it has used; an empty field leaves its limit, 0 takes it away.")
@@ -90,7 +92,7 @@ class LimitForm(FormScreen[LimitTask]):
         return request
 
     def _text(self, name: str) -> str:
-        return self.query_one(f"#{name}", Line).text.replace(",", "").strip()
+        return self.query_one(f"#{name}", TextField).text.replace(",", "").strip()
 
     def _whole(self, name: str) -> int | None:
         text = self._text(name)

@@ -19,7 +19,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import ScreenOpener
-from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.fields import Choice, TextField
 from lumen_tui.tui.kit.keys import key_of, pair_of
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, form_keys, row
 from lumen_tui.tui.kit.text_area import Prose
@@ -59,10 +59,11 @@ class TaskForm(FormScreen[NewTask]):
         yield row("priority", Choice(priorities, defaults["priority"], id="priority"))
         yield row("constraints", Prose(constraints, placeholder="one per line, such as: read only", id="constraints"))
         seconds = times.typed(float(defaults.get("timeout_seconds") or 0))
-        yield row("time limit", Line(seconds, placeholder=self._own_limit(), id="limit"))
-        yield row("budget", Line(format_caps(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
+        yield row("time limit", TextField(seconds, placeholder=self._own_limit(), id="limit"))
+        yield row("budget", TextField(format_caps(defaults.get("budget") or {}), placeholder=_BUDGET, id="budget"))
         yield row(
-            "folder", Line(_text(defaults, "folder"), placeholder="none; where relative names count from", id="folder")
+            "folder",
+            TextField(_text(defaults, "folder"), placeholder="none; where relative names count from", id="folder"),
         )
         yield from self._more_rows()
 
@@ -70,8 +71,8 @@ class TaskForm(FormScreen[NewTask]):
         defaults = self._defaults
         checks = "\n".join(defaults.get("accept", ()))
         more = [
-            row("lane", Line(_text(defaults, "lane"), placeholder="none", id="lane")),
-            row("work unit", Line(_text(defaults, "wu_id"), placeholder="none; such as WU-042", id="wu_id")),
+            row("lane", TextField(_text(defaults, "lane"), placeholder="none", id="lane")),
+            row("work unit", TextField(_text(defaults, "wu_id"), placeholder="none; such as WU-042", id="wu_id")),
             row("accept", Prose(checks, placeholder=_CHECKS, id="accept")),
         ]
         for line in more:
@@ -90,7 +91,7 @@ class TaskForm(FormScreen[NewTask]):
         if role is None:
             return Content(f"No active role: hire one first ({key_of(self, 'roles')} in the room).")
         self.query_one(".role-note", Static).update(_about(role))
-        limit = self.query_one("#limit", Line)
+        limit = self.query_one("#limit", TextField)
         limit.placeholder = self._own_limit()
         return will_run(
             role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text), format_caps(self._caps_or_none())
@@ -102,16 +103,16 @@ class TaskForm(FormScreen[NewTask]):
 
     def _typed(self) -> dict[str, Any]:
         """Return the form as it stands, right or wrong, for the next one; empty where nothing was written."""
-        fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
+        fields = {name: self.query_one(f"#{name}", TextField).text for name in ("lane", "wu_id")}
         fields["objective"] = self.query_one("#objective", Prose).typed
-        folder = self.query_one("#folder", Line).text
+        folder = self.query_one("#folder", TextField).text
         spec = {**fields, "folder": folder, "budget": self._caps_or_none()}
         constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
         spec["accept"] = tuple(self.query_one("#accept", Prose).typed.splitlines())
         if not (constraints or spec["accept"] or any(fields.values())):
             return {}
         chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
-        seconds = _seconds_or_zero(self.query_one("#limit", Line).text)
+        seconds = _seconds_or_zero(self.query_one("#limit", TextField).text)
         model = self.query_one("#tier", Choice).value
         return {**spec, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
 
@@ -151,14 +152,14 @@ class TaskForm(FormScreen[NewTask]):
             raise Invalid(f"Accept: {error}.", "accept") from error
 
     def _limit_typed(self) -> float:
-        text = self.query_one("#limit", Line).text
+        text = self.query_one("#limit", TextField).text
         try:
             return _seconds(text)
         except ValueError as error:
             raise Invalid(f"Time limit: {error}.", "limit") from error
 
     def _folder_typed(self) -> str:
-        text = self.query_one("#folder", Line).text.strip()
+        text = self.query_one("#folder", TextField).text.strip()
         folder = os.path.abspath(os.path.join(here(), os.path.expanduser(text))) if text else ""
         if folder and not os.path.isdir(folder):
             raise Invalid(f"There is no such folder; leave it empty for none: {one_line(folder, 200)}", "folder")
@@ -166,7 +167,7 @@ class TaskForm(FormScreen[NewTask]):
 
     def _caps(self) -> dict[str, float]:
         try:
-            return parse_caps(self.query_one("#budget", Line).text)
+            return parse_caps(self.query_one("#budget", TextField).text)
         except ValueError as error:
             raise Invalid(f"Budget: {error}.", "budget") from error
 
@@ -190,7 +191,7 @@ def _text(defaults: Mapping[str, Any], name: str) -> str:
 
 
 def _checked(form: TaskForm, field: str) -> str:
-    text = form.query_one(f"#{field}", Line).text
+    text = form.query_one(f"#{field}", TextField).text
     try:
         return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, "lane"))
     except ids.BadId as error:
@@ -256,7 +257,7 @@ class RetryForm(FormScreen[dict[str, float]]):
     def rows(self) -> Iterable[Widget]:
         own = self._view.spec.budget
         more = format_caps({"tokens": own.tokens * _MORE, "usd": own.usd * _MORE})
-        yield row("at most", Line(more, placeholder="such as $0.50, 100k tokens; empty: no cap", id="budget"))
+        yield row("at most", TextField(more, placeholder="such as $0.50, 100k tokens; empty: no cap", id="budget"))
 
     def preview(self) -> Content:
         own = own_words(self._view.spec.budget)
@@ -264,7 +265,7 @@ class RetryForm(FormScreen[dict[str, float]]):
 
     def read(self) -> dict[str, float]:
         try:
-            caps = parse_caps(self.query_one("#budget", Line).text)
+            caps = parse_caps(self.query_one("#budget", TextField).text)
         except ValueError as error:
             raise Invalid(f"Budget: {error}.", "budget") from error
         return {"tokens": 0, "usd": 0.0, **caps}

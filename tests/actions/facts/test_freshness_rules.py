@@ -9,7 +9,7 @@ from lumen_rows import each_row
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import freshness
 from lumen_tui.model.facts import Fact, absolute, parse_probe, probe_words
-from lumen_tui.model.freshness import FactState, Phase, Turn, choose, mark, per_beat, phase_of
+from lumen_tui.model.freshness import DueProbe, FactState, Phase, choose, mark, per_beat, phase_of
 from lumen_tui.model.times import DAY
 from lumen_tui.store.memory.facts import marks
 
@@ -52,7 +52,7 @@ def test_each_probe_has_its_turn_within_the_promised_number_of_beats(seed: int, 
     weights = [rng.random() * 9 for _ in range(probes)]
     had: dict[int, float] = dict.fromkeys(range(probes), 0.0)
     for beat in range(1, math.ceil(probes / math.ceil(done / 2)) + 1):
-        turns = [Turn(f"mem-{n}", "p1", had[n], weights[n]) for n in range(probes)]
+        turns = [DueProbe(f"mem-{n}", "p1", had[n], weights[n]) for n in range(probes)]
         for turn in choose(turns, 32, rng)[:done]:
             had[int(turn.fact_id[4:])] = float(beat)
     assert min(had.values()) > 0

@@ -14,7 +14,7 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.storage import files
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.hire import RoleForm, difference
 from lumen_tui.tui.screens.roles import RolesScreen
@@ -35,7 +35,7 @@ async def test_who_does_worse_is_marked_and_fired_with_the_evidence(house, size)
         await pilot.press("f")
         await until(pilot, lambda: "Fire builder" in app.shown)
         assert "5 of 30" in app.shown and "can be rehired" in app.shown
-        app.screen.query_one("#reason", Line).value = "too often wrong"
+        app.screen.query_one("#reason", TextField).value = "too often wrong"
         await pilot.press("enter")
         await until(pilot, lambda: "builder fired" in app.shown)
     assert house.layout.retired_role("builder").exists()
@@ -48,8 +48,8 @@ async def test_a_copy_of_a_shipped_role_is_hired_for_a_week_after_a_look_at_what
         await until(pilot, lambda: "1: 1 done" in app.shown)
         await pilot.press("h", "t", "1")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
-        app.screen.query_one("#name", Line).value = "aide"
-        app.screen.query_one("#stays", Line).value = "7d"
+        app.screen.query_one("#name", TextField).value = "aide"
+        app.screen.query_one("#stays", TextField).value = "7d"
         await until(pilot, lambda: "until 2027-01-22" in app.shown)
         assert "asks for" in app.shown and "median $0.01" in app.shown
         assert "You are an analyst" in app.screen.query_one("#prompt", Prose).text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lumen_rows import each_row
 
-from lumen_tui.providers.offline.playbook_router import NoMatch, Place, PlaybookPlan, choose
+from lumen_tui.providers.offline.playbook_router import NoMatch, PlaybookPlan, SearchRoot, choose
 from lumen_tui.providers.offline.vocabulary import nearest
 
-SHOP = Place("/srv/shop", ("logs", "src", "config", "data", "backups", "README.md"))
+SHOP = SearchRoot("/srv/shop", ("logs", "src", "config", "data", "backups", "README.md"))
 
 
 @each_row(

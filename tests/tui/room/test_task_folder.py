@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 
 
 async def test_a_task_made_in_the_room_counts_names_from_where_the_room_was_started(
@@ -19,7 +19,7 @@ async def test_a_task_made_in_the_room_counts_names_from_where_the_room_was_star
         await room.press("t", *"measure", "f2")
         assert room.port.asked[0][1]["folder"] == str(tmp_path)
         await room.press("t", *"again")
-        line = room.app.screen.query_one("#folder", Line)
+        line = room.app.screen.query_one("#folder", TextField)
         line.value = "shop"
         await room.press("f2")
         assert room.port.asked[1][1]["folder"] == str(tmp_path / "shop")
@@ -28,7 +28,7 @@ async def test_a_task_made_in_the_room_counts_names_from_where_the_room_was_star
 async def test_a_folder_that_is_not_there_is_said_and_none_is_taken(open_room: Any, tmp_path: Path) -> None:
     async with open_room() as room:
         await room.press("t", *"measure")
-        line = room.app.screen.query_one("#folder", Line)
+        line = room.app.screen.query_one("#folder", TextField)
         line.value = f"{tmp_path}/gone"
         await room.press("f2")
         assert "There is no such folder" in room.text and not room.port.asked

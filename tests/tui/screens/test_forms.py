@@ -15,7 +15,7 @@ from lumen_tui.model.requests.engine import RaiseBudget
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
-from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.fields import Choice, TextField
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName, ReasonPrompt
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.budget import RaiseForm
@@ -101,8 +101,8 @@ async def test_a_task_form_says_what_is_wrong_and_keeps_what_was_typed(room):
         put(app.screen, "objective", "x")
         await pilot.press("f2")
         assert "'soon' is not a duration" in app.shown
-        assert app.screen.query_one("#limit", Line).value == "soon"
-        assert app.screen.query_one("#limit", Line).has_focus
+        assert app.screen.query_one("#limit", TextField).value == "soon"
+        assert app.screen.query_one("#limit", TextField).has_focus
         put(app.screen, "limit", "3d")
         await pilot.pause()
         assert "is not between 1s and 1d" in app.shown
@@ -144,7 +144,7 @@ async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
         put(app.screen, "budget", "5")
         await pilot.press("f2")
         assert "write $5 for dollars" in app.shown
-        assert app.screen.query_one("#budget", Line).has_focus
+        assert app.screen.query_one("#budget", TextField).has_focus
         put(app.screen, "budget", "$2 and 1.5m tokens")
         await pilot.press("f2")
         assert app.answers == [NewTask(**{**given, "budget": {"usd": 2.0, "tokens": 1_500_000}})]
@@ -196,7 +196,7 @@ async def test_a_lane_is_taken_or_typed(room):
         await pilot.press("enter")
         assert "Choose a known lane" in app.shown
         await pilot.press("down", "down")
-        assert app.screen.query_one("#lane", Line).value == "UI"
+        assert app.screen.query_one("#lane", TextField).value == "UI"
         put(app.screen, "lane", "Brand new")
         await pilot.pause()
         assert "a new lane" in app.shown

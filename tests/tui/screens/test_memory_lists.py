@@ -9,7 +9,7 @@ from lumen_tui.model.requests.discoveries import ArchiveDiscoveries
 from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes, CreateNode, PinNodes
 from lumen_tui.model.times import iso
 from lumen_tui.storage.store import Store
-from lumen_tui.tui.screens.discoveries import SimilarScreen, Verdict
+from lumen_tui.tui.screens.discoveries import SimilarScreen, TriageDecision
 from lumen_tui.tui.screens.journal import DeedRows, JournalScreen
 from lumen_tui.tui.screens.memory import ArchivedScreen, NodeRows, ProtectedScreen
 
@@ -31,7 +31,7 @@ async def test_a_verdict_names_the_marked_ones(room, port, hostile):
         await pilot.press("asterisk", "l")
         assert "Nothing is marked" in app.shown
         await pilot.press("j", "space", "l")
-        assert app.answers == [Verdict("later", (second,))]
+        assert app.answers == [TriageDecision("later", (second,))]
 
 
 async def test_one_that_was_judged_meanwhile_is_told(room, port):

@@ -13,7 +13,7 @@ from lumen_tui.model.requests.roles import FireRole, HireRole
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage import files
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.hire import RoleForm
 from lumen_tui.tui.screens.roles import RolesScreen
@@ -67,7 +67,7 @@ async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room
         await until(pilot, lambda: "Fire aide" in app.shown)
         assert "1 task queued" in app.shown
         assert "look around the corner" in app.shown
-        app.screen.query_one("#reason", Line).value = "nobody needs it"
+        app.screen.query_one("#reason", TextField).value = "nobody needs it"
         await pilot.press("enter")
         await until(pilot, lambda: "1 retired" in app.shown)
         assert "aide fired" in app.shown
@@ -92,7 +92,7 @@ async def test_a_copy_is_hired_from_a_form(room, scouted):
         await pilot.press("h", "c")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
         assert app.screen.query_one("#prompt", Prose).text == "Look ahead."
-        app.screen.query_one("#name", Line).value = "bscout"
+        app.screen.query_one("#name", TextField).value = "bscout"
         await pilot.press("f2")
         await until(pilot, lambda: "bscout hired" in app.shown)
         assert {"aide", "bscout"} <= set(in_force(scouted))
@@ -140,7 +140,7 @@ async def test_a_role_is_written_from_scratch(room, scouted, editor):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("h", "x")
         await until(pilot, lambda: app.screen.query("#name"))
-        app.screen.query_one("#name", Line).value = "cscout"
+        app.screen.query_one("#name", TextField).value = "cscout"
         await pilot.press("enter")
         await until(pilot, lambda: "cscout hired" in app.shown)
         assert "cscout" in in_force(scouted)

@@ -15,7 +15,7 @@ from lumen_tui.model.facts import Fact
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec, Status, TaskView
-from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.questions import ConfirmKey, ConfirmName, ReasonPrompt
 from lumen_tui.tui.kit.screen import DetailScreen
@@ -106,7 +106,7 @@ async def test_the_field_where_one_types_is_seen_with_its_name_and_what_follows_
 
 async def test_a_line_that_is_longer_than_its_field_is_marked_where_it_goes_on(room):
     async with room(RoleForm(ROLE, names_in_use=()), size=(80, 24)) as (app, pilot):
-        line = app.screen.query_one("#purpose", Line)
+        line = app.screen.query_one("#purpose", TextField)
         await until(pilot, lambda: "  Implements a change completely, with its tests and its docum…  │" in app.shown)
         line.focus()
         await pilot.press("home", "end")
