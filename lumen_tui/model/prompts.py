@@ -23,6 +23,7 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "chat": ("role", "authority", "constitution", "rules"),
     "turn": ("orders", "state", "limits", "surroundings", "earlier"),
     "loop": ("objective", "briefing", "limits", "surroundings", "earlier", "roles", "memory", "moment"),
+    "summary": ("objective", "accept", "length"),
 }  # the prompts that there are, and what each has a place for
 # What a prompt of a person's own may leave out.
 OPTIONAL = ("giver", "conventions", "accept", "unit", "memory", "earlier", "surroundings", "roles", "moment")

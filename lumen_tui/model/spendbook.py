@@ -56,6 +56,7 @@ class LedgerEntry(Struct, frozen=True, omit_defaults=True):
     prompt: int = 0  # tokens of the prompt, each one counted, and ...
     read: int = 0  # ... those of them that a vendor's cache gave; both of a settled call
     above: tuple[str, ...] = ()  # the tasks of whose budgets it is spent too: the one that ordered this one, and so on
+    purpose: str = ""  # of a call that no step of a task needed: `summary` of its earlier steps
     unsent: bool = False  # of a hold: a `sent` of the same id comes right before the request leaves
     schema: int = 1
 
@@ -153,7 +154,8 @@ class Book(Struct, omit_defaults=True):
         slot = int(times.epoch(entry.at)) // SLOT
         self.days[entry.day] = self.days.get(entry.day, NOTHING).plus(amount, sign)
         self.slots[slot] = self.slots.get(slot, NOTHING).plus(amount, sign)
-        for kind, name in (("role", entry.role), ("model", entry.model), ("task", entry.task)):
+        names = {"role": entry.role, "model": entry.model, "task": entry.task}
+        for kind, name in {**names, **({"purpose": entry.purpose} if entry.purpose else {})}.items():
             totals = self.parts.setdefault(f"{entry.day} {kind}", {})
             totals[name] = totals.get(name, NOTHING).plus(amount, sign)
         self.tasks[entry.task] = self.tasks.pop(entry.task, NOTHING).plus(amount, sign)

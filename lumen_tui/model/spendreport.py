@@ -57,6 +57,7 @@ class SpendReport(Struct, frozen=True):
     roles: tuple[Share, ...]
     models: tuple[Share, ...]
     tasks: tuple[Share, ...]
+    purposes: tuple[Share, ...]  # of calls that no step of a task needed, such as `summary`; they are in all others too
     hours: tuple[Amount, ...]  # the last 24, the present one last
     hour: Amount  # the pace: what the last 60 minutes cost
     reached_at: float  # at the pace of the last hour; 0 for never
@@ -84,6 +85,7 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
         roles=_shares(book, day, "role"),
         models=_shares(book, day, "model"),
         tasks=_shares(book, day, "task")[:_TASKS],
+        purposes=_shares(book, day, "purpose"),
         hours=hours(book, now),
         hour=budget.pace(book, now),
         reached_at=budget.reaches(cap, budget.pace(book, now), now),

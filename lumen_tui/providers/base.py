@@ -35,7 +35,8 @@ class ToolCall(Struct, frozen=True):
 
 
 class TextUpdate(Struct, frozen=True):
-    """Text on the way: what a model says between calls (`text`), a remark of the back end (`note`), or `wait`.
+    """Text on the way: what a model says between calls (`text`), a remark of the back end (`note`), `wait`, or
+    `summary`: what stands for earlier steps from here on.
 
     A `wait` says what the back end waits for (a rate limit, a slow server); its data may hold `until`, in seconds
     since 1970, so that a silent worker is not taken for a hung one.
@@ -61,6 +62,10 @@ class Reserve(Struct, frozen=True):
     model: str
     least: Usage | None = None
     tells: bool = False
+    purpose: str = ""  # of a call that no step needs, such as SUMMARY: where there is no room the Reply is not ok
+
+
+SUMMARY = "summary"
 
 
 class Spent(Struct, frozen=True):
@@ -71,6 +76,7 @@ class Spent(Struct, frozen=True):
 
     usage: Usage
     ok: bool = True
+    purpose: str = ""  # as in its Reserve
 
 
 class Closed(Struct, frozen=True):
@@ -159,6 +165,15 @@ class Tuning(Struct, frozen=True):
     cache: str = ""  # 1h: how long the vendor keeps tools and system prompt, where it is not its usual time
 
 
+class SummaryOrder(Struct, frozen=True):
+    """How the earlier steps of a conversation are summed up when it comes near its model's window."""
+
+    system: Callable[[int], str]  # the prompt of the model that does it, for at most so many words
+    label: str = ""  # of that prompt, for the record
+    store: Callable[[str], str] = lambda text: ""  # keeps the steps whole; returns where they can be read, if anywhere
+    pending: Callable[[], str] = str  # what is still to be answered, in words
+
+
 class Job(Struct, frozen=True):
     """Everything a back end knows about one task."""
 
@@ -184,6 +199,7 @@ class Job(Struct, frozen=True):
     keep: Callable[[Any], None] = lambda record: None  # called with each record of the conversation as it comes about
     earlier: tuple[Any, ...] = ()  # such records of the attempt before, from which it goes on
     news: Callable[[], tuple[str, ...]] = tuple  # messages to the model that came in since it was last called
+    summary: SummaryOrder | None = None  # None: old results are cut instead
     launch: Launch | None = None  # for back ends that are programs; None: they are started without a sandbox
 
 

@@ -147,18 +147,24 @@ class Outputs:
 
     def _where(self, encoded: bytes, shown: int) -> str:
         """Store the whole text and say where it can be read."""
-        memo = self._context.memo
         if not self._left:
             return "the output of this task is used up: write the result"
+        if name := self.store(encoded):
+            return f"the whole is in {name}: read_file it with byte_offset={shown}"
+        return "ask for less at a time"
+
+    def store(self, encoded: bytes) -> str:
+        """Store a text that is redacted and return its name in the task's folder; empty where there is no room."""
+        memo = self._context.memo
         if memo.outputs >= _MOST_FILES or memo.output_bytes + len(encoded) > _MOST_STORED:
-            return "ask for less at a time"
+            return ""
         name = f"{_OUTPUTS}/{memo.outputs + 1}.txt"
         with self._context.guard():
             directories.make_folder(self._context.folder / _OUTPUTS)
             files.replace(self._context.folder / name, encoded)
         memo.outputs += 1
         memo.output_bytes += len(encoded)
-        return f"the whole is in {name}: read_file it with byte_offset={shown}"
+        return name
 
 
 class Toolbox:
@@ -201,6 +207,10 @@ class Toolbox:
     def unmet(self) -> str:
         """Return what the rules still require before the task may end, or an empty string."""
         return unmet(self.rules, self._past)
+
+    def store(self, text: str) -> str:
+        """Keep a text where the task's calls can read it and return its name; empty where there is no room for it."""
+        return self._outputs.store(self._context.clean(text).encode("utf-8", "replace"))
 
     def close(self) -> None:
         """End the commands that run in the background."""

@@ -90,6 +90,10 @@ class CallAccount:
         return True
 
 
+class NoRoom(Exception):
+    """There is no room for a call that no step needs; the text says why."""
+
+
 class Spending:
     """Sets aside what a call can cost before it is made, waits where there is no room, settles what it did cost."""
 
@@ -112,11 +116,14 @@ class Spending:
 
         Where not all of it fits and `least` is given, as much is set aside as does. Returns the tokens that the answer
         may have then; 0: as many as were asked for. ProviderError where the task's own budget has no room. Stopped
-        where the agent was killed.
+        where the agent was killed. NoRoom where no step needs the call and there is no room now.
         """
         self.account.held = None  # nobody reported what the last one cost: it counts in full
         worked = self._lap()
         reason, short = self._try(call, worked, 0.0)
+        if reason and call.purpose:
+            self._since -= worked  # it counts with the next call
+            raise NoRoom(reason)
         if reason and short:
             self._wait(reason, call, worked)
         elif reason:
@@ -145,12 +152,13 @@ class Spending:
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
-    def spent(self, usage: Usage) -> None:
+    def spent(self, usage: Usage, purpose: str = "") -> None:
         """Count one call. Raises ProviderError if it was not reserved and the task's budget is used up now."""
         self._tally.usage = self._tally.usage.plus(usage)
         reserved = self._settle(usage)
         if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is reported as such
             total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
+            total += f", the last call for a {purpose}" if purpose else ""
             self._events.event(
                 "usage",
                 total,
@@ -167,7 +175,7 @@ class Spending:
         self._look_for_kill()
         self._settings.refresh()
         entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
-        hold = replace(entry, unsent=call.tells, above=self._names_above())
+        hold = replace(entry, unsent=call.tells, above=self._names_above(), purpose=call.purpose)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():

@@ -15,7 +15,7 @@ import msgspec
 
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Parked
-from lumen_tui.providers.conversation.history import AssistantMessage, UserMessage
+from lumen_tui.providers.conversation.history import AssistantMessage, Said, UserMessage
 from lumen_tui.providers.conversation.steps import ConversationState, Record, decoded
 from lumen_tui.storage import directories, files
 from lumen_tui.store.tasks import task_records
@@ -69,7 +69,8 @@ class StepJournal:
 
     def said(self) -> str:
         """Return all that was said to the model beside the results of its calls."""
-        return "\n".join(entry.text for entry in self.state.entries if isinstance(entry, UserMessage))
+        said = [entry for entry in self.state.entries if isinstance(entry, UserMessage)]
+        return "\n".join(entry.text for entry in said if entry.kind is not Said.SUMMARY)
 
     def discard(self) -> None:
         """Remove the steps of a task that has ended: its transcript tells them."""

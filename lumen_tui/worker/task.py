@@ -68,7 +68,8 @@ from lumen_tui.worker.prompt import build
 from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
-from lumen_tui.worker.spending import Spending
+from lumen_tui.worker.spending import NoRoom, Spending
+from lumen_tui.worker.summaries import summary_order
 from lumen_tui.worker.surroundings import apart_words
 from lumen_tui.worker.world import TaskTally, World, rules_for_record
 
@@ -295,8 +296,12 @@ class Task:
 
     def _reserve(self, step: Reserve) -> ToolResult | None:
         self._world.stopper.pass_step()
-        output = self._spending.reserve(step)
-        self._transcript.reserved(step.model)
+        try:
+            output = self._spending.reserve(step)
+        except NoRoom as short:
+            return ToolResult(str(short), ok=False)
+        if not step.purpose:
+            self._transcript.reserved(step.model)
         return ToolResult("", data={"output": output}) if output else None
 
     def _take(self, step: TextUpdate | Spent | BuiltinToolResult) -> None:
@@ -307,8 +312,9 @@ class Task:
         elif isinstance(step, BuiltinToolResult):
             self._ran(step)
         else:
-            self._transcript.spent(step.usage, ok=step.ok)
-            self._spending.spent(step.usage)
+            if not step.purpose:
+                self._transcript.spent(step.usage, ok=step.ok)
+            self._spending.spent(step.usage, step.purpose)
 
     def _call(self, call: ToolCall) -> ToolResult:
         name = one_line(call.name, 60)
@@ -368,7 +374,8 @@ class Task:
         self._prompt, problems = build(
             context, self._config, tier=self._tier, seconds=self.limits.seconds, earlier=before
         )
-        for problem in problems:
+        summary, damaged = summary_order(context, self._toolbox)
+        for problem in [*problems, *([damaged] if damaged else [])]:
             self._events.event("note", f"{problem.where}: {problem.what}; {problem.hint}")
         earlier_turns, opening = self._conversation(text_of(self._prompt.first))
         return Job(
@@ -389,6 +396,7 @@ class Task:
             keep=self._steps.keep,
             earlier=self._steps.earlier,
             news=self._control.news,
+            summary=summary,
             launch=partial(launch, context),
         )
 

@@ -71,7 +71,11 @@ class Conversations:
         known = self.settings.get("endpoints", {})
         self.settings["endpoints"] = known | {name: ServerConfig("openai", self.api.openai_url, **more)}
 
-    def talk(self, reply: Reply | Callable[[ToolCall], Reply] | None = None, model: str = "claude-haiku-4-5") -> Talk:
+    def talk(
+        self, reply: Reply | Callable[[ToolCall], Reply] | None = None, model: str = "claude-haiku-4-5",
+        steps: Callable[[Any], Any] = lambda step: None,
+    ) -> Talk:  # fmt: skip
+        """Hold a conversation: `reply` answers calls, `steps` whatever else it has an answer to."""
         talk, answer = Talk(), None
         waits = talk.waits = []
         objective = self.job.pop("objective", "list it")
@@ -84,7 +88,7 @@ class Conversations:
             while True:
                 step = conversation.send(answer)
                 talk.steps.append(step)
-                answer = self._answer(reply, step) if isinstance(step, ToolCall) else None
+                answer = self._answer(reply, step) if isinstance(step, ToolCall) else steps(step)
         except StopIteration as end:
             talk.outcome = end.value
         except ProviderError as error:

@@ -124,8 +124,11 @@ class TokenEstimator:
 class ModelCaller:
     """Makes the calls of one conversation. The first wire answers for as long as it does."""
 
-    def __init__(self, wires: Sequence[ModelClient], config: ModelsConfig, job: Job) -> None:
+    def __init__(
+        self, wires: Sequence[ModelClient], config: ModelsConfig, job: Job, retry: RetryPolicy | None = None
+    ) -> None:
         self._wires, self._config, self._job = list(wires), config, job
+        self._retry = retry or RetryPolicy(tries=config.tries)
         self._place = 0
         self._introduced = self._truncation_reported = -1
         self._slow = False  # whether the next answer may be long in coming
@@ -179,7 +182,7 @@ class ModelCaller:
         return TextUpdate(f"waits for {target.label}, which {reason}", kind="wait", data={"until": until})
 
     def _with_retries(self, prompt: Prompt) -> Answered:
-        patience = SHORT_RETRY if self._has_next else RetryPolicy(tries=self._config.tries)
+        patience = SHORT_RETRY if self._has_next else self._retry
         tries = min(patience.tries, self._config.tries)
         number = 1
         while True:

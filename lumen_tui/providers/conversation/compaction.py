@@ -1,19 +1,21 @@
-"""Keeping a conversation inside its model's window: old tool results are cut to a pointer where it no longer fits."""
+"""Old tool results cut to a pointer: what keeps a conversation inside a window where it cannot be summed up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lumen_tui.providers.base import Reply, Step, TextUpdate
-from lumen_tui.providers.conversation.calling import ModelCaller
-from lumen_tui.providers.conversation.history import AssistantMessage, Entry, Prompt, ResultMessage, ResultMessages
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    Entry,
+    ResultMessage,
+    ResultMessages,
+    characters,
+    without_native,
+)
 
-_COUNT_FROM = 0.6  # of the window: from here on the tokens are counted exactly where the API can
-_CUT_FROM = 0.85
-_CUT_TO = 0.5  # far below, as each cut makes the prompt cache worthless once
 _KEPT_CHARACTERS = 300  # characters of a result that was cut
 _KEPT_OF_NEWEST = 2_000  # of one of the newest results, where nothing else is left to cut
 _RECENT = 4  # entries at the end that stay as they are as long as possible
@@ -43,11 +45,6 @@ def compact(entries: tuple[Entry, ...], target: int) -> Compaction:
     return replace(compaction, entries=without_native(compaction.entries)) if compaction.pieces else compaction
 
 
-def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Return the entries without the vendors' own blocks: thinking is signed for all before it, and is refused now."""
-    return tuple(replace(entry, native=None) if isinstance(entry, AssistantMessage) else entry for entry in entries)
-
-
 _Cut = Callable[[Entry], Entry]
 
 
@@ -58,17 +55,9 @@ def _pass(compaction: Compaction, cut: _Cut, spared: int, target: int) -> Compac
             break
         smaller = cut(entries[place])
         if smaller is not entries[place]:
-            pieces, removed = pieces + 1, removed + _size(entries[place]) - _size(smaller)
+            pieces, removed = pieces + 1, removed + characters(entries[place]) - characters(smaller)
             entries[place] = smaller
     return Compaction(tuple(entries), pieces, removed)
-
-
-def _size(entry: Entry) -> int:
-    if isinstance(entry, ResultMessages):
-        return sum(len(result.text) for result in entry.results)
-    if isinstance(entry, AssistantMessage):
-        return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
-    return len(entry.text)
 
 
 def _cut_results(entry: Entry, limit: int = _KEPT_CHARACTERS) -> Entry:
@@ -111,38 +100,3 @@ def _short(value: object) -> object:
     if isinstance(value, dict):
         return {key: _short(inner) for key, inner in value.items()}
     return [_short(inner) for inner in value] if isinstance(value, list) else value
-
-
-class ContextWindow:
-    """Looks at each prompt before it is sent."""
-
-    def __init__(self, caller: ModelCaller) -> None:
-        self._caller = caller
-
-    def fit(self, prompt: Prompt) -> Generator[Step, Reply | None, tuple[Entry, ...]]:
-        """Return the entries of `prompt`, cut where they come near the window; a cut is reported."""
-        limit = self._prompt_limit
-        tokens = self._tokens(prompt, limit)
-        if not limit or tokens < _CUT_FROM * limit:
-            return prompt.entries
-        size = self._caller.wire.size(prompt)
-        compaction = compact(prompt.entries, round(size * (1 - _CUT_TO * limit / tokens)))
-        if compaction.pieces:
-            yield TextUpdate(compaction.summary, kind="note")
-        return compaction.entries
-
-    def halve(self, prompt: Prompt) -> Compaction:
-        """Cut a conversation that the model refused as too long down to half."""
-        return compact(prompt.entries, self._caller.wire.size(prompt) // 2)
-
-    @property
-    def _prompt_limit(self) -> int:
-        """Tokens for a prompt; 0 where the window is not known."""
-        wire = self._caller.wire
-        return max(0, wire.target.endpoint.window - wire.max_output)
-
-    def _tokens(self, prompt: Prompt, limit: int) -> int:
-        expected = self._caller.estimator.expected(self._caller.wire.size(prompt))
-        if not limit or expected < _COUNT_FROM * limit:
-            return expected
-        return self._caller.wire.count(prompt) or expected

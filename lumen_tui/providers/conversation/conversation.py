@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, closing
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -21,7 +22,7 @@ from lumen_tui.providers.base import (
     ask,
 )
 from lumen_tui.providers.conversation.calling import Answered, ModelCaller
-from lumen_tui.providers.conversation.compaction import Compaction, ContextWindow, without_native
+from lumen_tui.providers.conversation.compaction import Compaction
 from lumen_tui.providers.conversation.false_ends import announces, holds_call, without_thinking
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
@@ -32,10 +33,14 @@ from lumen_tui.providers.conversation.history import (
     RepetitionGuard,
     ResultMessage,
     ResultMessages,
+    Said,
     UserMessage,
     refusal_of,
+    without_native,
 )
 from lumen_tui.providers.conversation.steps import CallBegun, CallEnded, ConversationState, Rewritten
+from lumen_tui.providers.conversation.summing_up import Summariser
+from lumen_tui.providers.conversation.window import ContextWindow
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.sdk_client import ModelClient
@@ -104,14 +109,18 @@ class ModelProvider:
                 stack.enter_context(closing(wire))
             caller = ModelCaller(wires, self._config, job)
             self._used = caller.used
-            return (yield from _ModelConversation(caller, job).run())
+            summariser = Summariser(job, self._config, partial(self._connect, job))
+            return (yield from _ModelConversation(caller, job, ContextWindow(caller, job, summariser)).run())
+
+    def _connect(self, job: Job, target: Target) -> ModelClient:
+        return connect(target, self._config, self._environ, job.now)
 
     def _wires(self, job: Job) -> tuple[list[ModelClient], list[TextUpdate]]:
         """The models that can be asked, and what those lack that cannot stand by. ProviderError for the first one."""
         wires, missing = [], []
         for target in self._targets:
             try:
-                wires.append(connect(target, self._config, self._environ, job.now))
+                wires.append(self._connect(job, target))
             except ProviderError as error:
                 if not wires:
                     raise
@@ -141,11 +150,11 @@ class _GoesInCircles(Exception):
 class _ModelConversation:
     """One conversation under way."""
 
-    def __init__(self, caller: ModelCaller, job: Job) -> None:
-        self._caller, self._job = caller, job
+    def __init__(self, caller: ModelCaller, job: Job, window: ContextWindow) -> None:
+        self._caller, self._job, self._window = caller, job, window
         self._begun = before = ConversationState(job.earlier)
         self._entries = before.entries
-        self._window = ContextWindow(caller)
+        self._summary = before.summary
         self._repeats = RepetitionGuard()
         self._ids = set(before.ids)
         self._unfinished_count = 0
@@ -231,6 +240,11 @@ class _ModelConversation:
     def _prompt(self) -> Prompt:
         return Prompt(self._job.system, self._job.tools, self._entries, self._job.tuning)
 
+    def _fit(self) -> Generator[Step, Reply | None, None]:
+        """Let the conversation fit its model's window."""
+        fitted = yield from self._window.fit(self._prompt(), self._summary)
+        self._entries, self._summary = fitted.entries, fitted.summary
+
     def _ask(self) -> Answered:
         """Return the next answer, from the first model that gives one.
 
@@ -238,7 +252,7 @@ class _ModelConversation:
         """
         repairs = 0
         while True:
-            self._rewrite((yield from self._window.fit(self._prompt())))
+            yield from self._fit()
             try:
                 return (yield from self._caller.call(self._prompt()))
             except ModelCallError as error:
@@ -261,8 +275,8 @@ class _ModelConversation:
         return None
 
     def _use(self, compaction: Compaction) -> TextUpdate:
-        self._rewrite(compaction.entries)
-        return TextUpdate(compaction.summary, kind="note")
+        self._entries = compaction.entries
+        return self._window.use(compaction)
 
     def _unique(self, turn: AssistantMessage) -> AssistantMessage:
         """Rename calls so that no id comes twice in the conversation: some servers number them again in each answer."""
@@ -318,7 +332,7 @@ def _continuation(turn: AssistantMessage) -> tuple[UserMessage | AssistantMessag
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)
     partial = turn.text.rstrip() or "(nothing that was complete)"
-    return (AssistantMessage(partial), UserMessage(_CONTINUE.get(turn.stop, _CONTINUE["length"])))
+    return (AssistantMessage(partial), UserMessage(_CONTINUE.get(turn.stop, _CONTINUE["length"]), kind=Said.NUDGE))
 
 
 def _outcome(turn: AssistantMessage, before: str) -> ConversationOutcome:

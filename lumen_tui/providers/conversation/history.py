@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lumen_tui.providers.base import JsonObject, Tuning
 
@@ -35,11 +36,20 @@ class ModelCall(Struct, frozen=True):
     extra: JsonObject = {}  # what the server wants back with it (Google signs calls), for the turn's `label` only
 
 
+class Said(StrEnum):
+    """Why something is said to a model."""
+
+    WORDS = "words"  # the task, the operator, changed limits: never taken out of a conversation
+    NUDGE = "nudge"  # the program's, about the answer before it
+    SUMMARY = "summary"  # what stands for entries that were taken out
+
+
 class UserMessage(Struct, frozen=True, tag="user"):
     """What the user, or the program in their name, said to the model."""
 
     text: str
     standing: int = 0  # characters at its beginning that other conversations of the role begin with, too
+    kind: Said = Said.WORDS
 
 
 class AssistantMessage(Struct, frozen=True, tag="assistant"):
@@ -71,6 +81,20 @@ class ResultMessages(Struct, frozen=True, tag="results"):
 
 
 Entry = UserMessage | AssistantMessage | ResultMessages
+
+
+def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return the entries without the vendors' own blocks: thinking is signed for all before it, and is refused now."""
+    return tuple(replace(entry, native=None) if isinstance(entry, AssistantMessage) else entry for entry in entries)
+
+
+def characters(entry: Entry) -> int:
+    """Return the characters of text in an entry."""
+    if isinstance(entry, ResultMessages):
+        return sum(len(result.text) for result in entry.results)
+    if isinstance(entry, AssistantMessage):
+        return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
+    return len(entry.text)
 
 
 class Prompt(Struct, frozen=True):

@@ -12,7 +12,14 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.providers.conversation.history import AssistantMessage, Entry, ResultMessage, ResultMessages, UserMessage
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    Entry,
+    ResultMessage,
+    ResultMessages,
+    UserMessage,
+    without_native,
+)
 
 
 class CallBegun(Struct, frozen=True, tag="begun"):
@@ -34,7 +41,27 @@ class Rewritten(Struct, frozen=True, tag="rewritten"):
     entries: tuple[UserMessage | AssistantMessage | ResultMessages, ...]
 
 
-Record = UserMessage | AssistantMessage | CallBegun | CallEnded | Rewritten
+class Summary(Struct, frozen=True, tag="summary"):
+    """What a cheaper model wrote of the first `upto` entries that the conversation has here.
+
+    From here on `head` stands in their place: what is never taken out, and the summary as the model is told it. The
+    other fields are what the next summary begins with.
+    """
+
+    upto: int
+    head: tuple[UserMessage, ...]
+    text: str
+    model: str = ""
+    calls: int = 0  # tool calls from the beginning of the conversation that are summed up
+    touched: tuple[tuple[str, str], ...] = ()  # (tool, path) of those that went well, each once
+    places: tuple[str, ...] = ()  # where which steps can be read whole, in words
+
+    def after(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the conversation with the summary in its place."""
+        return (*self.head, *without_native(entries[self.upto :]))
+
+
+Record = UserMessage | AssistantMessage | CallBegun | CallEnded | Rewritten | Summary
 _decoder = msgspec.json.Decoder(Record)
 
 
@@ -56,6 +83,7 @@ class ConversationState:
         self.results: dict[str, ResultMessage] = {}  # of that answer
         self.ids: set[str] = set()  # of all calls
         self.calls: list[ResultMessage] = []  # that have ended, in order
+        self.summary: Summary | None = None  # the last one
         for record in records:
             self._take(record)
 
@@ -69,6 +97,8 @@ class ConversationState:
                 self.turn, self.results = None, {}
         elif isinstance(record, Rewritten):
             self.entries = record.entries
+        elif isinstance(record, Summary):
+            self.entries, self.summary = record.after(self.entries), record
         elif isinstance(record, AssistantMessage) and record.calls and record.stop == "tool":
             self.turn, self.results = record, {}
             self.ids |= {call.id for call in record.calls}

@@ -127,6 +127,21 @@ def expand(config: ModelsConfig, name: str) -> str:
     return {"haiku": config.haiku, "sonnet": config.sonnet, "opus": config.opus}[name] if name in TIERS else name
 
 
+def cheap_target(config: ModelsConfig, beside: Target) -> Target:
+    """Return the cheap tier at the server of `beside`. ProviderError where that has none.
+
+    What a conversation holds goes to no other server. A tier as the settings ship it is none for servers that have no
+    such model.
+    """
+    name, model = split(config, expand(config, TIERS[0]))
+    default = "anthropic" if config.provider == "auto" else config.provider
+    if (name or default) != beside.endpoint.name:
+        raise ProviderError(f"the {TIERS[0]} tier is at another server than {beside.label}")
+    if not model or (not name and known(model) is not None and beside.endpoint.kind != "anthropic"):
+        raise ProviderError(f"no cheap tier is set for {beside.endpoint.name} ({TIERS[0]} under [models])")
+    return Target(beside.endpoint, model)
+
+
 _CACHE_READ = 0.1  # times the input price
 _CACHE_WRITE = 1.25
 _CACHE_HOUR = 0.75  # more than that, for what is kept for an hour

@@ -214,7 +214,7 @@ class OpenAIClient(SdkClient):
     def _request(self, prompt: Prompt, most: int = 0) -> JsonObject:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [message for entry in prompt.entries for message in _messages(entry, self.target.label)]
-        request: JsonObject = {"model": self.target.model, "messages": [*system, *messages]}
+        request: JsonObject = {"model": self.target.model, "messages": [*system, *_alternating(messages)]}
         if most := most or self.max_output:
             request[self._limit_name] = most
         if prompt.tuning.effort and not self.target.endpoint.own and "reasoning_effort" not in self._adapted:
@@ -227,6 +227,17 @@ class OpenAIClient(SdkClient):
 def _tool(tool: Any) -> JsonObject:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
     return {"type": "function", "function": function}
+
+
+def _alternating(messages: list[JsonObject]) -> list[JsonObject]:
+    """Return the messages with those of the user that follow each other made one: some models' templates want that."""
+    whole: list[JsonObject] = []
+    for message in messages:
+        if whole and message["role"] == whole[-1]["role"] == "user":
+            whole[-1] = {"role": "user", "content": f"{whole[-1]['content']}\n\n{message['content']}"}
+        else:
+            whole.append(message)
+    return whole
 
 
 def _messages(entry: Entry, label: str) -> list[JsonObject]:
