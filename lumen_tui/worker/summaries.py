@@ -33,10 +33,10 @@ def summary_order(context: Context, toolbox: Toolbox) -> tuple[SummaryOrder, Pro
 
 
 def _system(context: Context, template: Template, words: int) -> str:
-    spec = context.spec
+    spec, layout = context.spec, context.store.layout
     values = {
         "objective": lines_of(fence(spec.objective, "the task"), "task: objective"),
-        "accept": lines_of(accepted_when(context.store.layout.task(spec.id), spec), "task: acceptance"),
+        "accept": lines_of(accepted_when(layout.task(spec.id), spec), "task: acceptance"),
         "length": lines_of(f"{words:,}", "window"),
     }
     return text_of(fill(template, values))
