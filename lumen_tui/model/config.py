@@ -169,6 +169,7 @@ class WorkersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     deaths: Annotated[int, Meta(ge=0, le=1000)] = 5  # workers of one role that may die within deaths_minutes; 0: any
     deaths_minutes: Annotated[float, Meta(ge=0.1, le=1440)] = 10.0
     conventions_kb: Annotated[int, Meta(ge=0, le=1024)] = 24  # of AGENTS.md and CLAUDE.md in a task's prompt; 0: none
+    skills_kb: Annotated[int, Meta(ge=0, le=1024)] = 16  # of names and descriptions of skills in a prompt; 0: none
     isolate: Literal["", "worktree", "copy"] = ""  # where tasks that may change files do so, unless their role says
 
 

@@ -14,19 +14,19 @@ from msgspec import Struct
 from lumen_tui.model.capsule import tokens_of
 from lumen_tui.model.digests import sha256
 
-_TOLD = ("objective", "giver", "context", "constraints", "conventions")
+_TOLD = ("objective", "giver", "context", "constraints", "conventions", "skills")
 SLOTS: Mapping[str, tuple[str, ...]] = {
     "authority": (),
     "worker": ("role", "authority", "constitution", "rules"),
     "main": ("role", "authority", "constitution", "rules"),
     "task": (*_TOLD, "accept", "unit", "memory", "earlier", "limits", "surroundings"),
     "chat": ("role", "authority", "constitution", "rules"),
-    "turn": ("orders", "state", "limits", "surroundings", "earlier"),
-    "loop": ("objective", "briefing", "limits", "surroundings", "earlier", "roles", "memory", "moment"),
+    "turn": ("orders", "state", "skills", "limits", "surroundings", "earlier"),
+    "loop": ("objective", "briefing", "limits", "surroundings", "earlier", "roles", "skills", "memory", "moment"),
     "summary": ("objective", "accept", "length"),
 }  # the prompts that there are, and what each has a place for
 # What a prompt of a person's own may leave out.
-OPTIONAL = ("giver", "conventions", "accept", "unit", "memory", "earlier", "surroundings", "roles", "moment")
+OPTIONAL = ("giver", "conventions", "skills", "accept", "unit", "memory", "earlier", "surroundings", "roles", "moment")
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
 _HEADING = re.compile(r"^#{1,6} ")
 

@@ -152,6 +152,7 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     hosts: tuple[str, ...] = ()  # where its web_fetch may go, besides those of [web] hosts
     orders: tuple[str, ...] = ()  # roles that its create_task may name, besides those that may do no more than it
     custom_tools: tuple[str, ...] = ()  # of custom-tools/<name>.toml
+    skills: tuple[str, ...] = ("*",)  # of those that there are where it works, it has these; *: all
     rules: tuple[ToolRule, ...] = ()  # [[rules]]
     limits: Limits = field(default_factory=Limits)
     prompt: str = ""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.roles import Role, ToolRule
+from lumen_tui.model.skills import Skills
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
@@ -176,6 +177,7 @@ class TaskMemo:
     known: dict[str, bytes] = field(default_factory=dict)  # real path -> hash of the file as last read or written
     contents: dict[str, bytes] = field(default_factory=dict)  # of some of these, the content
     too_large: set[str] = field(default_factory=set)  # folders that were reported as too large to scan
+    skills: Skills | None = None  # of the task, once they were looked for
 
 
 @dataclass(frozen=True)

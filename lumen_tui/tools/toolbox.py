@@ -58,6 +58,8 @@ from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.shell import background
 from lumen_tui.tools.shell.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
 from lumen_tui.tools.shell.tool import SHELL
+from lumen_tui.tools.skills.finding import of_task
+from lumen_tui.tools.skills.tool import READ_SKILL
 from lumen_tui.tools.web_fetch import WEB_FETCH
 
 TOOLS: dict[str, AnyTool] = {
@@ -89,6 +91,7 @@ TOOLS: dict[str, AnyTool] = {
         RELAY_READ,
         RELAY_SUBMIT,
         ASK_OPERATOR,
+        READ_SKILL,
     )
 } | PLANNING
 _MOST_REFUSED = 8  # consecutive calls that are refused
@@ -190,9 +193,17 @@ class Toolbox:
             msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
         )
         self._context = dataclasses.replace(context, rules=self.rules)
+        self._leave_out_skills()
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
         self._past = before or CallHistory()
         self._refused = 0
+
+    def _leave_out_skills(self) -> None:
+        """Offer no tool for skills where there are none."""
+        wanted = self._config.workers.skills_kb > 0
+        if READ_SKILL.name in self.rules.tools and not (wanted and of_task(self._context).skills):
+            self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools - {READ_SKILL.name})
+            self._context = dataclasses.replace(self._context, rules=self.rules)
 
     @property
     def steps(self) -> int:

@@ -58,10 +58,10 @@ def turn_role(role: Role, *, offline: bool) -> Role:
 def turn_slots(
     layout: Layout, turn: int, values: Mapping[str, Sequence[Line]], state: str
 ) -> dict[str, tuple[Line, ...]]:
-    """Return what a turn has instead of a loop's slots; limits and place are known where only news is told."""
+    """Return what a turn has instead of a loop's slots; skills, limits and place are known where only news is told."""
     found = chats.read(layout).turn(turn)
     slots = {"orders": lines_of(_orders(found), "chat.jsonl"), "state": lines_of(state, "state of the agent")}
-    known = () if found is None or found.begun.whole else ("limits", "surroundings")
+    known = () if found is None or found.begun.whole else ("skills", "limits", "surroundings")
     return {**slots, **dict.fromkeys(known, ())}
 
 

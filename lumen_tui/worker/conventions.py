@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -18,13 +17,11 @@ from lumen_tui.model.fences import conventions_of
 from lumen_tui.model.prompts import Line, lines_of
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tools.base import Context
-from lumen_tui.tools.files import opening
+from lumen_tui.tools.files.levels import closed, levels, own_files, read_regular
 from lumen_tui.tools.files.opening import is_below
-from lumen_tui.tools.files.paths import forbidden
-from lumen_tui.tools.sandbox.policy import FILES, task_folder
+from lumen_tui.tools.sandbox.policy import task_folder
 
 _NAMES = ("AGENTS.md", "CLAUDE.md")
-_MOST_LEVELS = 64
 _MOST_READ = 512 * 1024  # bytes of one file
 _LEAST = 200  # bytes of a file that is cut; with less room it is only named
 _OURS = re.compile(rf"^{SECTION_BEGIN}.*?(?:^{SECTION_END}[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
@@ -68,12 +65,12 @@ def _fitted(found: _Found, room: int) -> tuple[str, int]:
 
 def _files(context: Context, folder: str) -> Iterator[_Found]:
     """Yield what is in these files, from the top of the repository down to the folder; each text once."""
-    levels = _levels(folder, _own(context))
+    around = levels(folder, own_files(context))
     seen: set[str] = set()
-    for level in levels:
+    for level in around:
         for name in _NAMES:
             path = os.path.realpath(os.path.join(level, name))
-            if path in seen or not is_below(path, levels[0]) or _ours(context, path):
+            if path in seen or not is_below(path, around[0]) or closed(context, path):
                 continue
             seen.add(path)
             text = _read(path)
@@ -82,45 +79,7 @@ def _files(context: Context, folder: str) -> Iterator[_Found]:
                 yield _Found(one_line(os.path.join(level, name), 300), text)
 
 
-def _own(context: Context) -> str:
-    """Return the real path of the task's own files: its worktree or copy, where it works apart."""
-    return os.path.join(os.path.realpath(context.folder), FILES)
-
-
-def _levels(folder: str, own: str) -> list[str]:
-    """Return the folders from the top of the repository to this one; outside of a repository this one alone.
-
-    In the task's own files, `own`, their top is that of the repository.
-    """
-    levels = [folder]
-    if is_below(folder, own):
-        while levels[0] != own:
-            levels.insert(0, os.path.dirname(levels[0]))
-        return levels
-    while len(levels) < _MOST_LEVELS and not os.path.lexists(os.path.join(levels[0], ".git")):
-        above = os.path.dirname(levels[0])
-        if above == levels[0]:
-            return [folder]
-        levels.insert(0, above)
-    return levels if os.path.lexists(os.path.join(levels[0], ".git")) else [folder]
-
-
-def _ours(context: Context, path: str) -> bool:
-    """Return whether a file is not for this task: hidden from its tools, or of the state folder, whose rules stand
-    in the system prompt.
-    """
-    ours = is_below(path, os.path.realpath(context.store.root)) and not is_below(path, _own(context))
-    return ours or bool(forbidden(context, path))
-
-
 def _read(path: str) -> str:
     """Return a regular file without comments and without our own section; empty where it cannot be read."""
-    try:
-        fd = opening.file(path)
-    except OSError:
-        return ""
-    with os.fdopen(fd, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return ""
-        text = safe(stream.read(_MOST_READ).decode("utf-8", "replace"))
+    text = safe((read_regular(path, _MOST_READ) or b"").decode("utf-8", "replace"))
     return uncommented(_OURS.sub("", text)).strip("\n")

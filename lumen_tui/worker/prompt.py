@@ -29,6 +29,7 @@ from lumen_tui.tools.base import Context, TaskRules
 from lumen_tui.worker.accepted import accepted_when
 from lumen_tui.worker.chat_turn import turn_slots
 from lumen_tui.worker.conventions import conventions
+from lumen_tui.worker.skills import skills
 from lumen_tui.worker.surroundings import money, surroundings
 
 _BLOCKS = 8_000  # characters of memory blocks for a worker; the main agent's are in its briefing
@@ -58,6 +59,7 @@ def build(
         "limits": lines_of(limits(context.rules, spec, seconds), "role, settings and constraints"),
         "surroundings": lines_of(_bullets(place), "surroundings"),
         "earlier": lines_of(earlier, "acts of the attempt before"),
+        "skills": skills(context, config.workers.skills_kb * 1024),
     }
     if turn:
         values |= turn_slots(layout, turn, values, spec.context)

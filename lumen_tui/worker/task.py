@@ -68,6 +68,7 @@ from lumen_tui.worker.prompt import build
 from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
+from lumen_tui.worker.skills import problems_of
 from lumen_tui.worker.spending import NoRoom, Spending
 from lumen_tui.worker.summaries import summary_order
 from lumen_tui.worker.surroundings import apart_words
@@ -206,7 +207,7 @@ class Task:
             self._events.event("note", apart_words(self._isolation))
         for problem in self._problems:
             self._events.event("note", f"{problem.where}: {problem.what}")
-        for text in rules_for_record(self._toolbox.rules):
+        for text in (*rules_for_record(self._toolbox.rules), *problems_of(self._context)):
             self._events.event("note", text)
         try:
             outcome = self._converse()
@@ -325,6 +326,7 @@ class Task:
         text = result.summary if result.ok else one_line(result.text, 300)
         more = {"cut": result.truncated} if result.truncated else {}
         more |= {"refused": True} if result.refused else {}
+        more |= {"skill": skill} if (skill := result.data.get("skill")) and result.ok else {}
         self._events.event("result", text, tool=name, ok=result.ok, **more)
         self._written = self._written or (call.name in ("write_result", report.NAME) and result.ok)
         return result

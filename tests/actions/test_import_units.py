@@ -278,15 +278,6 @@ def test_a_damaged_event_is_named_and_hides_only_itself(desk, tmp_path, line):
     assert len(table["events"]) == 1
 
 
-def test_without_a_yaml_reader_the_rest_comes_and_the_units_are_counted(desk, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    root = project(tmp_path, events=(event("claim", "1", lane="Core", title="From events"),))
-    report = take(desk, root)
-    assert unit(desk, "WU-7").title == "From events"
-    (words,) = report.left_out
-    assert 'pip install "lumen-tui[yaml]"' in words
-
-
 def test_scalars_are_those_of_the_core_schema():
     text = "a: yes\nb: 2026-01-01\nc: 0123\nd: 1.5\ne: ~\nf: '12'\ng: true\nh: |\n  two\n  lines\ni: 0x1f\n"
     assert unit_yaml.read(text.encode()) == {

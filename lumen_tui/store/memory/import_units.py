@@ -22,6 +22,7 @@ from lumen_tui.model.lumenunits import CHANGED_AT, SOURCE, STATE, TABLE, Unit, U
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, frontmatter, locks
 from lumen_tui.storage.redaction import clean
+from lumen_tui.storage.safe_yaml import BadDocument
 from lumen_tui.store.memory import importing
 from lumen_tui.store.memory.importing import Destination, ImportPart, ImportReport, SourceLine
 from lumen_tui.store.memory.outside import ForeignFolder
@@ -99,10 +100,7 @@ def _documents(project: ForeignFolder, units: dict[str, UnitSource], part: Impor
             try:
                 document = unit_yaml.read(importing.read_foreign(real, unit_yaml.LARGEST + 1))
                 wu_id = ids.check_wu(text_of(document, "id"))
-            except unit_yaml.NoYaml as error:
-                left_out[f"work units as YAML: {error}"] += 1
-                continue
-            except (unit_yaml.BadDocument, ids.BadId, OSError, files.StoreError) as error:
+            except (BadDocument, ids.BadId, OSError, files.StoreError) as error:
                 part.quarantined += 1
                 part.name(f"{path}: {error}")
                 continue
@@ -119,7 +117,7 @@ def _named_place(project: ForeignFolder) -> tuple[str, ...]:
         return ()
     try:
         settings = unit_yaml.read(importing.read_foreign(file, unit_yaml.LARGEST + 1))
-    except (unit_yaml.BadDocument, OSError, files.StoreError):
+    except (BadDocument, OSError, files.StoreError):
         return ()
     named = text_of(table_of(table_of(settings, "software_delivery"), "directories"), "wuDir")
     inside = named and not os.path.isabs(named) and ".." not in Path(named).parts and not set(named) & set("*?[")

@@ -10,6 +10,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.approvals import ASK
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.skills import TOOL as SKILL
 from lumen_tui.model.tasks import Spec
 from lumen_tui.tools.base import BadRules, TaskRules
 
@@ -63,7 +64,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, ASK, *_ends(role))),
+        tools=frozenset((*role.tools, *role.custom_tools, ASK, *((SKILL,) if role.skills else ()), *_ends(role))),
         shell=role.shell,
         write=role.write,
         network=role.network,

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import ApprovalRequest, Context, ToolError
+from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.sandbox import protected_paths, sandboxed_command, tiers
-from lumen_tui.tools.sandbox.policy import Policy, policy, ready_workspace, sandbox_settings
+from lumen_tui.tools.sandbox.policy import Policy, policy, ready_workspace, sandbox_settings, skill_folders
 
 UNSANDBOXED_RISK = (
     "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
@@ -60,11 +61,22 @@ def admit(context: Context, command: str, cwd: str, *, reading: bool = False, tr
     if context.rules.write and not reading:
         ready_workspace(context)
     if choice.tier == sandboxed_command.ASK and not trusted:
+        _check_scripts(context, command, cwd)
         _ask_person(context, command, cwd, choice.reason)
     sandbox_policy = policy(context, sandbox_settings(context), os.path.realpath(cwd), reading=reading)
     if choice.tier != sandboxed_command.ASK and not reading:
         protected_paths.command_begins(context)
     return Admission(choice.tier, sandbox_policy)
+
+
+def _check_scripts(context: Context, command: str, cwd: str) -> None:
+    """Raise ToolError for a command that names a skill's folder or starts in it: no sandbox is around its scripts."""
+    place = os.path.realpath(cwd)
+    for folder in skill_folders(context):
+        if is_below(place, folder) or folder in command or os.path.relpath(folder, place) in command:
+            raise ToolError(
+                "scripts of skills are run in a sandbox alone, and none holds here: read their text instead"
+            )
 
 
 def _ask_person(context: Context, command: str, cwd: str, reason: str) -> None:

@@ -17,7 +17,7 @@ import sys
 
 from lumen_tui.tools.files.opening import is_below_any
 from lumen_tui.tools.sandbox import chmod_broker, launcher
-from lumen_tui.tools.sandbox.policy import Policy
+from lumen_tui.tools.sandbox.policy import Cover, Policy
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06  # classic BPF
 _ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
@@ -278,12 +278,20 @@ def families(policy: Policy) -> tuple[int, ...]:
     return INTERNET if policy.network else ()
 
 
+def _not_shown(cover: Cover, below: str) -> list[str]:
+    """Return the paths of entries that are not shown, in the covered folder or `below` it."""
+    names = [os.path.join(below, name) for name in os.listdir(os.path.join(cover.folder, below))]
+    ways = [name for name in names if any(shown.startswith(f"{name}/") for shown in cover.shown)]
+    hidden = [os.path.join(cover.folder, name) for name in names if name not in (*cover.shown, *ways)]
+    return hidden + [path for way in ways for path in _not_shown(cover, way)]
+
+
 def _uncovered_entries(policy: Policy) -> list[str]:
     """Return the entries of covered folders that are not shown."""
     paths = []
     for cover in policy.covers:
         try:
-            paths += [os.path.join(cover.folder, name) for name in os.listdir(cover.folder) if name not in cover.shown]
+            paths += _not_shown(cover, "")
         except OSError:
             paths.append(cover.folder)
     return paths

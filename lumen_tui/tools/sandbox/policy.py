@@ -11,6 +11,7 @@ from msgspec import Struct
 
 import lumen_tui
 from lumen_tui.model.config import SandboxConfig
+from lumen_tui.model.skills import PLACES as SKILL_PLACES
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories
 from lumen_tui.store.settings.config import grant, load_config
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FILES = "files"  # in the task's folder: where its commands leave their files
 # The part of the state folder that a command sees. Nothing else of it is there for the command.
 _SHOWN = (
-    "memory", "work", "stamps", "loops", "sessions", "tasks", "trees", "custom-tools", "wake-state.md",
+    "memory", "work", "stamps", "loops", "sessions", "tasks", "trees", "custom-tools", *SKILL_PLACES, "wake-state.md",
     "loop-state.json", "heartbeat.json",
 )  # fmt: skip
 # In a repository: what git runs or obeys when the operator uses it later.
@@ -38,7 +39,7 @@ _MOST_IN_PARTS = 30  # repositories of which only the files that git obeys are p
 
 
 class Cover(Struct, frozen=True):
-    """A folder of which only the named entries are visible."""
+    """A folder of which only the named entries are visible; a name may lead two levels down."""
 
     folder: str
     shown: tuple[str, ...]
@@ -98,6 +99,12 @@ def _temporary(context: Context) -> str:
     return path
 
 
+def skill_folders(context: Context) -> tuple[str, ...]:
+    """Return the real folders of the task's skills, whose scripts its commands read."""
+    found = context.memo.skills
+    return tuple(skill.folder for skill in found.skills) if found is not None else ()
+
+
 def _borrowed(context: Context) -> tuple[str, ...]:
     """Return the folder of the operator's objects, which git in a worktree of the task's own reads."""
     if not context.spec.isolate:
@@ -136,7 +143,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool
         hidden=tuple(hidden),
         covers=(state_cover(context),),
         scratch=scratch,
-        shown=_borrowed(context),
+        shown=(*_borrowed(context), *skill_folders(context)),
         temporary=temporary,
         network=context.rules.network and not reading,
         caps=caps(settings, context.role.limits),

@@ -94,6 +94,7 @@ OF_ANY_FOLDER = (
     ".idea",
     ".mcp.json",
     ".claude",
+    ".agents",
     ".cursor",
     ".codex",
     ".gemini",

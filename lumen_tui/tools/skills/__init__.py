@@ -1,0 +1,1 @@
+"""Agent Skills: found, read, checked, and the tool that returns them."""

@@ -1,0 +1,120 @@
+"""Reads SKILL.md: YAML between two lines of `---`, then Markdown. What is wrong is named with its line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from lumen_tui.model.skills import FILE, MOST_DESCRIPTION, Skill, SkillProblem, as_rendered, faults, hidden_text
+from lumen_tui.storage.safe_yaml import BadDocument, table
+from lumen_tui.tools.files.levels import read_regular
+
+LARGEST = 256 * 1024  # bytes of a SKILL.md
+_FENCE = "---"
+# A value that other programs take as it is and YAML does not: unquoted, with `: ` or ` #` in it.
+_UNQUOTED = re.compile(r"(?m)^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'|>{\[&*!%@`#].*(?:: | #).*?)[ \t]*$")
+
+
+class Refused(ValueError):
+    """A SKILL.md that cannot be used; the text says why, `line` where."""
+
+    def __init__(self, why: str, line: int = 0) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+def read_skill(folder: str, path: str, place: str) -> tuple[Skill | None, tuple[SkillProblem, ...]]:
+    """Return the skill in the real folder `folder`, None where it cannot be used, and what is wrong with it.
+
+    `path` is that of its SKILL.md as it was found: the name of the folder there is compared with that of the skill.
+    """
+    problems: list[SkillProblem] = []
+    try:
+        text = text_of(os.path.join(folder, FILE))
+        fields, front, body_line = _front_matter(text, path, problems)
+    except Refused as refused:
+        return None, (*problems, SkillProblem(path, str(refused), refused.line, refused=True))
+    for field, what, is_refused in faults(fields, os.path.basename(os.path.dirname(path))):
+        problems.append(SkillProblem(path, what, _line_of(front, field), is_refused))
+    problems += concealed(text, path)
+    problems.sort(key=lambda problem: problem.line)
+    if any(problem.refused for problem in problems):
+        return None, tuple(problems)
+    return _skill(fields, folder, path, place, body_line), tuple(problems)
+
+
+def _skill(fields: Mapping[str, object], folder: str, path: str, place: str, body_line: int) -> Skill:
+    metadata = fields.get("metadata")
+    return Skill(
+        name=str(fields["name"]),
+        description=" ".join(str(fields["description"]).split())[:MOST_DESCRIPTION],
+        folder=folder,
+        path=path,
+        place=place,
+        body_line=body_line,
+        license=_text(fields.get("license")),
+        compatibility=_text(fields.get("compatibility")),
+        allowed_tools=_text(fields.get("allowed-tools")),
+        metadata=tuple((str(key), _text(value)) for key, value in metadata.items())
+        if isinstance(metadata, dict)
+        else (),
+    )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(str(part) for part in value)
+    return "" if value is None else str(value)
+
+
+def text_of(path: str) -> str:
+    """Return the text of the SKILL.md at a real path. Raise Refused."""
+    data = read_regular(path, LARGEST + 1)
+    if data is None:
+        raise Refused(f"{FILE} is no file that can be read")
+    if len(data) > LARGEST:
+        raise Refused(f"{FILE} is larger than {LARGEST // 1024} KiB: move parts into files of their own")
+    try:
+        return data.decode().replace("\r\n", "\n").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise Refused("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
+
+
+def _front_matter(text: str, path: str, problems: list[SkillProblem]) -> tuple[dict[str, object], str, int]:
+    """Return the fields, their text, and the line with which the body begins. Raise Refused."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != _FENCE:
+        raise Refused(f"the file must begin with a line of {_FENCE}, and name and description below it", 1)
+    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), 0)
+    if not end:
+        raise Refused(f"the front matter is not closed with a line of {_FENCE}", len(lines))
+    front = "\n".join(lines[1:end])
+    try:
+        return table(front), front, end + 2
+    except BadDocument as error:
+        quoted = _UNQUOTED.sub(lambda match: f"{match['key']}: {json.dumps(match['value'])}", front)
+        try:
+            fields = table(quoted) if quoted != front else {}
+        except BadDocument:
+            fields = {}
+        if not fields:
+            raise Refused(f"the front matter is no YAML: {error}", error.line + 1) from error
+        problems.append(SkillProblem(path, "a value with `: ` or ` #` in it has to be quoted in YAML", error.line + 1))
+        return fields, front, end + 2
+
+
+def _line_of(front: str, field: str) -> int:
+    """Return the line of SKILL.md on which a field is set; 1 where it is not."""
+    match = re.search(rf"(?m)^[\"']?{re.escape(field)}[\"']?[ \t]*:", front)
+    return front.count("\n", 0, match.start()) + 2 if match else 1
+
+
+def concealed(text: str, path: str) -> Iterator[SkillProblem]:
+    """Yield what is hidden in a text of a skill; comments in Markdown only, as code has them for its readers."""
+    for line, what, refused in hidden_text(text):
+        yield SkillProblem(path, what, line, refused)
+    if path.lower().endswith(".md"):
+        for line, length in as_rendered(text)[1]:
+            yield SkillProblem(path, f"{length:,} characters that are not seen when it is rendered are left out", line)
