@@ -45,6 +45,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "evolve": ("evolve", "claude-md"),
     "constitution": ("constitution",),
     "prompts": ("prompt",),
+    "skills": ("skills",),
     "operator": ("operator",),
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),

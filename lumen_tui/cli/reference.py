@@ -32,6 +32,7 @@ TITLES = {  # of the parts
     "evolve": "Learning from sessions",
     "constitution": "The constitution",
     "prompts": "Prompts",
+    "skills": "Skills",
     "operator": "The operator",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",

@@ -36,13 +36,14 @@ class Place(Struct, frozen=True):
 
 def places(context: Context) -> Iterator[Place]:
     """Yield where skills are looked for, the first one to count first."""
-    if folder := task_folder(context):
+    root = os.path.realpath(context.store.root)
+    folder = task_folder(context)
+    if folder and (not is_below(folder, root) or is_below(folder, own_files(context))):
         around = levels(folder, own_files(context))
         for level in reversed(around):
             name = "the folder worked in" if level == folder else "a folder above it"
             for below in PLACES:
                 yield Place(os.path.join(level, below), around[0], name, lambda path: closed(context, path))
-    root = os.path.realpath(context.store.root)
     free = forbidden_anywhere(context)
     for below in PLACES:
         yield Place(os.path.join(root, below), root, "the state folder", free)
