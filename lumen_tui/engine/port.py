@@ -20,6 +20,7 @@ from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Alike, AuditEntry, DiscoveryRow, Node, NodeRow, node_of
 from lumen_tui.model.requests.base import Request
+from lumen_tui.model.skills import read_in
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.steering import Steer
 from lumen_tui.model.task_cost import NOTHING_SPENT, TaskCost
@@ -36,14 +37,12 @@ from lumen_tui.storage.watch import wait_for_changes
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.tasks import steers
-from lumen_tui.store.tasks.task_records import tail_events
+from lumen_tui.store.tasks.task_records import newest_events
 
 if TYPE_CHECKING:
     from lumen_tui.engine.likeness import Titles
 
-_EVENTS_SHOWN = 2000
 _REASONS = 9  # that a prompt offers: one for each digit
-_EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
 _MOVES = 3  # looks at a task that moves: into the archive, and out of it where it is tried again
 _AGES = 60.0  # seconds after which a snapshot is taken again because time alone has changed it
@@ -61,6 +60,7 @@ class TaskDetail(msgspec.Struct, frozen=True):
     cost: TaskCost = NOTHING_SPENT
     steers: tuple[Steer, ...] = ()  # what was said to it
     question: Approval | None = None  # that waits for the operator's answer
+    skills: tuple[str, ...] = ()  # whose text it read, in this order
 
 
 class Port(Protocol):
@@ -175,13 +175,21 @@ class RemotePort:
                 self._reader.refresh(self._clock.now())
                 view, folder = _task(self._reader, task_id)
                 asked = self._reader.question_of(view.id, self._clock.now())
-            events = tail_events(folder, count=_EVENTS_SHOWN, size=_EVENT_BYTES)
+            events = newest_events(folder)
             result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
             said = tuple(steers.read(folder))
             if folder.exists():
                 break  # else it was archived meanwhile, and what was read is not all
         cost = costs(self._store.layout, [view], self._clock.now())[view.id]
-        return TaskDetail(view=view, events=events, result=safe(result), cost=cost, steers=said, question=asked)
+        return TaskDetail(
+            view=view,
+            events=events,
+            result=safe(result),
+            cost=cost,
+            steers=said,
+            question=asked,
+            skills=read_in(events),
+        )
 
     def events(self, limit: int) -> list[EngineEvent]:
         return recent_events(self._store, limit)

@@ -7,9 +7,12 @@ how something is done, and grants nothing: `allowed-tools` is shown and has no e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
+
+from lumen_tui.model.tasks import TaskEvent
+from lumen_tui.model.text import one_line
 
 FILE = "SKILL.md"
 TOOL = "read_skill"  # every role has it where there are skills for the task
@@ -77,6 +80,12 @@ class Skills(Struct, frozen=True):
         if ALL in names:
             return self
         return Skills(tuple(skill for skill in self.skills if skill.name in names), self.problems)
+
+
+def read_in(events: Iterable[TaskEvent]) -> tuple[str, ...]:
+    """Return the names of the skills whose text a task read, each once, in the order of its events."""
+    named = [event.data.get("skill") for event in events]
+    return tuple(dict.fromkeys(one_line(name, MOST_NAME) for name in named if isinstance(name, str)))
 
 
 Fault = tuple[str, str, bool]  # the field, what is wrong with it, and whether the skill cannot be used

@@ -108,6 +108,7 @@ class Layout:
         self.approvals = root / "approvals"  # tool calls that wait for a person, with the answers
         self.done_approvals = root / "approvals" / "done"
         self.custom_tools = root / "custom-tools"
+        self.skills = root / "skills"
         self.pause = root / "pause.json"
         self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 
@@ -100,6 +101,12 @@ def test_no_link_leads_out_of_the_repository_and_what_tools_may_not_read_stays_c
     assert "the key" not in said
     assert "make test" not in said
     assert "npm test" in first(project / "src" / "web", task_id="tsk-2", constraints=(f"Stay in {project}/src",))
+
+
+def test_a_folder_or_a_pipe_by_that_name_is_none(first, project):
+    (project / "src" / "AGENTS.md").mkdir()
+    os.mkfifo(project / "src" / "CLAUDE.md")
+    assert "make test" in first(project / "src")
 
 
 def test_what_is_shown_names_the_file_of_each_line_and_its_cost(make_task, project):

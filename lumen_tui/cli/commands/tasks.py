@@ -20,6 +20,8 @@ from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.acceptance import report
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, LimitTask, NewTask, RetryTask, TellTask
+from lumen_tui.model.skills import read_in
+from lumen_tui.model.task_cost import TaskCost
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.queue_conditions import read_queue_conditions
@@ -29,6 +31,7 @@ from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
 from lumen_tui.store.tasks import claims, task_files
 from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_records import newest_events
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
@@ -189,22 +192,12 @@ def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
         raise ActionError(str(error), candidates=error.candidates, missing=True) from error
 
 
-def run_show(session: Session, args: Namespace) -> int:
-    index, task_id = _find(session, args.task_id)
-    view = index.find(task_id)
-    if view is None:
-        raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
-    view = _waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
-    folder = index.folder(task_id)
-    result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
-    cost = costs(session.layout, [view], session.now)[task_id]
-    ended = task_files.read_exit(folder) if folder else None
-    if args.json:
-        session_id = ended.session if ended else ""
-        document({**_facts(view), "cost": cost.fields(), "session": session_id, "result": result})
-        return 0
+def _shown(
+    view: TaskView, folder: Path | None, cost: TaskCost, session_id: str, skills: tuple[str, ...]
+) -> dict[str, str]:
+    """Return what `show` prints of a task before its result; empty where there is nothing to say."""
     spec = view.spec
-    facts = {
+    return {
         "task": spec.id,
         "status": f"{view.outcome} {view.reason}".strip(),
         "role": spec.role,
@@ -224,9 +217,30 @@ def run_show(session: Session, args: Namespace) -> int:
         "brain": view.brain,
         "at most": budget.own_words(spec.budget),
         "works in": spec.folder,
-        "session": ended.session if ended else "",
+        "skills": ", ".join(skills),
+        "session": session_id,
         "folder": str(folder or ""),
     }
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    index, task_id = _find(session, args.task_id)
+    view = index.find(task_id)
+    if view is None:
+        raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
+    view = _waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
+    folder = index.folder(task_id)
+    result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
+    cost = costs(session.layout, [view], session.now)[task_id]
+    ended = task_files.read_exit(folder) if folder else None
+    skills = read_in(newest_events(folder)) if folder else ()
+    if args.json:
+        session_id = ended.session if ended else ""
+        document(
+            {**_facts(view), "cost": cost.fields(), "session": session_id, "skills": list(skills), "result": result}
+        )
+        return 0
+    facts = _shown(view, folder, cost, ended.session if ended else "", skills)
     table([(name, value) for name, value in facts.items() if value])
     _say_evidence(view, folder)
     if result:

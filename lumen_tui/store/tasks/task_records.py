@@ -31,6 +31,8 @@ CLAIM_FILE = "claim.json"
 PARKED_FILE = "parked.json"
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
+_SHOWN_EVENTS = 2000
+_SHOWN_BYTES = 1024 * 1024
 _MAX_SPEC = 1024 * 1024
 _YOUNG = 2.0  # seconds within which two changes may give a folder the same stamp
 _ID = re.compile(ids.NAME).fullmatch
@@ -72,6 +74,11 @@ def read_spec(folder: Path) -> Spec:
 def _error_position(error: Exception) -> int:
     digits = str(error).rpartition("(byte ")[2].rstrip(")")
     return int(digits) if digits.isdigit() else 0
+
+
+def newest_events(folder: Path) -> tuple[TaskEvent, ...]:
+    """Return as many of the last events of a task as are shown of one that is looked at, as `tail_events` does."""
+    return tail_events(folder, _SHOWN_EVENTS, _SHOWN_BYTES)
 
 
 def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES) -> tuple[TaskEvent, ...]:

@@ -50,5 +50,8 @@ def read_regular(path: str, most: int) -> bytes | None:
         fd = opening.file(path)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)  # `fdopen` refuses a folder, and leaves it open
+        return None
     with os.fdopen(fd, "rb") as stream:
-        return stream.read(most) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        return stream.read(most)

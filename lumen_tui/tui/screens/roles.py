@@ -21,6 +21,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, RehireRole
 from lumen_tui.model.roles import Role
+from lumen_tui.model.skills import ALL
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line, safe
@@ -150,12 +151,17 @@ def _permissions(role: Role) -> list[Fact]:
     limits = role.limits
     return [
         ("tools", " ".join(role.tools) or "none"),
+        ("skills", _skills(role)),
         ("shell", _SHELL.get(role.shell, role.shell)),
         ("may", ", ".join(_powers(role)) or "read; change nothing, stay off the network"),
         ("limits", f"{times.limit(limits.timeout_seconds)} a task · {limits.max_steps} steps"),
         ("stall timeout", times.limit(limits.stall_seconds)),
         ("concurrency", str(limits.at_once or "engine default")),
     ]
+
+
+def _skills(role: Role) -> str:
+    return "all where it works" if ALL in role.skills else " ".join(role.skills) or "none"
 
 
 def _powers(role: Role) -> Iterator[str]:

@@ -189,9 +189,11 @@ def _times(view: TaskView, now: float) -> str:
 
 
 def _said(detail: TaskDetail, now: float) -> Iterator[Fact]:
-    """What it asks, and what was said to it."""
+    """What it asks, the skills that it read, and what was said to it."""
     if detail.question is not None:
         yield "asks", f"{one_line(detail.question.question, 400)} ({waits_for(detail.question, now)})"
+    if detail.skills:
+        yield "skills", " · ".join(detail.skills)
     for steer in detail.steers[-_STEERS:]:
         yield "told", steering.steer_words(steer)
 

@@ -61,6 +61,15 @@ async def test_the_list_shows_who_is_in_force_and_what_the_role_may_do(room, sco
         assert "what for" in app.shown
 
 
+async def test_the_detail_names_the_skills_that_a_role_has(room, scouted):
+    text = HIRED.replace("purpose =", 'skills = ["pdf", "docx"]\npurpose =', 1)
+    scouted.submit(HireRole(name="clerk", text=text))
+    async with room(RolesScreen(scouted, newest(scouted), at="clerk"), size=(160, 50)) as (app, _pilot):
+        assert "pdf docx" in app.shown
+    async with room(RolesScreen(scouted, newest(scouted), at="aide"), size=(160, 50)) as (app, _pilot):
+        assert "all where it works" in app.shown
+
+
 async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("f")

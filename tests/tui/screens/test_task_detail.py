@@ -67,6 +67,17 @@ async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port):
         assert app.answers == [None]
 
 
+async def test_the_skills_that_it_read_are_among_the_facts(room, port):
+    task_id = asked(port)
+    read = [
+        TaskEvent(times.iso(NOW), "result", "pdf: 3 lines", "read_skill", data={"skill": name})
+        for name in ("pdf", "pdf", "docx")
+    ]
+    worked(port, task_id, read, "done")
+    async with room(TaskDetailScreen(port, task_id, NOW + 60)) as (app, pilot):
+        await until(pilot, lambda: "pdf · docx" in app.shown)
+
+
 async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port):
     task_id = asked(port)
     async with room(TaskDetailScreen(port, task_id, NOW), size=(80, 24)) as (app, pilot):
