@@ -135,7 +135,7 @@ def test_constraints_with_names_of_before_hold(state):
     role = replace(parse_role("r", OLD_ROLE, "hired"), rules=())
     for text, left in (
         ("Use only find", {"glob", "write_result"}),
-        ("Do not use find", {"grep", "memory_insert", "write_result", "ask_operator"}),
+        ("Do not use find", {"grep", "memory_insert", "write_result", "ask_operator", "read_skill"}),
     ):
         rules = derive(role, Spec(id="t", objective="o", role="r", constraints=(text,)))
         assert (rules.tools, rules.enforced) == (frozenset({*left, "write_result"}), (text,))
