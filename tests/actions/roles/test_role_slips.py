@@ -12,6 +12,7 @@ from lumen_tui.__main__ import main
 from lumen_tui.model.approvals import ASK
 from lumen_tui.model.config import Config, WebConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
+from lumen_tui.model.skills import TOOL as SKILL
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.prompts import shipped_prompt
@@ -57,7 +58,7 @@ def test_a_slip_in_a_role_file_is_named_with_its_line_and_the_role_cannot_be_use
 
 
 def test_every_tool_that_the_documentation_names_can_be_given_to_a_role():
-    assert {*TOOLS} == {*ALL_TOOLS, ASK}  # every worker may ask
+    assert {*TOOLS} == {*ALL_TOOLS, ASK, SKILL}  # every worker may ask, and read skills
     role = Role("r", "p", tools=ALL_TOOLS, shell="any", write=True, hosts=("a.b",))  # noqa: S604
     assert derive(role, Spec(id="t", objective="o")).tools == {*ALL_TOOLS, ASK}
 
