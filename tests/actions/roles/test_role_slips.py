@@ -60,7 +60,7 @@ def test_a_slip_in_a_role_file_is_named_with_its_line_and_the_role_cannot_be_use
 def test_every_tool_that_the_documentation_names_can_be_given_to_a_role():
     assert {*TOOLS} == {*ALL_TOOLS, ASK, SKILL}  # every worker may ask, and read skills
     role = Role("r", "p", tools=ALL_TOOLS, shell="any", write=True, hosts=("a.b",))  # noqa: S604
-    assert derive(role, Spec(id="t", objective="o")).tools == {*ALL_TOOLS, ASK}
+    assert derive(role, Spec(id="t", objective="o")).tools == {*ALL_TOOLS, ASK, SKILL}
 
 
 def test_no_role_loses_the_tool_that_every_prompt_asks_for():
