@@ -193,17 +193,14 @@ class Toolbox:
             msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
         )
         self._context = dataclasses.replace(context, rules=self.rules)
-        self._leave_out_skills()
+        if READ_SKILL.name in self.rules.tools and not (
+            self._config.workers.skills_kb and of_task(self._context).skills
+        ):
+            self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools - {READ_SKILL.name})
+            self._context = dataclasses.replace(self._context, rules=self.rules)
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
         self._past = before or CallHistory()
         self._refused = 0
-
-    def _leave_out_skills(self) -> None:
-        """Offer no tool for skills where there are none."""
-        wanted = self._config.workers.skills_kb > 0
-        if READ_SKILL.name in self.rules.tools and not (wanted and of_task(self._context).skills):
-            self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools - {READ_SKILL.name})
-            self._context = dataclasses.replace(self._context, rules=self.rules)
 
     @property
     def steps(self) -> int:
