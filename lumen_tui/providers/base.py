@@ -77,6 +77,7 @@ class Spent(Struct, frozen=True):
     usage: Usage
     ok: bool = True
     purpose: str = ""  # as in its Reserve
+    window: int = 0  # tokens that the model takes; 0: not known, or not the model of the conversation
 
 
 class Closed(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.times import span
 from lumen_tui.tools.policy.rules import derive
@@ -29,6 +30,10 @@ class Limits:
     def used(self) -> float:
         """Return how much of the time is used, by all these attempts."""
         return round(self.seconds - self._stopper.remaining(), 3)
+
+    def reached(self, toolbox: Toolbox) -> Progress:
+        """Return how many of the task's calls and how much of its time are used."""
+        return Progress(toolbox.steps, toolbox.rules.max_steps, self.used(), self.seconds)
 
     def change(self, spec: Spec, toolbox: Toolbox, spending: Spending, config: Config) -> str:
         """Put the limits of a changed spec into force; return those of calls and time in words."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
-from lumen_tui.model import budget
+from lumen_tui.model import agent, budget
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, LedgerEntry
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import HOUR, iso, span
@@ -97,11 +99,15 @@ class NoRoom(Exception):
 class Spending:
     """Sets aside what a call can cost before it is made, waits where there is no room, settles what it did cost."""
 
-    def __init__(self, world: World, tally: TaskTally, spec: Spec, events: Recorder) -> None:
+    def __init__(
+        self, world: World, tally: TaskTally, spec: Spec, events: Recorder, reached: Callable[[], Progress]
+    ) -> None:
+        """Spend for one attempt; `reached` says how many of its steps and how much of its time it has used."""
         self._world = world
         self._tally = tally
         self._spec = spec
         self._events = events
+        self._reached = reached
         layout = world.store.layout
         self.account = CallAccount(layout, world.now, task=spec.id, role=spec.role, attempt=tally.attempt)
         self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
@@ -152,8 +158,11 @@ class Spending:
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
-    def spent(self, usage: Usage, purpose: str = "") -> None:
-        """Count one call. Raises ProviderError if it was not reserved and the task's budget is used up now."""
+    def spent(self, usage: Usage, purpose: str = "", window: int = 0) -> None:
+        """Count one call of a model that takes `window` tokens.
+
+        Raises ProviderError if it was not reserved and the task's budget is used up now.
+        """
         self._tally.usage = self._tally.usage.plus(usage)
         reserved = self._settle(usage)
         if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is reported as such
@@ -166,9 +175,23 @@ class Spending:
                 output_tokens=usage.output_tokens,
                 usd=usage.usd,
                 read_tokens=usage.read_tokens,
+                progress=to_builtins(self._progress(usage, window)),
             )
         if not reserved:
             self._check_own()
+
+    def _progress(self, usage: Usage, window: int) -> Progress:
+        own, config, total = self._spec.budget, self._settings.value, self._tally.usage
+        loop = (config.loop_tokens, config.loop_usd) if self._spec.role == agent.ROLE else (0, 0.0)
+        return replace(
+            self._reached(),
+            usd=total.usd,
+            most_usd=min([most for most in (own.usd, loop[1]) if most], default=0.0),
+            tokens=total.weight,
+            most_tokens=min([most for most in (own.tokens, loop[0]) if most], default=0),
+            filled=usage.tokens if window else 0,
+            window=window,
+        )
 
     def _try(self, call: Reserve, worked: float, waited: float) -> tuple[str, bool]:
         """Set the call aside; return ("", False), or why there is no room and whether waiting may help."""

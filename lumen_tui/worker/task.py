@@ -149,7 +149,9 @@ class Task:
         self._handover = Handover(world, tally)
         self._steps = self._handover.steps
         self.limits = Limits(world.stopper, self._role, self.spec, tally.seconds)
-        self._spending = Spending(world, tally, self.spec, self._events)
+        self._spending = Spending(
+            world, tally, self.spec, self._events, reached=lambda: self.limits.reached(self._toolbox)
+        )
         self._control = Control(
             world, self.spec, self._events, tally.attempt, known=self._steps.said(),
             apply=lambda spec: self.limits.change(spec, self._toolbox, self._spending, self._config),
@@ -315,7 +317,7 @@ class Task:
         else:
             if not step.purpose:
                 self._transcript.spent(step.usage, ok=step.ok)
-            self._spending.spent(step.usage, step.purpose)
+            self._spending.spent(step.usage, step.purpose, step.window)
 
     def _call(self, call: ToolCall) -> ToolResult:
         name = one_line(call.name, 60)

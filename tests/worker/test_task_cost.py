@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from lumen_apiserver import text, tool
 
 from lumen_tui.cli.main import main
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.model.task_cost import cost_of
+from lumen_tui.model.task_cost import cost_of, progress_of
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.queries.task_costs import costs
@@ -54,6 +55,42 @@ def test_cost_time_tokens_attempts_and_ids_are_told_by_show_and_by_the_room(work
     assert detail.cost.fields() == cost
     facts = dict(task_facts(detail.view, time.time(), NO_APPEARANCE.shapes, cost=detail.cost))
     assert "2 attempts · $" in str(facts["spent"]) and "2,000 tokens in" in str(facts["spent"])
+
+
+def test_what_is_used_of_the_limits_is_told_wherever_a_task_is(make_task, api, capsys, tmp_path):
+    """While it runs: by show, status, its sheet, and the record behind the pane of workers."""
+    made = make_task("Count the rooms", steps=30, timeout_seconds=600.0, budget={"usd": 0.5, "tokens": 40_000})
+    made.write("run.json", {"attempt": 1, "started_at": "2026-01-01T00:00:00Z"})
+    used = {**USED, "input_tokens": 9_950}
+    api.say(tool("list_dir", {"path": str(tmp_path)}, how={"usage": used}), text("late", first_byte=60.0))
+    child = made.start(warm=True, **api.anthropic_env)
+    made.until(lambda: len(made.kinds("usage")) == 1 and len(api.asked) == 2)
+    shown = json.loads(shell(capsys, made.layout, "task", "show", made.id, "--json"))["cost"]["progress"]
+    assert (shown["most_steps"], shown["most_seconds"], shown["most_usd"], shown["tokens"]) == (30, 600.0, 0.5, 10_000)
+    assert (shown["filled"], shown["window"]) == (10_000, 200_000)
+    told = "0 of 30 steps, ", " of 10 m, $0.00 of $0.50, 10,000 of 40,000 tokens, 5% of the window"
+    detail = RemotePort(made.layout.root).task_detail(made.id)
+    with closing(SnapshotReader(made.layout.root)) as reader:
+        (row,) = [view for view in reader.snapshot(time.time()).tasks if view.id == made.id]
+    for words in (
+        shell(capsys, made.layout, "task", "show", made.id),
+        shell(capsys, made.layout, "status"),
+        str(dict(task_facts(detail.view, time.time(), NO_APPEARANCE.shapes, cost=detail.cost))["used"]),
+        progress_of(row.tail).words(),
+    ):
+        assert all(part in words.replace(" · ", ", ") for part in told), words
+    child.kill()
+    child.wait()
+
+
+def test_a_summary_says_nothing_of_the_window_and_a_later_versions_record_nothing_at_all():
+    def usage(**progress) -> TaskEvent:
+        return TaskEvent(at="2026-01-01T00:00:00Z", kind="usage", data={"progress": progress})
+
+    steps = usage(steps=3, most_steps=9, filled=900, window=1000)
+    assert progress_of([steps, usage(steps=3, most_steps=9)]).words() == "3 of 9 steps, 90% of the window"
+    assert progress_of([steps, usage(steps="many")]).words() == "3 of 9 steps, 90% of the window"
+    assert progress_of([TaskEvent(at="", kind="usage", data={"progress": [1]})]).words() == ""
 
 
 def test_what_a_vendors_cache_gave_is_told(make_task, api, capsys):

@@ -110,8 +110,10 @@ def _at_work(session: Session, snapshot: Snapshot) -> Iterator[str]:
     every = _open_tasks(snapshot)
     took = costs(session.layout, every[:_MOST_NAMED], session.now)
     for view in every[:_MOST_NAMED]:
-        spent = f", {took[view.id].words()}" if took[view.id].attempts else ""
-        yield f"{view.id}  {view.state}{spent}: {view.spec.role}: {one_line(view.spec.objective, 100)}"
+        cost = took[view.id]
+        used = f" ({words})" if (words := cost.progress.words()) else ""
+        spent = f", {cost.words()}" if cost.attempts else ""
+        yield f"{view.id}  {view.state}{used}{spent}: {view.spec.role}: {one_line(view.spec.objective, 100)}"
     if len(every) > _MOST_NAMED:
         yield f"… and {len(every) - _MOST_NAMED} more: `lumen-tui task list`"
 

@@ -214,6 +214,7 @@ def _shown(
         "after": ", ".join(spec.depends_on),
         "retry of": spec.retry_of,
         "took": cost.words(),
+        "used": cost.progress.words(),
         "brain": view.brain,
         "at most": budget.own_words(spec.budget),
         "works in": spec.folder,

@@ -236,7 +236,7 @@ class ModelCaller:
             self._slow = self.wire.target.endpoint.kind != "anthropic" and throttle.silence > _SLOW
         yield from throttle.finish()
         self.estimator.learn(size, turn.counts)
-        yield Spent(self._cost(turn.counts))
+        yield Spent(self._cost(turn.counts), window=self.wire.target.endpoint.window)
         yield from self._check_truncation(size, turn.counts.prompt)
         return turn
 

@@ -136,7 +136,7 @@ def _asked(call: Answered) -> Answered:
                 if reply is not None and not reply.ok:
                     raise NoSummary(one_line(reply.text, 300))
             elif isinstance(step, Spent):
-                yield replace(step, purpose=SUMMARY)
+                yield replace(step, purpose=SUMMARY, window=0)
             elif isinstance(step, TextUpdate) and step.kind != "text":
                 yield step
             elif isinstance(step, Closed):

@@ -15,6 +15,7 @@ from textual.binding import BindingType
 from lumen_tui.model import agent, ids, queueing, times
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.task_cost import progress_of
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words, without_echo
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
@@ -224,7 +225,8 @@ class WorkersPane(Pane):
             ("status", f"{row.state}  {queueing.why(row, self.snapshot.standing)}".strip()), ("role", spec.role),
             ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
             ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("brain", row.brain),
-            ("tokens", words.number(row.usage.tokens)), ("after", ", ".join(row.waits_for)),
+            ("tokens", words.number(row.usage.tokens)), ("used", progress_of(row.tail).words()),
+            ("after", ", ".join(row.waits_for)),
             ("retry of", spec.retry_of),
         )  # fmt: skip
         rules = "".join(f"\n- {constraint}" for constraint in spec.constraints)

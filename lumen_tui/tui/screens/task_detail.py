@@ -116,6 +116,8 @@ def _facts(view: TaskView, now: float, shapes: Shapes, model: str, queue_reason:
     yield "by", _by(view, view.spec.model or model)
     if cost.calls:
         yield "spent", cost.words().replace(", ", " · ")
+        if used := cost.progress.words():
+            yield "used", used.replace(", ", " · ")
     elif view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
     yield from _terms(view)
