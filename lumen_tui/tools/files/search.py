@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import times
+from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, forbidden, place, resolve
 from lumen_tui.tools.files.read import open_regular
@@ -179,8 +180,7 @@ def grep(context: Context, arguments: GrepArguments) -> ToolResult:
             if stat.S_ISREG(status.st_mode):
                 search.file(path, status.st_size)
     else:
-        open_regular_or_fail(root)
-        search.file(root, os.stat(root).st_size)
+        search.file(root, _searchable(root))
     data = {
         "path": root,
         "matches": search.matches,
@@ -206,9 +206,16 @@ def _as_written(search: _Search, pattern: str) -> Iterator[str]:
         yield f"{found} the pattern as literal text: that is pattern={_quoted(pattern)}"
 
 
-def open_regular_or_fail(path: str) -> None:
-    """ToolError where a file named by itself cannot be read: then nothing was searched at all."""
+def _searchable(path: str) -> int:
+    """Return the size of a file named by itself. ToolError where it cannot be read: then nothing was searched."""
     os.close(open_regular(path))
+    size = os.stat(path).st_size
+    if size > _MAX_FILE:
+        raise ToolError(
+            f"{one_line(path)} has {size_text(size)}, and grep looks through files up to {size_text(_MAX_FILE)}: "
+            "use grep in the shell, or read_file with offset or byte_offset"
+        )
+    return size
 
 
 def _render(search: _Search, notes: list[str]) -> str:
