@@ -14,7 +14,7 @@ from lumen_tui.providers.vendors.endpoints import cost
 class Call(Struct, frozen=True):
     """One request for an answer, and its counts."""
 
-    role: str  # main | worker
+    role: str  # main | worker | summary
     model: str
     fresh: int
     written: int
@@ -44,8 +44,9 @@ class Total(Struct, frozen=True):
 
 def call_of(request: Request, usage: dict[str, Any]) -> Call:
     """Return the counts of a request. A session of the main agent is the one that can deposit."""
+    role = "main" if "deposit" in request.tool_names else "worker"
     return Call(
-        "main" if "deposit" in request.tool_names else "worker",
+        role if request.tool_names else "summary",
         request.model,
         usage["input_tokens"],
         usage["cache_creation_input_tokens"],

@@ -45,6 +45,8 @@ class Mind:
     def answer(self, request: Request) -> Answer:
         """Return the answer to one request."""
         with self._lock:
+            if not request.tool_names:
+                return self.otherwise(request)
             return self._lead(request) if "deposit" in request.tool_names else self._work(request)
 
     def _lead(self, request: Request) -> Answer:
@@ -88,21 +90,38 @@ class Mind:
 
     def _work(self, request: Request) -> Answer:
         """A worker: look at one thing after the other, then write the result."""
-        steps = 12 if "Survey" in request.first_text else 4
-        done = len(request.called)
+        text = request.first_text
+        steps = 60 if "Read all" in text else 12 if "Survey" in text else 4
+        summed_up = _SUMMED_UP.search(text)
+        done = len(request.called) + (int(summed_up.group(1)) if summed_up else 0)
         if done >= steps - 1:
             return tool("write_result", text=_RESULT.format(folder=self._folder))
         if done == 0:
             return tool("list_dir", path=self._folder, say="I look at what is there first.")
         if done == 1:
             return tool("grep", pattern="timeout", path=self._folder)
-        return tool("read_file", path=f"{self._folder}/part-{done - 2:02d}.log")
+        return tool("read_file", path=f"{self._folder}/{'page' if steps == 60 else 'part'}-{done - 2:02d}.log")
 
     def otherwise(self, request: Request) -> Answer:
-        """Where somebody else asks (a summary, a judgement): a plain text."""
-        return text("The folder holds logs of a service; timeouts come from the limit of 30 seconds in settings.toml.")
+        """Where somebody asks without tools, for a summary of earlier steps: as long as a model writes one."""
+        return text(_SUMMARY.format(folder=self._folder))
 
 
+_SUMMED_UP = re.compile(r"The first (\d+) steps of this session")
+_SUMMARY = """\
+- **Goal**: say where the timeouts of the nightly report come from, with evidence for each page of the logs.
+- **Done**: step 1 listed {folder}; step 2 looked for `timeout` and found settings.toml line 2; the steps since
+  then read one page of the logs each, in order, from page-00.log on. Each page has 230 requests of one subnet.
+- **Facts**: settings.toml sets `request_timeout = 30` and `retries = 2`. On the pages read so far every request to
+  `/report` between 09:12 and 09:51 ended with `504 timeout after 30 s`; the upstream hosts are 10.0.0.* and so on,
+  one subnet a page, so that the number of the page is the third part of the address. No other path is concerned.
+  No page has a request that was answered within 30 seconds. The clock of all hosts is UTC.
+- **Files**: nothing was changed. Read: settings.toml, and the pages in order; none of them differs in form.
+- **Failed**: nothing; `grep` for `retry` found no line, so retries are not logged.
+- **Open**: read the pages that are left, in order; then write the result with the pages as evidence, and say what
+  could not be found out: why the report was late that day, as the logs of the scheduler are not in this folder.
+  Ann wants the hosts named by subnet.
+"""
 _RESULT = """# Result of the look at {folder}
 
 The timeouts come from one place: `settings.toml` sets `request_timeout = 30`, and the upstream answers within 34 to 41

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from lumen_tui.engine.engine import Engine
 from lumen_tui.storage.store import Store
 
 _LOOK = 0.01  # seconds between two looks at what is at work
-_LONGEST = 60.0  # real seconds that a story waits for what is at work
+_LONGEST = 300.0  # real seconds that a story waits for what is at work
 _CALL = 4.0  # seconds that a model is taken to need for an answer
 _LOOPS = 6  # that one piece of news may bring at most, so that a loop that orders itself ends the story
 SETTLE = 5.0  # seconds
@@ -29,6 +30,7 @@ class Office:
         self.clock, self._server = clock, server
         self.store = Store(root)
         self.calls: list[Call] = []
+        self.during: dict[int, Callable[[], None]] = {}  # what happens while the call of that number is made
         self.loops = 0
         self.store.layout.create()
         self.store.layout.config.write_text(settings)
@@ -41,6 +43,7 @@ class Office:
 
     def _bill(self, request: Any, usage: dict[str, Any]) -> None:
         self.calls.append(call_of(request, usage))
+        self.during.pop(len(self.calls), lambda: None)()
         self.clock.pass_time(_CALL)
 
     def close(self) -> None:
@@ -52,9 +55,15 @@ class Office:
         fields = {"message": message, "to": "lumen"} | ({"priority": priority} if priority else {})
         perform(self.store, named("signal.send", fields), by=by, now=self.clock.now(), order=order)
 
-    def task(self, objective: str, role: str, *, by: str = "ann") -> None:
-        """Order a task."""
-        perform(self.store, named("task.new", {"objective": objective, "role": role}), by=by, now=self.clock.now())
+    def task(self, objective: str, role: str, *, by: str = "ann") -> str:
+        """Order a task; return its id."""
+        request = named("task.new", {"objective": objective, "role": role})
+        return perform(self.store, request, by=by, now=self.clock.now()).target
+
+    def tell(self, task_id: str, text: str, *, by: str = "ann") -> None:
+        """Say something to a task that runs, as the operator."""
+        request = named("task.tell", {"task_id": task_id, "text": text})
+        perform(self.store, request, by=by, now=self.clock.now(), order=True)
 
     async def beat(self, *, loops: int = _LOOPS) -> None:
         """Beat as the engine's timer does: again for what is news by then, a few seconds later."""

@@ -27,10 +27,11 @@ class Story(Struct, frozen=True):
     name: str
     what: str
     tell: Callable[[Office], Awaitable[None]]
+    settings: str = ""
 
 
 def make_project(folder: Path) -> None:
-    """Write the folder that the workers look at: 12 logs of about 4 KB, and settings."""
+    """Write the folder that the workers look at: 12 logs of about 4 KB, 60 pages of 18 KB, and settings."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in range(12):
         lines = [
@@ -38,6 +39,12 @@ def make_project(folder: Path) -> None:
             for line in range(45)
         ]
         (folder / f"part-{part:02d}.log").write_text("\n".join(lines) + "\n")
+    for page in range(60):
+        lines = [
+            f"2026-11-22T09:{12 + line % 40:02d}:07Z GET /report 504 timeout after 30 s upstream=10.0.{page}.{line}"
+            for line in range(230)
+        ]
+        (folder / f"page-{page:02d}.log").write_text("\n".join(lines) + "\n")
     (folder / "settings.toml").write_text("[http]\nrequest_timeout = 30\nretries = 2\n")
 
 
@@ -84,9 +91,36 @@ async def twelve(office: Office) -> None:
         await office.beat(loops=1)
 
 
+_SURVEYOR = """+++
+purpose = "Reads through all that there is."
+tier = "sonnet"
+tools = ["list_dir", "grep", "read_file", "write_result"]
+
+[limits]
+max_steps = 80
+max_output_bytes = 4000000
++++
+
+You read through everything, in order, and report what is in it.
+"""
+
+
+async def sixty(office: Office) -> None:
+    """A task of sixty steps, each with a result of 18 KB; the operator says something to it while it works."""
+    office.store.layout.role("surveyor").write_text(_SURVEYOR)
+    name = office.task(f"Read all logs in {office.store.root.parent / 'project'}", "surveyor")
+    office.during[10] = lambda: office.tell(name, "Name the hosts by subnet, and leave out 10.0.7.*.")
+    await office.beat(loops=1)
+
+
+_NO_TIER = '[models]\nhaiku = "elsewhere:small"\n[models.endpoints.elsewhere]\nbase_url = "http://127.0.0.1:9/v1"\n'
+_LARGE = "[models.endpoints.anthropic]\nwindow = 1000000\n"
 STORIES = (
     Story("whole story", "order, plan, two tasks, results, answer", whole),
     Story("idle day", "288 beats without news", idle),
     Story("noisy day", "288 signals, one at each beat", noisy),
     Story("twelve steps", "three tasks of twelve steps", twelve),
+    Story("60, summed up", "sixty steps, a window of 200,000 tokens", sixty),
+    Story("60, cut", "the same without a cheap tier: old results are cut", sixty, _NO_TIER),
+    Story("60, no cut", "the same with a window of 1,000,000 tokens", sixty, _LARGE),
 )
