@@ -29,6 +29,7 @@ TITLES = {  # of the parts
     "relay": "Relays",
     "schedules": "Schedules",
     "changes": "Changes of tasks that worked apart",
+    "replay": "Replays",
     "evolve": "Learning from sessions",
     "constitution": "The constitution",
     "prompts": "Prompts",

@@ -12,7 +12,7 @@ import re
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.tasks import Spec, Usage
 
-_MOST_TEXT = 100_000  # characters of one text in a line
+LONGEST_TEXT = 100_000  # characters of one text in a line
 _MOST_LINE = 900_000  # bytes; readers pass over lines beyond 1 MiB
 _MOST_ENTRIES = 100  # of each list or table in such a line
 _CUT_TEXT = 400  # characters of each text in a line that would still be too long
@@ -75,7 +75,7 @@ def assistant(message_id: str, model: str, block: dict[str, object], usage: Usag
     }
 
 
-def shortened(value: object, most: int = _MOST_TEXT) -> object:
+def shortened(value: object, most: int = LONGEST_TEXT) -> object:
     """Return `value` with every text in it cut to `most` characters and the cut marked."""
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}… ({len(value) - most:,} more characters)"

@@ -39,7 +39,15 @@ _FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what
 DEMO_MARK = "demo.json"
 # The folder, and what may be in it before its first use: a checkout has that with the modes of git.
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
-_OWN_LOCKS = ("changes", "trees", "work", "roles", "operator", "sessions")  # empty files, held while something changes
+_OWN_LOCKS = (
+    "changes",
+    "replays",
+    "trees",
+    "work",
+    "roles",
+    "operator",
+    "sessions",
+)  # empty files, held while something changes
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
@@ -75,6 +83,8 @@ class Layout:
         self.trees_lock = root / "locks" / "trees.lock"
         self.changes_lock = root / "locks" / "changes.lock"
         self.archive = root / "tasks" / "archive"
+        self.replays = root / "replays"  # shadows of replays that run now
+        self.replays_lock = root / "locks" / "replays.lock"
         self.work = root / "work"
         self.roles = root / "roles"
         self.prompts = root / "prompts"  # a person's own, over those that ship

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import renamed
-from lumen_tui.model.approvals import COMMANDS, moving
+from lumen_tui.model.approvals import COMMANDS, AllowRule, moving
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
@@ -43,6 +43,8 @@ from lumen_tui.tools.policy.rules import check, derive
 from lumen_tui.tools.policy.verdict import (
     GRACE_STEPS,
     CallHistory,
+    PolicyCall,
+    PolicyVerdict,
     RequestedCall,
     allowing,
     arguments_of,
@@ -170,25 +172,57 @@ class Outputs:
         return name
 
 
+class Handling:
+    """How the calls of a toolbox are judged and made."""
+
+    def settings(self, context: Context) -> Config:
+        """Return the operator's settings as they are now."""
+        return load_config(context.store.layout)[0]
+
+    def judge(self, rules: TaskRules, call: PolicyCall, past: CallHistory) -> PolicyVerdict:
+        """Return the verdict of the rules on a call."""
+        return judge(rules, call, past)
+
+    def allowing(self, rules: TaskRules, call: PolicyCall, *, unsandboxed: bool) -> AllowRule | None:
+        """Return the rule of the operator's that allows a call for which a person would be asked."""
+        return allowing(rules, call, unsandboxed=unsandboxed)
+
+    def preview(self, context: Context, requested: RequestedCall) -> str:
+        """Return the change that a person is shown. ToolError where it cannot be made."""
+        return requested.tool.preview(context, requested.arguments)
+
+    def run(self, context: Context, requested: RequestedCall) -> ToolResult:
+        """Run the tool of an admitted call."""
+        return requested.tool.run(context, requested.arguments)
+
+
 class Toolbox:
     """The tools of one task. `call` does not raise for mistakes of the caller: the result says what was wrong.
 
-    `before` is what earlier attempts called. BadRules where the rules of role, task and custom tools contradict each
-    other.
+    `before` is what earlier attempts called, `how` the handling of its calls where it is not the usual one. BadRules
+    where the rules of role, task and custom tools contradict each other.
     """
 
-    def __init__(self, role: Role, spec: Spec, context: Context, before: CallHistory | None = None) -> None:
-        self._config = _settings(context)
+    def __init__(
+        self,
+        role: Role,
+        spec: Spec,
+        context: Context,
+        before: CallHistory | None = None,
+        how: Handling | None = None,
+    ) -> None:
         declared = custom.load(context.store.layout, role)
         custom_tools = {
             name: custom.as_tool(tool_declaration, context.store.layout) for name, tool_declaration in declared.items()
         }
         self._tools: dict[str, AnyTool] = {**tools_of(role.name, TOOLS), **custom_tools}
-        rules = derive(role, spec, self._config)
+        self._how = how or Handling()
+        config = self._how.settings(context)
+        rules = derive(role, spec, config)
         extra: tuple[ToolRule, ...] = tuple(
             rule for tool_declaration in declared.values() for rule in tool_declaration.rules
         )
-        hidden = secrets.existing(context.environ.get("HOME", ""), self._config.sandbox.hidden)
+        hidden = secrets.existing(context.environ.get("HOME", ""), config.sandbox.hidden)
         self.rules: TaskRules = check(
             msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
         )
@@ -295,7 +329,7 @@ class Toolbox:
             allowed = ", ".join(tool for tool in self._tools if tool in self.rules.tools) or "none"
             raise ToolError(f"the tool {one_line(name, 60)!r} is not among those of this task: {allowed}")
         requested = understand(self._context, tool, arguments)
-        judged = judge(self.rules, requested.call, self._past)
+        judged = self._how.judge(self.rules, requested.call, self._past)
         if judged.decision == "deny":
             raise ToolError(judged.reason)
         ask = self._asker(requested)
@@ -308,12 +342,12 @@ class Toolbox:
         self, requested: RequestedCall, reason: str, ask: Callable[[ApprovalRequest], ApprovalReply]
     ) -> None:
         """Ask a person. The shown change must still be the one that would be made when the reply comes."""
-        diff = requested.tool.preview(self._context, requested.arguments)
+        diff = self._how.preview(self._context, requested)
         reply = ask(ApprovalRequest(tool=requested.tool.name, summary="", reason=reason, diff=diff))
         if not reply.allowed:
             by = f" by {one_line(reply.by, 60)}" if reply.by else ""
             raise ToolError(f"refused{by}: {reply.reason or 'no reason was given'}")
-        if requested.tool.preview(self._context, requested.arguments) != diff:
+        if self._how.preview(self._context, requested) != diff:
             raise ToolError("what would be changed has changed while a person was asked: look at it and call again")
 
     def _asker(self, requested: RequestedCall) -> Callable[[ApprovalRequest], ApprovalReply]:
@@ -333,8 +367,8 @@ class Toolbox:
 
     def _always(self, requested: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
         """Return the approval of a rule that a person saved, perhaps a moment ago; None without one."""
-        rules = msgspec.structs.replace(self.rules, allows=_settings(self._context).allow)
-        rule = allowing(rules, requested.call, unsandboxed=unsandboxed)
+        rules = msgspec.structs.replace(self.rules, allows=self._how.settings(self._context).allow)
+        rule = self._how.allowing(rules, requested.call, unsandboxed=unsandboxed)
         return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
     def _request(self, requested: RequestedCall, request: ApprovalRequest, *, unsandboxed: bool) -> ApprovalRequest:
@@ -361,7 +395,7 @@ class Toolbox:
         try:
             if requested.allowed_once or "write" in requested.call.groups:
                 context.begins(name)
-            result = self._outputs.limit(requested.tool.run(context, requested.arguments))
+            result = self._outputs.limit(self._how.run(context, requested))
         except (ToolError, StoreError, OSError) as error:
             result = self._failed(error)
         self._note(requested, result)
@@ -390,7 +424,3 @@ def _risk(rules: TaskRules, requested: RequestedCall, *, unsandboxed: bool) -> s
 def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:
     """Return whether the call is a command that would run without a sandbox."""
     return requested.tool.name in COMMANDS and admission.choose_tier(context).tier == ASK
-
-
-def _settings(context: Context) -> Config:
-    return load_config(context.store.layout)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import msgspec
 
@@ -37,5 +38,10 @@ def begin(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, I
         isolation = living.take(order, check)
     except OSError as error:
         raise Unfit(f"no folder of its own could be made for it: {error.strerror or error}") from error
-    tree = os.path.realpath(world.folder / living.TREE)
-    return msgspec.structs.replace(spec, isolate=isolation.kind, folder=os.path.join(tree, isolation.below)), isolation
+    return placed(spec, isolation, world.folder), isolation
+
+
+def placed(spec: Spec, isolation: Isolation, folder: Path) -> Spec:
+    """Return the spec as the task in `folder` has it in a folder of its own."""
+    tree = os.path.realpath(folder / living.TREE)
+    return msgspec.structs.replace(spec, isolate=isolation.kind, folder=os.path.join(tree, isolation.below))

@@ -166,14 +166,19 @@ class ApprovalClient(Waiting):
         return {path: text for path, text in contents.items() if self._world.redact(path) == path}
 
     def _settled(self, approval: Approval, answer: Decision, call: str) -> ApprovalReply:
-        fits = answer.hash == call or bool(answer.ended)
-        allowed = answer.allowed and answer.hash == call
-        reason = answer.reason if fits else _OTHER_CALL
-        verdict = "allowed" if allowed else "refused"
-        by = "" if answer.ended else answer.by
-        text = verdict + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
-        self._events.event("answered", text, tool=approval.tool, ok=allowed, approval=approval.id)
-        return ApprovalReply(allowed=allowed, reason=reason, by=by)
+        reply = settled(answer, call)
+        text = "allowed" if reply.allowed else "refused"
+        text += (f" by {reply.by}" if reply.by else "") + (f": {reply.reason}" if reply.reason else "")
+        self._events.event("answered", text, tool=approval.tool, ok=reply.allowed, approval=approval.id)
+        return reply
+
+
+def settled(answer: Decision, call: str) -> ApprovalReply:
+    """Return what an answer on file means for the call with this hash: one for another call counts as no."""
+    fits = answer.hash == call or bool(answer.ended)
+    allowed = answer.allowed and answer.hash == call
+    by = "" if answer.ended else answer.by
+    return ApprovalReply(allowed=allowed, reason=answer.reason if fits else _OTHER_CALL, by=by)
 
 
 def run_files(tool: str, arguments: Mapping[str, object], folder: Path) -> dict[str, str]:

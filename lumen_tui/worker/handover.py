@@ -44,8 +44,9 @@ class Handover:
         """Record that the conversation goes on, and have the answer heard that an attempt before took and lost."""
         if self._parked is None:
             return
-        words = f"goes on after {len(self.steps.state.calls)} calls of the attempts before"
-        events.event("note", words, question=self._parked.question)
+        calls = len(self.steps.state.calls)
+        words = f"goes on after {calls} calls of the attempts before"
+        events.event("note", words, question=self._parked.question, goes_on=calls)
         transcript.remark(f"{words}; their conversation is in the transcripts of these")
         if self.steps.state.turn is None:  # the call has its result: a request may have held the answer, or not
             questions.again(self._parked.question, self.steps.said())

@@ -64,17 +64,18 @@ def calls_made(folder: Path, attempt: int) -> tuple[str, ...]:
     One that was cut off may have been carried out, and counts; one that was refused, or still waited for a person's
     word, was not made.
     """
-    return tuple(_made(_events(folder, attempt))) if attempt > 1 else ()
+    before = (event for event in events_of(folder) if event.attempt < attempt)
+    return tuple(_made(before)) if attempt > 1 else ()
 
 
-def _events(folder: Path, attempt: int) -> Iterator[TaskEvent]:
+def events_of(folder: Path) -> Iterator[TaskEvent]:
+    """Yield the events of a task; a line that a kill tore is passed over."""
     for line in (files.read(folder / "events.jsonl", _MOST) or b"").splitlines():
         try:
             event = decode_safe(line, TaskEvent)
         except UNDECODABLE:
             continue  # torn by a kill: what it reports had not begun
-        if event.attempt < attempt:
-            yield event
+        yield event
 
 
 def _made(events: Iterable[TaskEvent]) -> Iterator[str]:

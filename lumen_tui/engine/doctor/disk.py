@@ -36,6 +36,7 @@ from lumen_tui.store.signals.compaction import archive_path
 from lumen_tui.store.signals.retention import read_signal
 from lumen_tui.store.tasks.task_records import has_worker
 from lumen_tui.tools.files.paths import OWN_FILES
+from lumen_tui.tools.isolation import shadows
 
 PROBLEM, NOTE = "problem", "note"
 
@@ -249,10 +250,12 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def _everything(root: Path) -> Iterator[Path]:
-    """Yield every path but those that commands of tasks made in their own folders."""
+    """Yield every path but those that commands of tasks made in their own folders, or in shadows of these."""
     yield root
-    tasks = str(root / "tasks")
+    tasks, replays = str(root / "tasks"), str(root / "replays")
     for folder, folders, names in os.walk(root):
+        if folder == replays:
+            folders.clear()
         for name in [*folders, *names]:
             yield Path(folder, name)
         if "spec.json" in names and OWN_FILES in folders and folder.startswith(tasks):
@@ -303,3 +306,14 @@ def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             repair.remove_leftover(path)
         where = str(path.relative_to(layout.root))
         yield Finding("leftovers", where, kind, level=NOTE, repairable=True, repaired="removed" if fix else "")
+    yield from _shadows(layout, fix)
+
+
+def _shadows(layout: Layout, fix: bool) -> Iterator[Finding]:
+    """Report the shadows of replays that were killed: harmless, so notes."""
+    for folder in shadows.left(layout):
+        where = str(folder.relative_to(layout.root))
+        fault = "the shadow of a replay that was killed"
+        yield Finding("leftovers", where, fault, level=NOTE, repairable=True, repaired="removed" if fix else "")
+    if fix:
+        shadows.sweep(layout)

@@ -11,7 +11,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tools.isolation import living, records
+from lumen_tui.tools.isolation import living, records, shadows
 
 _AGAIN = 30.0  # seconds after a failure: a disk that is full stays so for a while
 
@@ -34,13 +34,14 @@ class Settler:
 
     def sweep(self) -> None:
         """After a start, remove what kills left behind, in the background."""
-        if self._layout.trees.is_dir() and any(self._layout.trees.iterdir()):
+        if any(folder.is_dir() and any(folder.iterdir()) for folder in (self._layout.trees, self._layout.replays)):
             threading.Thread(target=self._sweep, daemon=True).start()
 
     def _sweep(self) -> None:
         with self._busy:
             try:
                 living.sweep(self._layout)
+                shadows.sweep(self._layout)
             except OSError as error:
                 self._done[""] = str(error)
 

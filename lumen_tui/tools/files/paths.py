@@ -97,7 +97,7 @@ def special(status: os.stat_result) -> str:
     return next((kind for test, kind in _KINDS if test(status.st_mode)), "")
 
 
-def _is_control(name: str) -> bool:
+def is_control(name: str) -> bool:
     """Return whether an entry at the top of the state folder is the engine's own; the ledger's earlier pages are."""
     return name in _CONTROL or name.startswith("spend-")
 
@@ -107,7 +107,7 @@ def forbidden(context: Context, path: str) -> str:
     if _PROCESS_SECRETS.match(path):
         return f"{one_line(path)} holds another process's secrets and is not read"
     root = os.path.realpath(context.store.root)
-    if is_below(path, root) and _is_control(os.path.relpath(path, root).split(os.sep)[0]):
+    if is_below(path, root) and is_control(os.path.relpath(path, root).split(os.sep)[0]):
         return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
     if is_below_any(path, context.rules.hidden) or is_env_file(os.path.basename(path)):
         return f"{one_line(path)} is where keys or private data are kept, and is not read"

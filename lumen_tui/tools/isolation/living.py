@@ -56,6 +56,17 @@ def take(order: Order, check: Callable[[], None]) -> Isolation:
         return _take(order, earlier, check)
 
 
+def take_again(order: Order, before: Isolation) -> Isolation:
+    """Make the worktree again that a task began with, from the same commit. Raise Unfit, OSError."""
+    order.check()
+    found = base.find(order.source, order.path)
+    if found is None or before.kind != "worktree":
+        raise Unfit(f"{one_line(order.source, 200)} is no repository any more")
+    with locks.shared_lock(order.layout.trees_lock):
+        found = structs.replace(found, commit=before.commit, branch=before.branch)
+        return _take_worktree(order, found, order.task / TREE, "")
+
+
 def _take(order: Order, earlier: Isolation | None, check: Callable[[], None]) -> Isolation:
     found = base.find(order.source, order.path) if order.mode == "worktree" else None
     tree = order.task / TREE

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from lumen_tui.model import renamed
 from lumen_tui.model.approvals import COMMANDS, AllowRule, allows, call_hash, moving
-from lumen_tui.model.roles import WRITE_TOOLS, ToolRule
+from lumen_tui.model.roles import WRITE_TOOLS, ToolRule, rule_sentence
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools.base import AnyTool, Context, TaskRules, ToolError, size_text
 from lumen_tui.tools.custom import misfit, schema_of
@@ -23,6 +23,7 @@ from lumen_tui.tools.files.paths import resolve
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
 SAME = 4  # the same call with the same answer is refused from this time on
+TOOLS_RULE = "the tools of the role"
 _CYCLE = 3  # longest repeated pattern of calls that is recognised
 
 
@@ -50,6 +51,8 @@ class PolicyVerdict(Struct, frozen=True):
 
     decision: Literal["allow", "ask", "deny"]
     reason: str = ""
+    rule: str = ""  # the rule or the setting that decided, in words
+    limited: bool = False  # the call itself would be allowed: there were enough of it
 
 
 def judge(rules: TaskRules, call: PolicyCall, history: CallHistory | None = None) -> PolicyVerdict:
@@ -57,15 +60,20 @@ def judge(rules: TaskRules, call: PolicyCall, history: CallHistory | None = None
     history = history or CallHistory()
     if call.tool not in rules.tools:
         allowed = ", ".join(sorted(rules.tools)) or "none"
-        return PolicyVerdict("deny", f"the tool {call.tool!r} is not among those of this task: {allowed}")
-    if reason := next(_refusals(rules, call, history), ""):
-        return PolicyVerdict("deny", reason)
-    reason = _why_ask(rules, call)
+        return PolicyVerdict("deny", f"the tool {call.tool!r} is not among those of this task: {allowed}", TOOLS_RULE)
+    if refusal := next(_refusals(rules, call, history), None):
+        return refusal
+    reason, asks = _why_ask(rules, call)
     if not reason:
         return PolicyVerdict("allow")
     if rule := allowing(rules, call):
-        return PolicyVerdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good")
-    return PolicyVerdict("ask", reason)
+        return PolicyVerdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good", allow_words(rule))
+    return PolicyVerdict("ask", reason, asks)
+
+
+def allow_words(rule: AllowRule) -> str:
+    """Return the name of a rule that a person saved."""
+    return f"[[allow]] {rule.tool} {rule.pattern}"
 
 
 def allowing(rules: TaskRules, call: PolicyCall, *, unsandboxed: bool = False) -> AllowRule | None:
@@ -78,25 +86,24 @@ def covered(rule: AllowRule, call: PolicyCall, role: str, *, unsandboxed: bool =
     return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unsandboxed)
 
 
-def _refusals(rules: TaskRules, call: PolicyCall, history: CallHistory) -> Iterator[str]:
-    """Yield the reasons to deny, the most important first."""
-    yield from _after_the_end(rules, history)
+def _refusals(rules: TaskRules, call: PolicyCall, history: CallHistory) -> Iterator[PolicyVerdict]:
+    """Yield the verdicts that deny, the most important first."""
+    if last := ended_by(rules, history):
+        reason = f"{last} was the last call of this task: end your answer now"
+        yield PolicyVerdict("deny", reason, f"the task ends with {last}", limited=True)
     if history.steps > rules.max_steps and not _is_last(rules, call.tool, history):
         last = "deposit" if "deposit" in rules.tools else "write the result"
-        yield f"all {rules.max_steps} steps are used: {last} now"
+        reason = f"all {rules.max_steps} steps are used: {last} now"
+        yield PolicyVerdict("deny", reason, f"max_steps = {rules.max_steps}", limited=True)
     for rule in rules.tool_rules:
         if refusal := _REFUSALS.get(rule.kind, _unknown)(rule, rules, call, history):
-            yield refusal
+            yield PolicyVerdict("deny", refusal, rule_sentence(rule), limited=rule.kind == "max_count")
     if repeats(history.recent, call.hash):
-        yield (
+        reason = (
             f"the same calls of {call.tool} gave the same answers {SAME - 1} times: they will not change; do something "
             "else, or write the result with what you have"
         )
-
-
-def _after_the_end(rules: TaskRules, history: CallHistory) -> Iterator[str]:
-    if last := ended_by(rules, history):
-        yield f"{last} was the last call of this task: end your answer now"
+        yield PolicyVerdict("deny", reason, f"the same call with the same answer, {SAME - 1} times", limited=True)
 
 
 def ended_by(rules: TaskRules, history: CallHistory) -> str:
@@ -180,13 +187,14 @@ _REFUSALS = {
 }
 
 
-def _why_ask(rules: TaskRules, call: PolicyCall) -> str:
-    """Return the rule or setting for which a person is asked, or an empty string."""
+def _why_ask(rules: TaskRules, call: PolicyCall) -> tuple[str, str]:
+    """Return why a person is asked, and the name of the rule or setting; empty where nobody is."""
     for rule in rules.tool_rules:
         if rule.kind == "requires_approval" and rule.covers(call.tool, call.target):
-            return f"a rule of the {rules.role} asks for {rule.pattern or rule.tool}{_because(rule)}"
+            reason = f"a rule of the {rules.role} asks for {rule.pattern or rule.tool}{_because(rule)}"
+            return reason, rule_sentence(rule)
     group = next((candidate for candidate in (call.tool, *call.groups) if candidate in rules.asks), "")
-    return f"policy: {group} requires approval" if group else ""
+    return (f"policy: {group} requires approval", f"[approvals] ask: {group}") if group else ("", "")
 
 
 def repeats(seen: tuple[tuple[str, str], ...], coming: str) -> bool:

@@ -61,8 +61,7 @@ def admit(context: Context, command: str, cwd: str, *, reading: bool = False, tr
     if context.rules.write and not reading:
         ready_workspace(context)
     if choice.tier == sandboxed_command.ASK and not trusted:
-        _check_scripts(context, command, cwd)
-        _ask_person(context, command, cwd, choice.reason)
+        ask_person(context, command, cwd, choice.reason)
     sandbox_policy = policy(context, sandbox_settings(context), os.path.realpath(cwd), reading=reading)
     if choice.tier != sandboxed_command.ASK and not reading:
         protected_paths.command_begins(context)
@@ -79,7 +78,9 @@ def _check_scripts(context: Context, command: str, cwd: str) -> None:
             )
 
 
-def _ask_person(context: Context, command: str, cwd: str, reason: str) -> None:
+def ask_person(context: Context, command: str, cwd: str, reason: str) -> None:
+    """Ask whether a command may run without a sandbox, of which there is none for this reason. ToolError for a no."""
+    _check_scripts(context, command, cwd)
     detail = f" ({reason})" if reason else ""
     request = ApprovalRequest(
         tool="shell",

@@ -1,0 +1,314 @@
+"""A replay of one task: what is on record of it, put to the gate as it is now, call by call."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.config import Config
+from lumen_tui.model.isolation import Isolation
+from lumen_tui.model.replay import (
+    Base,
+    Decision,
+    DecisionKind,
+    Divergence,
+    Outcome,
+    Part,
+    ReplayReport,
+    ResultKind,
+    StepReplay,
+    decision_words,
+)
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec, Status
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.claude_code.usage import NAME as CLAUDE
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.store import Store
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_records import has_worker
+from lumen_tui.tools.base import BadRules, Context, Stopped, plural
+from lumen_tui.tools.isolation import records, shadows
+from lumen_tui.tools.isolation.base import Unfit
+from lumen_tui.tools.policy.fence import redactor
+from lumen_tui.tools.policy.verdict import CallHistory
+from lumen_tui.worker.apart import placed
+from lumen_tui.worker.record import calls_made
+from lumen_tui.worker.replay import recorded, shadow
+from lumen_tui.worker.replay.accepting import checked_again
+from lumen_tui.worker.replay.gate import Judged, RecordedHandling, ReplayGate
+from lumen_tui.worker.replay.recorded import Record, RecordedCall
+from lumen_tui.worker.replay.rerun import ShadowRunner
+from lumen_tui.worker.replay.shadow import Shadow
+from lumen_tui.worker.task import CannotBegin, read_spec, role_of
+
+LONGEST = 600.0  # seconds in which calls are made again
+_WIDTH = 300
+_OWN_TOOLS = (
+    "what Claude Code did by itself: its answers and the calls of its own tools are in its session and not in this "
+    "record; the calls of our tools are"
+)
+
+
+class NotReplayable(Exception):
+    """There is nothing to replay; the text says why and what to do."""
+
+
+class Variant(Struct, frozen=True):
+    """What is tried in place of what is in force: a role, or the operator's settings. None: as they are."""
+
+    role: Role | None = None
+    config: Config | None = None
+
+
+class Surroundings(Struct, frozen=True):
+    """What a replay gets from its process. `progress` is called with the calls that are done, and their number."""
+
+    environ: Mapping[str, str]
+    now: Callable[[], float]
+    monotonic: Callable[[], float]
+    progress: Callable[[int, int], None] = lambda done, total: None
+    stopped: Callable[[], bool] = bool
+    seconds: float = LONGEST
+
+
+def replay(store: Store, task_id: str, around: Surroundings, variant: Variant | None = None) -> ReplayReport:
+    """Replay a task, live or archived, that has no worker. Raise NotReplayable, Stopped, StoreError, OSError."""
+    folder = task_files.folder_of(store.layout, task_id)
+    if folder is None:
+        raise NotReplayable(f"there is no task {task_id}")
+    if has_worker(folder):
+        raise NotReplayable(f"{task_id} has a worker: replay it once that has ended")
+    try:
+        spec = read_spec(folder)
+    except CannotBegin as error:
+        raise NotReplayable(str(error)) from error
+    record = recorded.read(store.layout, folder, spec)
+    variant = variant or Variant()
+    try:
+        role = variant.role or role_of(store, spec, around.environ)
+        one = _Replay(store, spec, folder, record, role, variant.config, around)
+    except (CannotBegin, BadRules) as error:
+        return _cannot_begin(spec, record, str(error))
+    return one.run()
+
+
+def _cannot_begin(spec: Spec, record: Record, why: str) -> ReplayReport:
+    divergence = Divergence(Part.BEGIN, recorded="it began", now=f"it cannot begin: {one_line(why, _WIDTH)}")
+    return ReplayReport(spec.id, spec.role, Outcome.DIVERGED, Base.NONE, (), divergence, record.missing)
+
+
+class _Replay:
+    """One replay under way. Raises CannotBegin, BadRules where the task could not begin as things are."""
+
+    def __init__(
+        self,
+        store: Store,
+        spec: Spec,
+        folder: Path,
+        record: Record,
+        role: Role,
+        config: Config | None,
+        around: Surroundings,
+    ) -> None:
+        self._folder, self._record, self._around = folder, record, around
+        self._given = config
+        self._config = config or load_config(store.layout)[0]
+        own = Path(os.path.realpath(store.layout.task(spec.id)))
+        self._isolation = _isolation(folder)
+        context = Context(
+            role=role,
+            spec=placed(spec, self._isolation, own) if self._isolation is not None else spec,
+            store=store,
+            folder=own,
+            now=around.now,
+            monotonic=around.monotonic,
+            stopped=around.stopped,
+            redact=redactor(around.environ),
+            environ=around.environ,
+        )
+        box = self._box(context, ShadowRunner(None, context), CallHistory())
+        self._gate = dataclasses.replace(context, rules=box.toolbox.rules)
+        self._steps: list[StepReplay] = []
+        self._missing = list(record.missing)
+        self._notes: list[str] = []
+        self._divergence: Divergence | None = None
+
+    def _box(self, context: Context, runner: ShadowRunner, before: CallHistory) -> ReplayGate:
+        return ReplayGate(context, before, RecordedHandling(runner.run, runner.preview, self._given))
+
+    def run(self) -> ReplayReport:
+        """Replay all attempts, up to the first divergence. Raise Stopped."""
+        layout = self._gate.store.layout
+        with shadows.place(layout) as place:
+            made = self._shadow(place)
+            runner = ShadowRunner(made, self._gate)
+            try:
+                self._attempts(runner)
+                if self._divergence is None and made is not None:
+                    self._accept(made, runner)
+            finally:
+                runner.end()
+        self._remarks(runner, made)
+        return self._report(made)
+
+    def _shadow(self, place: Path) -> Shadow | None:
+        """Make the shadow; where that cannot be, say so and go on without one."""
+        ends = self._around.monotonic() + self._around.seconds
+
+        def stopped() -> bool:
+            return self._around.stopped() or self._around.monotonic() > ends
+
+        def check() -> None:
+            if stopped():
+                raise Stopped
+
+        gate = dataclasses.replace(self._gate, stopped=stopped)
+        order = shadow.ShadowOrder(gate, self._folder, self._isolation, self._config.sandbox, check)
+        try:
+            return shadow.make(order, place)
+        except (Unfit, StoreError, OSError) as error:
+            why = self._clean(str(error))
+        except Stopped:
+            self._gate.check()
+            why = "its time was up before the shadow was ready"
+        self._notes.append(f"nothing was run, each call has its recorded result: {why}")
+        return None
+
+    def _attempts(self, runner: ShadowRunner) -> None:
+        total = sum(len(attempt.calls) for attempt in self._record.attempts)
+        succeeded: list[str] = []
+        for attempt in self._record.attempts:
+            if attempt.goes_on < 0:
+                succeeded = []
+            before = CallHistory(
+                calls_made(self._folder, attempt.number), tuple(succeeded), steps=max(0, attempt.goes_on)
+            )
+            runner.end()
+            runner.begin()
+            box = self._box(self._gate, runner, before)
+            for call in attempt.calls:
+                self._around.progress(len(self._steps), total)
+                self._take(call, box.judge_again(call))
+                if self._divergence is not None:
+                    return
+                succeeded += [call.call.name] if call.call.ok and call.call.text is not None else []
+            last = box
+        if self._record.broken:
+            self._divergence = Divergence(Part.RECORD, "two records of the same task", self._clean(self._record.broken))
+        elif self._record.attempts and not self._missing:
+            self._end(last)
+
+    def _take(self, recorded: RecordedCall, judged: Judged) -> None:
+        """Add one step; note where it is the first that differs."""
+        now, was = self._said(judged.decision), self._said(_on_record(recorded, judged.decision))
+        call = self._clean(_words(recorded))
+        number, attempt = recorded.number, recorded.marks.attempt
+        name = one_line(recorded.call.name, 60)
+        self._steps.append(StepReplay(number, attempt, name, call, was, now, judged.rerun.kind))
+        if judged.gone:
+            self._missing.append(f"step {number}: the decision {judged.gone} is not on record any more")
+        elif was.kind is DecisionKind.OPEN:
+            self._notes.append(f"step {number} was cut off: it may have happened, or not")
+        elif (was.kind, was.reason) != (now.kind, now.reason):
+            self._divergence = Divergence(
+                Part.DECISION, decision_words(was), decision_words(now), number, attempt, name, call, now.rule
+            )
+        elif judged.rerun.strict:
+            before = "ok" if recorded.call.ok else f"failed: {recorded.call.text}"
+            self._divergence = Divergence(
+                Part.RESULT, self._clean(before), self._clean(judged.rerun.text), number, attempt, name, call
+            )
+
+    def _said(self, decision: Decision) -> Decision:
+        return msgspec.structs.replace(decision, reason=self._clean(decision.reason), rule=self._clean(decision.rule))
+
+    def _clean(self, text: str) -> str:
+        return one_line(self._gate.clean(text), _WIDTH)
+
+    def _end(self, box: ReplayGate) -> None:
+        """Note where a task that counted as done could not end there now."""
+        ended = task_files.read_exit(self._folder)
+        if ended is not None and ended.status == Status.DONE and (unmet := box.toolbox.unmet()):
+            self._divergence = Divergence(
+                Part.END, "it ended, done", self._clean(unmet), rule="a rule of the role: before the end"
+            )
+
+    def _accept(self, made: Shadow, runner: ShadowRunner) -> None:
+        ended = task_files.read_exit(self._folder)
+        known = ended.acceptance.results if ended is not None and ended.acceptance is not None else ()
+        if not known:
+            return
+        if not runner.exact or self._missing:
+            self._notes.append(f"acceptance: {plural(len(known), 'check')} not run again, as the shadow is not what "
+                               "the task left")  # fmt: skip
+            return
+        for result, found in zip(known, checked_again(made.context, known), strict=True):
+            if found is not None and found.finding is not result.finding:
+                self._divergence = Divergence(
+                    Part.ACCEPTANCE, self._clean(result.text), self._clean(made.paths.back(found.text))
+                )
+                return
+
+    def _remarks(self, runner: ShadowRunner, made: Shadow | None) -> None:
+        ended = task_files.read_exit(self._folder)
+        if recorded.used_own_tools(self._folder) or (ended is not None and ended.brain.split(" ")[0] == CLAUDE):
+            self._missing.append(_OWN_TOOLS)
+        if made is not None:
+            self._notes += map(self._clean, made.notes)
+        if runner.unsandboxed:
+            self._notes.append(f"{plural(runner.unsandboxed, 'command')} not run: no sandbox holds commands here")
+        if runner.time_is_up:
+            self._notes.append("its time was up: from there on each call has its recorded result")
+        differing = sum(step.result is ResultKind.DIFFERS for step in self._steps)
+        if differing and made is not None and made.base is Base.NOW:
+            self._notes.append(
+                f"the folder has changed since, or the program answers otherwise: {plural(differing, 'result')} differ"
+            )
+
+    def _report(self, made: Shadow | None) -> ReplayReport:
+        outcome = Outcome.INCOMPLETE if self._missing else Outcome.IDENTICAL
+        base = made.base if made is not None else Base.NONE
+        return ReplayReport(
+            task_id=self._gate.spec.id,
+            role=self._gate.role.name,
+            outcome=Outcome.DIVERGED if self._divergence is not None else outcome,
+            base=base,
+            steps=tuple(self._steps),
+            divergence=self._divergence,
+            missing=tuple(map(self._clean, self._missing)),
+            notes=tuple(self._notes),
+            commit=self._isolation.commit if self._isolation is not None and base is Base.COMMIT else "",
+        )
+
+
+def _isolation(folder: Path) -> Isolation | None:
+    try:
+        return records.read_isolation(folder)
+    except OSError as error:
+        raise NotReplayable(f"where the task worked is not known: {error}") from error
+
+
+def _on_record(recorded: RecordedCall, now: Decision) -> Decision:
+    """Return the decision that is on record; where a call was refused its kind is that of the same refusal now."""
+    marks, text = recorded.marks, recorded.call.text or ""
+    if not marks.ended:
+        return Decision(DecisionKind.LIMITED, marks.error) if marks.error else Decision(DecisionKind.OPEN)
+    if marks.answered is False:
+        return Decision(DecisionKind.REFUSED, text)
+    if marks.refused:
+        limited = now.kind is DecisionKind.LIMITED and now.reason == text
+        return Decision(DecisionKind.LIMITED if limited else DecisionKind.DENIED, text)
+    return Decision(DecisionKind.ASKED if marks.answered else DecisionKind.ALLOWED)
+
+
+def _words(recorded: RecordedCall) -> str:
+    """Return a call in a few words, also one of a tool that is no more."""
+    arguments = msgspec.json.encode(recorded.call.arguments, order="deterministic").decode()
+    return f"{recorded.call.name} {arguments}"

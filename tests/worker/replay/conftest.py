@@ -1,0 +1,88 @@
+"""Tasks of real workers against a model server, and their replays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_repository import Repository
+
+from lumen_tui.model.replay import ReplayReport
+from lumen_tui.storage.store import Store
+from lumen_tui.worker.replay.run import Surroundings, Variant, replay
+
+BUILDER = """+++
+purpose = "p"
+shell = "any"
+write = true
+tools = ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "shell", "signal", "write_result"]
+{more}
++++
+
+Work.
+"""
+DONE = ("write_result", {"text": "ok"})
+
+
+class Played:
+    """One state folder whose tasks are played from scripts by real workers, and replayed."""
+
+    def __init__(self, make_task: Callable[..., Any], server: Any, environ: dict[str, str]) -> None:
+        self._make, self._server, self.environ = make_task, server, environ
+
+    def play(self, *script: object, role: str = "maker", more: str = "", name: str = "tsk-one", **spec: Any) -> Any:
+        """Have a worker do a task by this script; return it."""
+        task = self._make("anything", role=role, task_id=name, **spec)
+        if role == "maker":
+            task.layout.role("maker").write_text(BUILDER.format(more=more))
+        self._server.script = list(script)
+        task.run(warm=True, **self.environ)
+        return task
+
+    def replay(self, task: Any, variant: Variant | None = None, **more: Any) -> ReplayReport:
+        around = Surroundings(task_environ(self.environ), time.time, time.monotonic, **more)
+        return replay(Store(task.layout.root), task.id, around, variant)
+
+
+def task_environ(environ: dict[str, str]) -> dict[str, str]:
+    import os
+
+    return {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **environ}
+
+
+@pytest.fixture
+def played(make_task: Callable[..., Any], api: Any, server: Any) -> Played:
+    return Played(make_task, server, api.anthropic_env)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A repository with one commit."""
+    made = Repository(tmp_path / "project")
+    made.commit(a__txt="one\ntwo\nthree\n", b__txt="before\n")
+    return made
+
+
+@pytest.fixture
+def untouched() -> Iterator[Callable[[Path], None]]:
+    """Call it with a folder: nothing in it is changed until the end of the test."""
+    kept: dict[Path, dict[str, bytes]] = {}
+
+    def look(folder: Path) -> None:
+        kept[folder] = contents(folder)
+
+    yield look
+    for folder, before in kept.items():
+        assert contents(folder) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder, without locks and what is made again at any time."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix != ".lock" and "index" not in path.relative_to(folder).parts
+    }
