@@ -179,6 +179,10 @@ class Handling:
         """Return the operator's settings as they are now."""
         return load_config(context.store.layout)[0]
 
+    def has_skills(self, context: Context) -> bool:
+        """Return whether the task finds skills."""
+        return bool(of_task(context).skills)
+
     def judge(self, rules: TaskRules, call: PolicyCall, past: CallHistory) -> PolicyVerdict:
         """Return the verdict of the rules on a call."""
         return judge(rules, call, past)
@@ -228,7 +232,7 @@ class Toolbox:
         )
         self._context = dataclasses.replace(context, rules=self.rules)
         if READ_SKILL.name in self.rules.tools and not (
-            self._config.workers.skills_kb and of_task(self._context).skills
+            config.workers.skills_kb and self._how.has_skills(self._context)
         ):
             self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools - {READ_SKILL.name})
             self._context = dataclasses.replace(self._context, rules=self.rules)

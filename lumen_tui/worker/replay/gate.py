@@ -83,12 +83,18 @@ class _Course(Struct):
 
 
 class RecordedHandling(Handling):
-    """Handles calls by their record. `config` stands in for the operator's settings, where it is given."""
+    """Handles calls by their record.
 
-    def __init__(self, runner: Runner, preview: Preview, config: Config | None) -> None:
-        self._given = config
+    `config` stands in for the operator's settings, and `inside`, the shadow, for the folder of the task.
+    """
+
+    def __init__(self, runner: Runner, preview: Preview, config: Config | None, inside: Context | None) -> None:
+        self._given, self._inside = config, inside
         self._runner, self._shown = runner, preview
         self.course = _Course(RecordedCall(0, Marks("", 0), SessionCall("", {})))
+
+    def has_skills(self, context: Context) -> bool:
+        return super().has_skills(self._inside or context)
 
     def begin(self, recorded: RecordedCall) -> None:
         """Take this call as the next one."""

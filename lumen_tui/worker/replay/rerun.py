@@ -50,6 +50,11 @@ class ShadowRunner:
         """Whether the shadow is what the task had at this point."""
         return self._as_then
 
+    @property
+    def inside(self) -> Context | None:
+        """The context of tools in the shadow, if there is one."""
+        return self._shadow.context if self._shadow is not None else None
+
     def begin(self) -> None:
         """Begin an attempt, which knows nothing of the files any more."""
         if self._shadow is not None:

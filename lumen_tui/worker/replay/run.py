@@ -141,7 +141,7 @@ class _Replay:
         self._divergence: Divergence | None = None
 
     def _box(self, context: Context, runner: ShadowRunner, before: CallHistory) -> ReplayGate:
-        return ReplayGate(context, before, RecordedHandling(runner.run, runner.preview, self._given))
+        return ReplayGate(context, before, RecordedHandling(runner.run, runner.preview, self._given, runner.inside))
 
     def run(self) -> ReplayReport:
         """Replay all attempts, up to the first divergence. Raise Stopped."""
