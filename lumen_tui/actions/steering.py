@@ -63,6 +63,8 @@ def _when(store: Store, folder: Path, *, order: bool) -> str:
     status = task_files.status_of(folder)
     if status is Status.ASKING:
         return f"{words}; it reads that after the answer to its question"
+    if status is Status.AWAITING:
+        return f"{words}; it reads that when the tasks which it ordered have ended"
     if status is Status.QUEUED:
         return f"{words}; it reads that when it begins"
     return words if engine.runs(store) else f"{words}; no engine runs"

@@ -238,7 +238,7 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
     full_id = checks.task_id(store, request.task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
-    if status.alive or status in (Status.QUEUED, Status.ASKING):
+    if status.alive or status.parked or status is Status.QUEUED:
         raise ActionError(f"task {ids.short(full_id)} is {status.value}: cancel it before you try it again")
     old = _spec(store, full_id) or Spec(id=full_id, objective="")
     caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(request.budget or {})}, Budget)

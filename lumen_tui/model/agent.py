@@ -27,6 +27,7 @@ TOOLS = (
 )
 OF_LOOPS = ("deposit", "escalate", "sleep")  # what only a loop has of them
 ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"  # in the session's task folder
+WAIT = "wait_for_tasks"  # the tool of whoever else can order tasks: the main agent waits for none
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
     "tasks_created",

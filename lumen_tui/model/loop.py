@@ -214,6 +214,7 @@ class TaskEnd(Struct, frozen=True):
     verdict: str = ""  # proved | claimed | disproved, of what counts as done
     by: str = ""  # who made the task, and ...
     made: str = ""  # ... when
+    awaited_by: str = ""  # the task that ordered it and gets its result: the main agent is not woken by it
 
     @property
     def words(self) -> str:

@@ -21,6 +21,7 @@ class Status(StrEnum):
 
     WAITING = "waiting"  # waits for a person
     ASKING = "asking"  # the same, without a process: its worker ended with a question, the next one goes on from there
+    AWAITING = "awaiting"  # the same, where it waits for the tasks that it ordered
     RUNNING = "running"
     STALLED = "stalled"  # alive but silent past its limit: shown only, its time limit ends it
     QUEUED = "queued"
@@ -39,13 +40,20 @@ class Status(StrEnum):
         """Whether it has a worker process."""
         return self in (Status.RUNNING, Status.STALLED, Status.WAITING)
 
+    @property
+    def parked(self) -> bool:
+        """Whether it waits without a process, and another one will go on from there."""
+        return self in (Status.ASKING, Status.AWAITING)
+
 
 FOR_BUDGET = "for budget"
+FOR_TASKS = "for tasks"
 STATES: Mapping[str, str] = {
     "asks": "asking",
     "running": "running",
     "stalled": "stalled",
     FOR_BUDGET: "for_budget",
+    FOR_TASKS: "for_tasks",
     "queued": "queued",
     "failed": "failed",
     "lost": "lost",
@@ -107,19 +115,29 @@ class Run(Struct, frozen=True, omit_defaults=True):
 
 
 class Parked(Struct, frozen=True, omit_defaults=True):
-    """tasks/<id>/parked.json: the worker has ended until a question is answered; steps.jsonl is its conversation.
+    """tasks/<id>/parked.json: the worker has ended until what it waits for has come; steps.jsonl is its conversation.
 
     The other fields are what the next attempt starts with.
     """
 
     attempt: int
-    question: str  # its id among the approvals
+    question: str  # its id among the approvals; or that of the task's wait for tasks that it ordered
     at: str
     usage: Usage = field(default_factory=lambda: Usage())
     seconds: float = 0.0  # of its time limit that were used
     web: tuple[str, ...] = ()  # hosts that were read from
     outputs: int = 0
     output_bytes: int = 0
+    schema: int = 1
+
+
+class TaskWait(Struct, frozen=True, omit_defaults=True):
+    """tasks/<id>/wait.json: the tasks for which it waits, and until when; counts while the task is parked for it."""
+
+    id: str
+    tasks: tuple[str, ...]
+    until: str
+    over: bool = False  # the engine has found its time to be over: its clock decides, so that none waits once more
     schema: int = 1
 
 
@@ -239,7 +257,7 @@ class TaskView(Struct, frozen=True):
         """The word of its state, one of STATES where it is not over."""
         if self.status is Status.WAITING:
             return FOR_BUDGET if self.awaits_budget else "asks"
-        return "asks" if self.status is Status.ASKING else str(self.status)
+        return {Status.ASKING: "asks", Status.AWAITING: FOR_TASKS}.get(self.status, str(self.status))
 
 
 def tally(tasks: Iterable[TaskView]) -> Counter[str]:
@@ -271,10 +289,11 @@ def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
 
 
 def derive_status(
-    *, exit_status: str, ran: bool, lock_held: bool, claimed: bool = False, parked: bool = False
+    *, exit_status: str, ran: bool, lock_held: bool, claimed: bool = False, parked: Status | None = None
 ) -> Status:
     """Return the status of a task from what is there: exit.json, run.json, the worker's lock, claim.json, parked.json.
 
+    `parked` is what the last one says: ASKING or AWAITING.
     A finished exit wins over a lock that is still held: the worker is on its way out. What is claimed waits for the
     process that checks it.
     """
@@ -284,4 +303,4 @@ def derive_status(
         return Status.RUNNING
     if not ran or claimed:
         return Status.QUEUED
-    return Status.ASKING if parked else Status.LOST
+    return parked or Status.LOST

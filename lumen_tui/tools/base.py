@@ -124,6 +124,10 @@ def _nobody_there(question: Question) -> QuestionReply:
     raise ToolError(f"nobody can be asked here: go on with your default ({question.default})")
 
 
+def _never_waits(tasks: tuple[str, ...], seconds: float) -> None:
+    """Nothing can be awaited here: what is asked for is told as it is."""
+
+
 def _nobody(request: ApprovalRequest) -> ApprovalReply:
     reason = "it needs a person's word, and nobody can be asked here"
     if request.unsandboxed:
@@ -203,6 +207,9 @@ class Context:
         _carries_nothing_out  # a verb, in the agent's name and never as an order; ToolError where it is refused
     )
     question: Callable[[Question], QuestionReply] = _nobody_there  # raises TaskParked where the task is to wait
+    wait: Callable[[tuple[str, ...], float], None] = (
+        _never_waits  # until these tasks have ended, so many seconds at most; raises TaskParked, Stopped
+    )
     rules: TaskRules = field(default_factory=TaskRules)
     memo: TaskMemo = field(default_factory=TaskMemo)
 

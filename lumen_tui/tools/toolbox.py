@@ -24,6 +24,7 @@ from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, RE
 from lumen_tui.tools.agent.questions import ASK_OPERATOR
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import PLANNING, tools_of
+from lumen_tui.tools.agent.waiting import WAIT_FOR_TASKS
 from lumen_tui.tools.base import (
     AnyTool,
     ApprovalReply,
@@ -94,6 +95,7 @@ TOOLS: dict[str, AnyTool] = {
         RELAY_SUBMIT,
         ASK_OPERATOR,
         READ_SKILL,
+        WAIT_FOR_TASKS,
     )
 } | PLANNING
 _MOST_REFUSED = 8  # consecutive calls that are refused

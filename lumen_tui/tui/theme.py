@@ -50,14 +50,14 @@ class Shapes(msgspec.Struct, frozen=True):
 
 SHAPES = Shapes(
     {
-        Status.WAITING: "◇", Status.ASKING: "◇", Status.RUNNING: "●", Status.STALLED: "◐", Status.QUEUED: "○",
-        Status.DONE: "✓", Status.FAILED: "✗", Status.LOST: "◌", Status.CANCELLED: "⊘",
+        Status.WAITING: "◇", Status.ASKING: "◇", Status.AWAITING: "○", Status.RUNNING: "●", Status.STALLED: "◐",
+        Status.QUEUED: "○", Status.DONE: "✓", Status.FAILED: "✗", Status.LOST: "◌", Status.CANCELLED: "⊘",
     }
 )  # fmt: skip
 ASCII = Shapes(
     {
-        Status.WAITING: "?", Status.ASKING: "?", Status.RUNNING: "*", Status.STALLED: "~", Status.QUEUED: "o",
-        Status.DONE: "v", Status.FAILED: "x", Status.LOST: "!", Status.CANCELLED: "-",
+        Status.WAITING: "?", Status.ASKING: "?", Status.AWAITING: "o", Status.RUNNING: "*", Status.STALLED: "~",
+        Status.QUEUED: "o", Status.DONE: "v", Status.FAILED: "x", Status.LOST: "!", Status.CANCELLED: "-",
     },
     waits="?", paused="=", need="!", cursor=">", mark="+", cursor_mark="#", dot="-", gutter="|", rule="-", bar="#",
     levels="_.-=+*%#", sep="-", dash="-",

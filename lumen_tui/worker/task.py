@@ -70,6 +70,7 @@ from lumen_tui.worker.record import Recorder, Transcript, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.skills import problems_of
 from lumen_tui.worker.spending import NoRoom, Spending
+from lumen_tui.worker.subtasks import TaskWaiter
 from lumen_tui.worker.summaries import summary_order
 from lumen_tui.worker.surroundings import apart_words
 from lumen_tui.worker.world import TaskTally, World, rules_for_record
@@ -160,6 +161,10 @@ class Task:
             world, self.spec, self._events, tally.attempt, stays=lambda: not self._resumes, hear=self._control.hear,
             park=lambda question: self._handover.park(question, self.limits.used()),
         )  # fmt: skip
+        self._waiter = TaskWaiter(
+            world, self.spec, self._events, stays=lambda: not self._resumes, parked=lambda: self._steps.parked,
+            park=lambda wait: self._handover.park(wait, self.limits.used()),
+        )  # fmt: skip
         self._resumes = False
         self._context = self._make_context()
         before = self._steps.history(calls_made(world.folder, tally.attempt))
@@ -186,6 +191,7 @@ class Task:
             ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
             perform=performer(world),
             question=self._questions.ask,
+            wait=self._waiter.wait,
             memo=self._handover.memo,
         )
 

@@ -258,7 +258,7 @@ def _open(snapshot: Snapshot) -> list[TaskView]:
     for view in snapshot.tasks[:_NAMED]:
         if view.archived:
             break
-        if (view.status.alive or view.status in (Status.QUEUED, Status.ASKING)) and view.spec.role != agent.ROLE:
+        if (view.status.alive or view.status.parked or view.status is Status.QUEUED) and view.spec.role != agent.ROLE:
             views.append(view)
     return views
 

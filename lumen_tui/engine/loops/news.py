@@ -71,7 +71,7 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     own = (name, agent.ROLE)
     signals = [(offset, decode_signal(line)) for offset, line in signal_lines]
     return News(
-        ended=[event for event in events if event.kind == TASK_ENDED and not agent.is_own(event.task_id)],
+        ended=[event for event in events if event.kind == TASK_ENDED and _is_heard(event)],
         signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
         discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
         by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
@@ -84,6 +84,11 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
         },
         woken=[run for _, line in run_lines if (run := _waking(line))],
     )
+
+
+def _is_heard(event: EngineEvent) -> bool:
+    """Return whether the end of a task is news: one for which another waits is heard of with the end of that."""
+    return not agent.is_own(event.task_id) and not task_end(event).awaited_by
 
 
 def _waking(line: bytes) -> ScheduledRun | None:

@@ -111,7 +111,7 @@ class TaskSupervisor:
                 self._lost(view, supervised, now)
             elif view.finished:
                 self._collect(view, supervised, now)
-            elif view.status is Status.ASKING:
+            elif view.status.parked:
                 if parked.go_on(self._store.layout, self._log, view, now):
                     self.index.expect(view.id)
             else:
@@ -217,6 +217,7 @@ class TaskSupervisor:
                 attempt=view.attempt,
                 by=view.spec.created_by,
                 made=view.spec.created_at,
+                awaited_by=parked.awaited_by(self._store.layout, view),
                 verdict=str(view.verdict or ""),
             )
 
@@ -263,7 +264,7 @@ class TaskSupervisor:
     def end(self, view: TaskView, *, status: str, reason: str, now: float) -> None:
         """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
         alive = has_worker(self._store.layout.task(view.id))
-        if view.status in (Status.QUEUED, Status.ASKING) and not alive:
+        if (view.status.parked or view.status is Status.QUEUED) and not alive:
             self.dispatcher.give_up(view, status, reason, now)
         elif view.id not in self._ending:
             import asyncio  # 40 ms that taking over from a dead engine need not wait for

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.tasks.task_files import folder_of
+from lumen_tui.store.tasks.task_files import folder_of, read_exit
 from lumen_tui.store.tasks.task_records import DamagedTask, read_spec, task_names
 
 _DEEPEST = 20  # of what is followed: a chain that somebody wrote by hand may be a circle
@@ -27,6 +27,12 @@ def ancestors(layout: Layout, task_id: str) -> Iterator[Spec]:
             return
         yield spec
         task_id = spec.parent
+
+
+def not_over(layout: Layout, task_ids: Iterable[str]) -> list[str]:
+    """Return those of the tasks that have not ended; one that is not there any more has."""
+    folders = ((name, folder_of(layout, name)) for name in task_ids)
+    return [name for name, folder in folders if folder is not None and read_exit(folder) is None]
 
 
 def descendants(layout: Layout, task_id: str) -> list[str]:

@@ -17,8 +17,8 @@ from lumen_tui.store.tasks.task_records import (
     TaskFiles,
     has_worker,
     make_view,
+    parked_status,
     read_json,
-    read_parked,
     read_spec,
     tail_events,
 )
@@ -42,12 +42,13 @@ def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
         task.claim = read_json(task.folder / CLAIM_FILE, Exit)
         task.exit = read_json(task.folder / "exit.json", Exit)
     ended = task.exit.status if task.exit else ""
-    parked = task.run is not None and not held and not ended and read_parked(task.folder, task.run.attempt)
+    gone = task.run is not None and not held and not ended
+    parked = parked_status(task.folder, task.run.attempt) if gone and task.run else None
     status = derive_status(
-        exit_status=ended, ran=task.run is not None, lock_held=held, claimed=task.claimed, parked=bool(parked)
+        exit_status=ended, ran=task.run is not None, lock_held=held, claimed=task.claimed, parked=parked
     )
     reason = _CHECKED_NEXT if task.claimed else ""
-    if status is Status.ASKING and task.tail:
+    if status.parked and task.tail:
         reason = task.tail[-1].text
     if status is Status.RUNNING:
         evidence = _evidence(task, now, running, stall_after)
@@ -132,21 +133,21 @@ def _size(path: Path) -> int:
         return -1
 
 
-def waits_for_person(event: TaskEvent | None) -> bool:
-    """Return whether an event says that its worker waits until a person has answered or made room."""
+def waits_untimed(event: TaskEvent | None) -> bool:
+    """Return whether an event says that its worker waits for a person, or for tasks that it ordered."""
     if event is None:
         return False
-    return event.kind == "waiting" or (event.kind == "wait" and event.data.get("person") is True)
+    return event.kind == ASKS or (event.kind == WAIT and (event.data.get("person") is True or "tasks" in event.data))
 
 
 def died_waiting(folder: Path) -> int:
-    """Count the attempts whose last event is that they wait for a person."""
+    """Count the attempts whose last event is that they wait for a person, or for tasks that they ordered."""
     last = {event.attempt: event for event in tail_events(folder, _WAIT_EVENTS, _WAIT_BYTES)}
-    return sum(waits_for_person(event) for event in last.values())
+    return sum(waits_untimed(event) for event in last.values())
 
 
 def waited(folder: Path, attempt: int, now: float) -> float:
-    """Return for how many seconds an attempt has waited for a person: time that does not count against its limit."""
+    """Return for how many seconds an attempt has waited so: time that does not count against its limit."""
     total = 0.0
     since = 0.0
     for event in tail_events(folder, _WAIT_EVENTS, _WAIT_BYTES):
@@ -154,5 +155,5 @@ def waited(folder: Path, attempt: int, now: float) -> float:
             continue
         at = times.epoch(event.at)
         total += max(0.0, at - since) if since else 0.0
-        since = at if waits_for_person(event) else 0.0
+        since = at if waits_untimed(event) else 0.0
     return total + (max(0.0, now - since) if since else 0.0)

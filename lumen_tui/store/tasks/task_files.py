@@ -16,7 +16,7 @@ from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import config_errors
-from lumen_tui.store.tasks.task_records import CLAIM_FILE, archived_folder, has_worker, read_json, read_parked
+from lumen_tui.store.tasks.task_records import CLAIM_FILE, archived_folder, has_worker, parked_status, read_json
 
 
 class Taken(Exception):
@@ -128,7 +128,7 @@ def status_of(folder: Path) -> Status:
         ran=(folder / "run.json").exists(),
         lock_held=held,
         claimed=claim is not None and run is not None and claim.attempt == run.attempt,
-        parked=run is not None and read_parked(folder, run.attempt) is not None,
+        parked=parked_status(folder, run.attempt) if run is not None else None,
     )
 
 

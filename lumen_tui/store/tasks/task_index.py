@@ -31,6 +31,7 @@ from lumen_tui.store.tasks.task_records import (
 _RANK = {
     Status.WAITING: 0,
     Status.ASKING: 0,
+    Status.AWAITING: 1,
     Status.RUNNING: 1,
     Status.STALLED: 1,
     Status.QUEUED: 2,

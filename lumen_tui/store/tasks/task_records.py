@@ -19,7 +19,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Exit, Parked, Run, Spec, Status, StopRequest, TaskEvent, TaskView, Usage
+from lumen_tui.model.tasks import Exit, Parked, Run, Spec, Status, StopRequest, TaskEvent, TaskView, TaskWait, Usage
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, files, locks
@@ -37,7 +37,7 @@ _MAX_SPEC = 1024 * 1024
 _YOUNG = 2.0  # seconds within which two changes may give a folder the same stamp
 _ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
-_BEGUN, _PUT_BACK = "begun.json", "put-back.json"
+_BEGUN, _PUT_BACK, _WAIT = "begun.json", "put-back.json", "wait.json"
 
 
 class DamagedTask(Exception):
@@ -295,6 +295,25 @@ def read_parked(folder: Path, attempt: int = 0) -> Parked | None:
     """Return where the worker of a task has parked it; with `attempt` only if it was that one."""
     parked = read_json(folder / PARKED_FILE, Parked)
     return parked if parked is not None and attempt in (0, parked.attempt) else None
+
+
+def read_wait(folder: Path, wait_id: str) -> TaskWait | None:
+    """Return the wait of that id for tasks that this one ordered; None where it waits for something else."""
+    wait = read_json(folder / _WAIT, TaskWait)
+    return wait if wait is not None and wait.id == wait_id else None
+
+
+def write_wait(folder: Path, wait: TaskWait) -> None:
+    """Record for which tasks a task waits, before it is parked."""
+    files.replace(folder / _WAIT, msgspec.json.encode(wait))
+
+
+def parked_status(folder: Path, attempt: int) -> Status | None:
+    """Return as what a task counts whose worker of that attempt has parked it; None where it has not."""
+    parked = read_parked(folder, attempt)
+    if parked is None:
+        return None
+    return Status.ASKING if read_wait(folder, parked.question) is None else Status.AWAITING
 
 
 def ask_to_stop(folder: Path, request: StopRequest) -> None:

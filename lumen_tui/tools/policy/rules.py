@@ -64,7 +64,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, ASK, *((SKILL,) if role.skills else ()), *_ends(role))),
+        tools=frozenset((*role.tools, *role.custom_tools, *_always(role))),
         shell=role.shell,
         write=role.write,
         network=role.network,
@@ -84,6 +84,9 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
     return check(settle(rules))
 
 
-def _ends(role: Role) -> tuple[str, ...]:
-    """Return the tool with which every task of the role ends, whatever its `tools` list."""
-    return () if role.name == agent.ROLE else ("write_result",)
+def _always(role: Role) -> tuple[str, ...]:
+    """Return the tools that every task of the role has, whatever its `tools` list."""
+    skills = (SKILL,) if role.skills else ()
+    if role.name == agent.ROLE:
+        return (ASK, *skills)  # its sessions wait for no task, and end otherwise
+    return (ASK, *skills, "write_result", *((agent.WAIT,) if "create_task" in role.tools else ()))

@@ -9,7 +9,6 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.attention import DismissItems
 from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.requests.tasks import CancelTask
-from lumen_tui.model.tasks import Status
 from lumen_tui.tui.commands import SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
@@ -53,7 +52,7 @@ class WorkersHandler(Handler):
         row = self.selected
         if row is None:
             return self._none
-        if self.rows.marks.keys or not (row.status.alive or row.status is Status.ASKING):
+        if self.rows.marks.keys or not (row.status.alive or row.status.parked):
             return ""
         return f"the task is still running; {self.key('cancel_task')} cancels it"
 

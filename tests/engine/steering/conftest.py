@@ -78,6 +78,10 @@ class Desk(StateFolder, AwaitedInLoop):
         folders = [*self.layout.tasks.glob("tsk-*"), *self.layout.archive.glob("*/*/tsk-*")]
         return [(event["kind"], event.get("text", "")) for folder in folders for event in events_of(folder)]
 
+    def engine_events(self) -> list[dict[str, Any]]:
+        """What the engine has recorded."""
+        return [{"kind": event.kind, "task": event.task_id} for event in recent_events(self.store, 500)]
+
     def order(self, verb: str, **arguments: Any) -> Done:
         """Carry out a verb as the operator who was seen to be that."""
         request = named(verb, arguments)
