@@ -50,22 +50,29 @@ class ApprovalMonitor:
         self._log = log
         self._find = find
         self._stamp: Stamp | None = None
+        self._next = float("inf")  # when the first of those that wait is overdue
         self._reported: set[str] | None = None  # ids of the expired ones that are in events.jsonl
 
     def poll(self, now: float) -> None:
-        """Check all requests if the folder changed since the last pass."""
-        if stamp(self._layout.approvals) != self._stamp:
+        """Check all requests if the folder changed since the last pass, or the time of one is over."""
+        if self.due(now) or stamp(self._layout.approvals) != self._stamp:
             self.check_all(now)
+
+    def due(self, now: float) -> bool:
+        """Return whether `poll` has something to do because of the time."""
+        return now >= self._next
 
     def check_all(self, now: float) -> None:
         """Expire what is overdue, and close what belongs to tasks that have ended."""
-        self._stamp = stamp(self._layout.approvals)
+        self._stamp, self._next = stamp(self._layout.approvals), float("inf")
         for approval_id in approvals.half_archived(self._layout):
             approvals.archive(self._layout, approval_id)
         for request in approvals.every(self._layout):
             task = self._find(request.task_id)
             if task is None and self._layout.task(request.task_id).is_dir():
                 continue  # there, but not read yet, or not to be read
+            if now < request.expires:
+                self._next = min(self._next, request.expires)
             if request.lasting:
                 self._deliver(request, now)
             elif task is None or task.finished:

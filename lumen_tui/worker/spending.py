@@ -111,8 +111,9 @@ class Spending:
         layout = world.store.layout
         self.account = CallAccount(layout, world.now, task=spec.id, role=spec.role, attempt=tally.attempt)
         self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
-        parents = list(family.ancestors(layout, spec.parent))
-        self._above = tuple((parent.id, parent.budget) for parent in parents)
+        self._above = tuple((parent.id, parent.budget) for parent in family.ancestors(layout, spec.parent))
+        self._limits_above = Stamped(lambda: family.spec_files(layout, self._names_above()), self._read_above)
+        self._limits_above.refresh()
         self._since = world.monotonic()  # work time is counted from here
         self._limit = world.stopper.ends
         self._tight: tuple[Cap, int] | None = None  # the cap that left room for so short an answer only
@@ -197,6 +198,7 @@ class Spending:
         """Set the call aside; return ("", False), or why there is no room and whether waiting may help."""
         self._look_for_kill()
         self._settings.refresh()
+        self._look_above()
         entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
         hold = replace(entry, unsent=call.tells, above=self._names_above(), purpose=call.purpose)
         short: list[Cap] = []
@@ -265,7 +267,8 @@ class Spending:
         while self._world.monotonic() < ends:
             time.sleep(_LOOK)
             self._look_for_kill()
-            if self.account.ledger.changed() or self._settings.refresh() or self._day() != day:
+            changed = self.account.ledger.changed() or self._settings.refresh() or self._look_above()
+            if changed or self._day() != day:
                 return
 
     def _settle(self, usage: Usage) -> bool:
@@ -295,6 +298,18 @@ class Spending:
         for cap in budget.task_caps(book, config, self._spec.id, self._spec.role, self._spec.budget, self._above):
             if budget.reached(cap):
                 raise ProviderError(f"{cap.name} is used up: {cap.words}")
+
+    def _look_above(self) -> bool:
+        """Go by the limits of the tasks above as they are now; return whether one may have been changed."""
+        changed = self._limits_above.refresh()
+        if changed:
+            self._above = self._limits_above.value
+        return changed
+
+    def _read_above(self) -> tuple[tuple[str, Budget], ...]:
+        """Return the limits above. Those of a task that cannot be read at this moment stay as they were."""
+        now = {spec.id: spec.budget for spec in family.ancestors(self._world.store.layout, self._spec.parent)}
+        return tuple((name, now.get(name, before)) for name, before in self._above)
 
     def _names_above(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self._above)

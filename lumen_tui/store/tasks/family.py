@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage import files
@@ -27,6 +28,11 @@ def ancestors(layout: Layout, task_id: str) -> Iterator[Spec]:
             return
         yield spec
         task_id = spec.parent
+
+
+def spec_files(layout: Layout, task_ids: Iterable[str]) -> list[Path]:
+    """Return where the specs of these tasks are, live or archived; of one that is not there where it would be."""
+    return [(folder_of(layout, name) or layout.task(name)) / "spec.json" for name in task_ids]
 
 
 def not_over(layout: Layout, task_ids: Iterable[str]) -> list[str]:

@@ -36,3 +36,22 @@ async def test_the_answer_wakes_it_as_an_order_and_comes_once(office, api):
     assert approvals.undecided(office.layout) == []
     lines = office.layout.signals.read_text().splitlines()
     assert sum(question.id in line for line in lines) == 2
+
+
+async def test_the_default_wakes_it_when_the_time_is_over_and_not_at_the_next_beat(office, api):
+    api.when(lambda r: "Loop 1:" in str(r.messages) and not r.called, tool("ask_operator", **ASK, wait_minutes=2))
+    api.otherwise(lambda r: tool("deposit", wake_state="asked"))
+    office.do("signal.send", message="choose", to="lumen")
+    await office.beat()
+    await office.loop_over(1)
+    assert not office.engine.approvals.due(office.clock.now())
+    office.engine.poll(office.clock.now())
+    (question,) = approvals.undecided(office.layout)
+    office.clock.pass_time(question.expires - office.clock.now() - 1)
+    office.engine.poll(office.clock.now())
+    assert approvals.undecided(office.layout) == [question] and not office.engine.due(office.clock.now())
+    office.clock.pass_time(2)
+    assert office.engine.due(office.clock.now())
+    office.engine.poll(office.clock.now())
+    assert approvals.undecided(office.layout) == [] and not office.engine.due(office.clock.now())
+    assert "the first" in office.layout.signals.read_text().splitlines()[-1]

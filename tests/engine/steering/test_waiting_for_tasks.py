@@ -160,6 +160,20 @@ async def test_cancelling_a_task_that_waits_takes_what_it_ordered_along(desk, ap
     api.release()
 
 
+async def test_a_limit_of_the_task_above_that_is_changed_holds_from_the_next_request_below(desk, api, boss):
+    api.when(lambda r: "lamps" in r.first_text, held(tool("list_dir", path="/")), text("never"))
+    api.when(lambda r: "chairs" in r.first_text, tool("write_result", text="Four chairs."))
+    lamps, _ = await waits(desk, boss)
+    await desk.until(lambda: len(api.asked) == 4)
+    desk.order("task.limit", task_id=boss, tokens=10)
+    api.release()
+    assert await desk.over(lamps) == "failed"
+    assert f"the budget of {boss}, which ordered this" in desk.view(lamps).reason
+    assert len([request for request in api.asked if "lamps" in request.first_text]) == 1
+    desk.order("task.limit", task_id=boss, tokens=0)
+    assert await desk.over(boss) == "done"
+
+
 async def test_what_it_has_not_ordered_is_not_awaited(desk, api):
     desk.layout.role("boss").write_text(BOSS)
     other = desk.order("task.new", objective="something else", role="doer", id="tsk-other").target
