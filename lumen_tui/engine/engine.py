@@ -197,10 +197,6 @@ class Engine:
         if inode != self._folder:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
-    def due(self, now: float) -> bool:
-        """Return whether `poll` has something to do because of the time alone."""
-        return self.schedules.due(now) or self.approvals.due(now)
-
     def poll(self, now: float) -> tuple[PendingRequests, SupervisionResult]:
         """Carry out commands and see to tasks: the part of a beat that cannot wait for the next one."""
         self.check_folder()

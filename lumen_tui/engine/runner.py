@@ -213,7 +213,8 @@ class Runner:
         self._folder_stamp = stamp
         woken = self._wakeups.happened()
         moved = moved or woken or self._supervisor.index.loading or self.engine.switch.changed()
-        moved = moved or self.engine.due(self._clock.now())
+        now = self._clock.now()
+        moved = moved or self.engine.schedules.due(now) or self.engine.approvals.due(now)
         return moved or self.engine.commands.waiting or self._dispatcher.child_ended()
 
     def _poll(self) -> bool:

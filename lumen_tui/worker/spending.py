@@ -92,8 +92,32 @@ class CallAccount:
         return True
 
 
+<<<<<<< HEAD
 class NoRoom(Exception):
     """There is no room for a call that no step needs; the text says why."""
+=======
+class _Above:
+    """The tasks above one, the nearest first, and what each may spend, also where that is changed meanwhile."""
+
+    def __init__(self, layout: Layout, parent: str) -> None:
+        self._layout = layout
+        self._parent = parent
+        self.limits = tuple((spec.id, spec.budget) for spec in family.ancestors(layout, parent))
+        self.names = tuple(name for name, _ in self.limits)
+        self._read = Stamped(lambda: family.spec_files(layout, self.names), self._now)
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read the limits again where a spec was changed; return whether one was."""
+        changed = self._read.refresh()
+        self.limits = self._read.value
+        return changed
+
+    def _now(self) -> tuple[tuple[str, Budget], ...]:
+        """Return the limits. Those of a task that cannot be read at this moment stay as they were."""
+        known = {spec.id: spec.budget for spec in family.ancestors(self._layout, self._parent)}
+        return tuple((name, known.get(name, before)) for name, before in self.limits)
+>>>>>>> 408a6995 (Limits above a task are an idea of their own)
 
 
 class Spending:
@@ -111,9 +135,7 @@ class Spending:
         layout = world.store.layout
         self.account = CallAccount(layout, world.now, task=spec.id, role=spec.role, attempt=tally.attempt)
         self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
-        self._above = tuple((parent.id, parent.budget) for parent in family.ancestors(layout, spec.parent))
-        self._limits_above = Stamped(lambda: family.spec_files(layout, self._names_above()), self._read_above)
-        self._limits_above.refresh()
+        self._above = _Above(layout, spec.parent)
         self._since = world.monotonic()  # work time is counted from here
         self._limit = world.stopper.ends
         self._tight: tuple[Cap, int] | None = None  # the cap that left room for so short an answer only
@@ -198,9 +220,13 @@ class Spending:
         """Set the call aside; return ("", False), or why there is no room and whether waiting may help."""
         self._look_for_kill()
         self._settings.refresh()
-        self._look_above()
+        self._above.refresh()
         entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
+<<<<<<< HEAD
         hold = replace(entry, unsent=call.tells, above=self._names_above(), purpose=call.purpose)
+=======
+        hold = replace(entry, unsent=call.tells, above=self._above.names)
+>>>>>>> 408a6995 (Limits above a task are an idea of their own)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():
@@ -217,7 +243,7 @@ class Spending:
         least = call.least or call.usage
         high, low = Amount(call.usage.weight, call.usage.usd), Amount(least.weight, least.usd)
         fits, tight = 1.0, None
-        for cap in budget.caps(book, self._settings.value, hold, self._spec.budget, self._above):
+        for cap in budget.caps(book, self._settings.value, hold, self._spec.budget, self._above.limits):
             if reason := budget.why_short(cap, high, low):
                 short.append(cap)
                 return reason
@@ -267,7 +293,7 @@ class Spending:
         while self._world.monotonic() < ends:
             time.sleep(_LOOK)
             self._look_for_kill()
-            changed = self.account.ledger.changed() or self._settings.refresh() or self._look_above()
+            changed = self.account.ledger.changed() or self._settings.refresh() or self._above.refresh()
             if changed or self._day() != day:
                 return
 
@@ -283,7 +309,7 @@ class Spending:
                         unreserved(entry),
                         prompt=usage.input_tokens,
                         read=usage.read_tokens,
-                        above=self._names_above(),
+                        above=self._above.names,
                     )
                     account.ledger.append(spent)
                 return reserved
@@ -295,24 +321,11 @@ class Spending:
     def _check_own(self) -> None:
         config: BudgetConfig = self._settings.value
         book = self.account.ledger.refresh()
-        for cap in budget.task_caps(book, config, self._spec.id, self._spec.role, self._spec.budget, self._above):
+        for cap in budget.task_caps(
+            book, config, self._spec.id, self._spec.role, self._spec.budget, self._above.limits
+        ):
             if budget.reached(cap):
                 raise ProviderError(f"{cap.name} is used up: {cap.words}")
-
-    def _look_above(self) -> bool:
-        """Go by the limits of the tasks above as they are now; return whether one may have been changed."""
-        changed = self._limits_above.refresh()
-        if changed:
-            self._above = self._limits_above.value
-        return changed
-
-    def _read_above(self) -> tuple[tuple[str, Budget], ...]:
-        """Return the limits above. Those of a task that cannot be read at this moment stay as they were."""
-        now = {spec.id: spec.budget for spec in family.ancestors(self._world.store.layout, self._spec.parent)}
-        return tuple((name, now.get(name, before)) for name, before in self._above)
-
-    def _names_above(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self._above)
 
     def _look_for_kill(self) -> None:
         if kill := read_kill(self._world.store.layout):

@@ -67,6 +67,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "result.md",
         "steps.jsonl",
         "parked.json",
+        "wait.json",
         "steers.jsonl",
         "exit.json",
         "stop.json",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.__main__ import main
+from lumen_tui.model.agent import WAIT
 from lumen_tui.model.approvals import ASK
 from lumen_tui.model.config import Config, WebConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
@@ -58,9 +59,10 @@ def test_a_slip_in_a_role_file_is_named_with_its_line_and_the_role_cannot_be_use
 
 
 def test_every_tool_that_the_documentation_names_can_be_given_to_a_role():
-    assert {*TOOLS} == {*ALL_TOOLS, ASK, SKILL}  # every worker may ask, and read skills
+    always = {ASK, SKILL, WAIT}  # every worker may ask, read skills, and wait for what it ordered
+    assert {*TOOLS} == {*ALL_TOOLS, *always}
     role = Role("r", "p", tools=ALL_TOOLS, shell="any", write=True, hosts=("a.b",))  # noqa: S604
-    assert derive(role, Spec(id="t", objective="o")).tools == {*ALL_TOOLS, ASK, SKILL}
+    assert derive(role, Spec(id="t", objective="o")).tools == {*ALL_TOOLS, *always}
 
 
 def test_no_role_loses_the_tool_that_every_prompt_asks_for():

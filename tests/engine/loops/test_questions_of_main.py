@@ -49,9 +49,9 @@ async def test_the_default_wakes_it_when_the_time_is_over_and_not_at_the_next_be
     (question,) = approvals.undecided(office.layout)
     office.clock.pass_time(question.expires - office.clock.now() - 1)
     office.engine.poll(office.clock.now())
-    assert approvals.undecided(office.layout) == [question] and not office.engine.due(office.clock.now())
+    assert approvals.undecided(office.layout) == [question] and not office.engine.approvals.due(office.clock.now())
     office.clock.pass_time(2)
-    assert office.engine.due(office.clock.now())
+    assert office.engine.approvals.due(office.clock.now())
     office.engine.poll(office.clock.now())
-    assert approvals.undecided(office.layout) == [] and not office.engine.due(office.clock.now())
+    assert approvals.undecided(office.layout) == [] and not office.engine.approvals.due(office.clock.now())
     assert "the first" in office.layout.signals.read_text().splitlines()[-1]
