@@ -92,10 +92,10 @@ class CallAccount:
         return True
 
 
-<<<<<<< HEAD
 class NoRoom(Exception):
     """There is no room for a call that no step needs; the text says why."""
-=======
+
+
 class _Above:
     """The tasks above one, the nearest first, and what each may spend, also where that is changed meanwhile."""
 
@@ -117,7 +117,6 @@ class _Above:
         """Return the limits. Those of a task that cannot be read at this moment stay as they were."""
         known = {spec.id: spec.budget for spec in family.ancestors(self._layout, self._parent)}
         return tuple((name, known.get(name, before)) for name, before in self.limits)
->>>>>>> 408a6995 (Limits above a task are an idea of their own)
 
 
 class Spending:
@@ -222,11 +221,9 @@ class Spending:
         self._settings.refresh()
         self._above.refresh()
         entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
-<<<<<<< HEAD
         hold = replace(entry, unsent=call.tells, above=self._names_above(), purpose=call.purpose)
 =======
         hold = replace(entry, unsent=call.tells, above=self._above.names)
->>>>>>> 408a6995 (Limits above a task are an idea of their own)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():
