@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lumen_tui.model.tasks import Parked
 from lumen_tui.model.times import iso
 from lumen_tui.tools.base import TaskMemo
@@ -19,21 +21,22 @@ class Handover:
         self._tally = tally
         self.steps = StepJournal(world.folder, world.redact, world.stopper.guard)
         self.memo = TaskMemo()
+        self.used: Callable[[], float] = float  # seconds of the time limit that the task has used
         self._parked = parked = self.steps.parked
         if parked is not None:
             tally.usage, tally.seconds = parked.usage, parked.seconds
             self.memo.web.update(parked.web)
             self.memo.outputs, self.memo.output_bytes = parked.outputs, parked.output_bytes
 
-    def park(self, question: str, seconds: float) -> None:
-        """Note that the task waits for a question; it has used so many seconds of its time."""
+    def park(self, question: str) -> None:
+        """Note that the task waits for a question, or for tasks that it ordered."""
         self.steps.park(
             Parked(
                 attempt=self._tally.attempt,
                 question=question,
                 at=iso(self._world.now()),
                 usage=self._tally.usage,
-                seconds=seconds,
+                seconds=self.used(),
                 web=tuple(sorted(self.memo.web)),
                 outputs=self.memo.outputs,
                 output_bytes=self.memo.output_bytes,

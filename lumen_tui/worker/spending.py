@@ -221,9 +221,7 @@ class Spending:
         self._settings.refresh()
         self._above.refresh()
         entry = self.account.entry(HOLD, self._day(), call.usage, call.model, seconds=worked, waited=waited)
-        hold = replace(entry, unsent=call.tells, above=self._names_above(), purpose=call.purpose)
-=======
-        hold = replace(entry, unsent=call.tells, above=self._above.names)
+        hold = replace(entry, unsent=call.tells, above=self._above.names, purpose=call.purpose)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from lumen_tui.model import times
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.liveness import WAIT
-from lumen_tui.model.tasks import Parked, Spec, TaskWait
+from lumen_tui.model.tasks import Spec, TaskWait
 from lumen_tui.store.tasks import family, task_records
 from lumen_tui.tools.base import Stopped, TaskParked
+from lumen_tui.worker.handover import Handover
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import World
 
@@ -18,24 +19,13 @@ _LOOK = 0.25  # seconds between two looks whether they have ended
 
 
 class TaskWaiter:
-    """Waits on behalf of one task.
-
-    `park` notes that the task waits for something of that id; `parked` returns what it was parked for when this attempt
-    went on, if it was. Where `stays` holds, the process has to stay.
-    """
+    """Waits on behalf of one task. Where `stays` holds, the process has to stay."""
 
     def __init__(
-        self,
-        world: World,
-        spec: Spec,
-        events: Recorder,
-        *,
-        park: Callable[[str], None],
-        parked: Callable[[], Parked | None],
-        stays: Callable[[], bool],
+        self, world: World, spec: Spec, events: Recorder, stays: Callable[[], bool], handover: Handover
     ) -> None:
         self._world, self._spec, self._events = world, spec, events
-        self._park, self._parked, self._stays = park, parked, stays
+        self._stays, self._handover = stays, handover
         self._layout = world.store.layout
 
     def wait(self, tasks: tuple[str, ...], seconds: float) -> None:
@@ -53,13 +43,13 @@ class TaskWaiter:
             return
         with self._world.stopper.guard():
             task_records.write_wait(self._world.folder, wait)
-            self._park(wait.id)
+            self._handover.park(wait.id)
             self._record(text, wait)
         raise TaskParked
 
     def _open(self, tasks: tuple[str, ...], seconds: float) -> TaskWait:
         name = f"wait-{short_hash(' '.join((self._spec.id, *tasks, str(seconds))))}"
-        parked = self._parked()
+        parked = self._handover.steps.parked
         known = task_records.read_wait(self._world.folder, name)
         if known is not None and parked is not None and parked.question == name:
             return known

@@ -14,7 +14,6 @@ from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.isolation import Isolation
-from lumen_tui.model.problem import Problem
 from lumen_tui.model.prompts import Request, text_of
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Spec
@@ -138,7 +137,7 @@ class Task:
         self._role = role_of(store, self.spec, world.environ)
         tally.has_checks = bool(self.spec.accept or unit_checks(store.layout, self.spec, self._role))
         tally.session = session_id(self.spec, tally.attempt)
-        self._config, self._problems = _config(store)
+        self._config, self._problems = load_config(store.layout)
         self._events = Recorder(
             Journal(world.folder / "events.jsonl"), tally.attempt, world.now, world.redact, world.stopper.guard
         )
@@ -150,6 +149,7 @@ class Task:
         self._handover = Handover(world, tally)
         self._steps = self._handover.steps
         self.limits = Limits(world.stopper, self._role, self.spec, tally.seconds)
+        self._handover.used = self.limits.used
         self._spending = Spending(
             world, tally, self.spec, self._events, reached=lambda: self.limits.reached(self._toolbox)
         )
@@ -159,12 +159,9 @@ class Task:
         )  # fmt: skip
         self._questions = QuestionClient(
             world, self.spec, self._events, tally.attempt, stays=lambda: not self._resumes, hear=self._control.hear,
-            park=lambda question: self._handover.park(question, self.limits.used()),
+            park=self._handover.park,
         )  # fmt: skip
-        self._waiter = TaskWaiter(
-            world, self.spec, self._events, stays=lambda: not self._resumes, parked=lambda: self._steps.parked,
-            park=lambda wait: self._handover.park(wait, self.limits.used()),
-        )  # fmt: skip
+        self._waiter = TaskWaiter(world, self.spec, self._events, lambda: not self._resumes, self._handover)
         self._resumes = False
         self._context = self._make_context()
         before = self._steps.history(calls_made(world.folder, tally.attempt))
@@ -446,8 +443,3 @@ def _as_outcome(value: object) -> ConversationOutcome:
         if isinstance(value, ConversationOutcome)
         else ConversationOutcome(ok=False, reason="the provider ended without an answer")
     )
-
-
-def _config(store: Store) -> tuple[Config, list[Problem]]:
-    config, problems = load_config(store.layout)
-    return config, list(problems)
