@@ -143,12 +143,19 @@ class Transcript:
         """Take in text: a piece of the answer, or a remark that is no part of it."""
         if kind == "text":
             self._pieces.append(text)
+        elif kind == "summary":
+            self._summary(text)
         elif text:
             self.remark(text, kind)
 
     def remark(self, text: str, kind: str = "note") -> None:
         """Write a remark of the worker."""
         self._line("system", subtype=kind, level="info", content=text)
+
+    def _summary(self, text: str) -> None:
+        """Write what stands for earlier steps, as an answer of its own: words of a model, which a search finds."""
+        message = shape.assistant(f"msg_{shape.new_uuid()}", self._model, shape.text_block(text), Usage(), "end_turn")
+        self._line("assistant", isCompactSummary=True, message=message)
 
     def spent(self, usage: Usage, *, ok: bool) -> None:
         """Finish the answer; nothing of one that failed is kept."""

@@ -7,7 +7,9 @@ import json
 import pytest
 from lumen_apiserver import text, tool
 
+from lumen_tui.model.searching import parse
 from lumen_tui.queries.queue_conditions import spend_report
+from lumen_tui.queries.search.search import Searcher
 
 WINDOW = 20_000
 SETTINGS = f"[models.endpoints.anthropic]\nwindow = {WINDOW}\nmax_output = 2000\n"
@@ -61,10 +63,10 @@ async def test_it_ends_well_and_the_whole_can_be_found_again(desk, api, pages):
     (written, *_) = desk.events(task, "summary")
     assert WRITTEN in written["text"]
     assert "summary 1 (shipped," in written["text"]
-    told = [json.loads(line) for path in desk.layout.transcripts.glob("*.jsonl") for line in path.open()]
-    remarks = [line["content"] for line in told if line.get("subtype") == "summary"]
-    assert [WRITTEN in remark for remark in remarks] == [True] * len(noted)
-    assert sum("word1 word1" in json.dumps(line) for line in told) >= 1
+    with Searcher(desk.layout) as searcher:
+        for words, by in (("8443", "worker"), ("word1", "output")):
+            query = parse(f"in:conversations {words}", desk.clock.now())
+            assert by in [hit.by for hit in searcher.search(query, desk.clock.now()).hits], words
 
 
 async def test_it_is_booked_as_what_it_is_in_the_budget_of_its_task(desk, api, pages):
