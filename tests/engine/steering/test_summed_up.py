@@ -31,16 +31,16 @@ def of_summary(request) -> bool:
 
 @pytest.fixture
 def pages(desk, api, tmp_path):
-    """Twelve pages of 8 KB, and a model with a window that holds half of them."""
+    """Eight pages of 8 KB, and a model with a window that holds half of them."""
     desk.layout.config.write_text(desk.layout.config.read_text() + SETTINGS)
     desk.layout.role("doer").write_text(ROLE)
-    for number in range(12):
+    for number in range(8):
         (tmp_path / f"page-{number}").write_text(
             f"page {number}: " + f"word{number} " * 20 + "\n" + (f"word{number} " * 20 + "\n") * 54
         )
     api.window = WINDOW
     api.when(of_summary, text(WRITTEN), again=True)
-    return [tool("read_file", path=str(tmp_path / f"page-{number}")) for number in range(12)]
+    return [tool("read_file", path=str(tmp_path / f"page-{number}")) for number in range(8)]
 
 
 def steps_of(api) -> list:
@@ -100,7 +100,7 @@ async def test_without_room_in_its_budget_old_results_are_cut_and_the_task_goes_
 
 async def test_whoever_goes_on_with_it_goes_on_with_the_summary(desk, api, pages):
     """Its worker ends with a question; the next one knows what this one knew, and what the operator said in between."""
-    api.say(*pages[:10], tool("ask_operator", **ASK), tool("write_result", text="# Done\n"), text("ok"))
+    api.say(*pages[:7], tool("ask_operator", **ASK), tool("write_result", text="# Done\n"), text("ok"))
     task = desk.task()
     question = await desk.asked(task)
     before = steps_of(api)[-1]
