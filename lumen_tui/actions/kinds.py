@@ -107,6 +107,7 @@ class Kind(NamedTuple):
     put: Put
     may: May = _always  # ActionError where `put` would refuse although the thing is as the change says
     put_all: PutAll | None = None  # instead of `put`, where several of one entry are one write
+    parts: bool = False  # its fields are in several files: a kill may leave some as before, and others as after
 
 
 KINDS: dict[str, Kind] = {
@@ -125,7 +126,7 @@ KINDS: dict[str, Kind] = {
     agentfile.KIND: Kind(agentfile.passages_now, agentfile.put_passages),
     blocks.KIND: Kind(blocks.block_now, blocks.put_block),
     relay.KIND: Kind(relay.relay_now, relay.put_relay),
-    changelists.KIND: Kind(changelists.file_now, changelists.put_file),
+    changelists.KIND: Kind(changelists.file_now, changelists.put_file, parts=True),
     branches.KIND: Kind(branches.branch_now, branches.put_branch),
     schedules.KIND: Kind(schedules.schedule_now, schedules.put_schedule, schedules.may_schedule),
     schedules.RUN_KIND: Kind(schedules.run_now, schedules.put_run, schedules.may_run),

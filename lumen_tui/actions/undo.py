@@ -129,9 +129,15 @@ def _check_beside_nodes(store: Store, change: Change, now: float) -> None:
     current = kind.now(store, change)
     if current == change.after:
         return  # an earlier attempt was cut off behind it
-    if current != change.before:
+    if current != change.before and not (kind.parts and _is_half_way(current, change)):
         raise _changed_since(store, change, now, *_last_hand(store, change))
     kind.may(store, change)
+
+
+def _is_half_way(current: edits.Side | None, change: Change) -> bool:
+    """Whether each field is as it was or as it is to be: what a kill between them leaves."""
+    before, after = change.before or {}, change.after or {}
+    return all(value in (before.get(name), after.get(name)) for name, value in (current or {}).items())
 
 
 def _last_hand(store: Store, change: Change) -> tuple[str, str]:

@@ -88,6 +88,7 @@ class Act:
         self.verb, self._stage, self._beside = verb, stage, beside
         stage.chance.seed(verb)
         self._ready = beside / "ready"  # the folder before the verb
+        self._theirs, self._kept = stage.beside / "repository", beside / "repository"
         self.calls = self._prepare()
         self._before, self._after = _files(self._ready), _files(beside / "done")
         self._visible = visible(ActionsFolder(self._ready))
@@ -103,6 +104,7 @@ class Act:
                 self.arguments = self._draw(desk)
             except ActionError:
                 continue
+            self._keep_operators_files()
             done = self._copy(desk.root, "done")
             with contextlib.suppress(Failed):
                 if calls := state_calls(done, functools.partial(self._perform, done)):
@@ -128,6 +130,13 @@ class Act:
         shutil.rmtree(self._beside / name, ignore_errors=True)
         return Path(shutil.copytree(root, self._beside / name, symlinks=True))
 
+    def _keep_operators_files(self, *, again: bool = False) -> None:
+        """Copy the repository that lies beside the folder, or put the copy in its place again."""
+        if self.verb.startswith("changes."):
+            source, target = (self._kept, self._theirs) if again else (self._theirs, self._kept)
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target)
+
     def _perform(self, root: Path) -> None:
         lock = locks.try_lock(root / "engine.lock") if self.verb in random_acts.NEEDS_ENGINE else None
         _desk(root, _LATER).do(self.verb, **self.arguments)
@@ -137,6 +146,7 @@ class Act:
     def kill(self, call: int) -> str:
         """Kill the verb before this call; return in what state that left the folder."""
         root = self._copy(self._ready, "killed")
+        self._keep_operators_files(again=True)
         assert killed_before(call, root, lambda: self._perform(root)), "it made fewer calls than before"
         state = self._state(root)
         assert state, (call, self.calls[call], self._differing(root))
@@ -175,6 +185,8 @@ class Act:
         for entry in entries:
             desk.do("undo", action_id=entry.first.id)
         assert visible(desk) == self._visible
+        if self.verb.startswith("changes."):
+            assert _texts(self._theirs) == _texts(self._kept)
 
     def _is_repaired(self, root: Path) -> None:
         examine(Store(root), now=_LATER, fix=True)
@@ -208,6 +220,12 @@ def _shown_problems(root: Path) -> set[str]:
     with closing(SnapshotReader(root)) as reader:
         reader.load(_LATER)
         return {problem.what for problem in reader.snapshot(_LATER).problems}
+
+
+def _texts(repository: Path) -> dict[str, str]:
+    """Return the files by name, but for one that was being written beside the file whose place it takes."""
+    files = [path for path in repository.iterdir() if path.is_file() and path.suffix != ".tmp"]
+    return {path.name: path.read_text() for path in files}
 
 
 def _newest_action(store: Store) -> Action:

@@ -11,6 +11,7 @@ from tests.actions.conftest import ActionsFolder
 View = dict[tuple[str, str], object]
 STAMPS = {"updated_at", "updated_by"}
 _NOT_SEEN = ("index/", "locks/", "blocks/texts", "work/retired", "tasks/", "evolved/version", "memory/cleanups/")
+_DECISIONS = "changes/decisions.json"  # of a task: what an operator said to what it changed
 _GROWS = {
     "actions.jsonl", "commands.jsonl", "command-receipts.jsonl", "personnel.jsonl", "events.jsonl",
     "memory/touches.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
@@ -24,6 +25,9 @@ def visible(desk: ActionsFolder) -> View:
     """The files that are replaced, and the newest line of each record."""
     seen: View = {}
     for name, data in desk.files().items():
+        if name.endswith(_DECISIONS):
+            seen.update({(name, path): decision for path, decision in json.loads(data).items()})
+            continue
         if name.startswith(_NOT_SEEN) or "/." in f"/{name}" or name in _GROWS:
             continue
         if not name.endswith(".jsonl"):
