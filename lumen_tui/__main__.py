@@ -150,7 +150,7 @@ def _room_or_engine(words: list[str]) -> int:
         way_out.prepare()
         _paint_early(words)
         code = _by_options(words)
-    except BaseException:  # such as a signal that comes before the room controls the terminal
+    except BaseException:  # the first paint may be on the screen
         way_out.give_back(screen=True)
         raise
     way_out.give_back(screen=False)
@@ -234,10 +234,7 @@ def _demo(options: argparse.Namespace) -> int:
 
     root = demo.make_folder()
     with demo.Sitter(root) as sitter:
-        try:
-            _fill_interruptibly(lambda: demo.fill(root))
-        except KeyboardInterrupt:
-            return 130
+        _fill_interruptibly(lambda: demo.fill(root))
         code = _open(root, options)
     if code == 0 and (remains := sitter.left_over()):  # after a signal nobody reads it
         print(f"lumen-tui: {remains}", file=sys.stderr)
@@ -245,15 +242,14 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _fill_interruptibly(fill: Callable[[], None]) -> None:
-    """Fill the demo; raise KeyboardInterrupt at once on INT, where `asyncio.run` would wait for its threads."""
+    """Fill the demo; end at once on INT, where `asyncio.run` would wait for its threads."""
     import signal
 
     from lumen_tui.tui.patches.way_out import way_out
 
     def leave(number: int, _frame: object) -> None:
         os.write(2, b"lumen-tui: stopped while the demo was being filled; what was made is being removed\n")
-        way_out.begin(128 + number)
-        raise KeyboardInterrupt
+        way_out.leave(128 + number)
 
     signal.signal(signal.SIGINT, leave)
     fill()

@@ -60,7 +60,7 @@ def prepare(root: Path) -> str:
 def _consent(layout: Layout) -> bool:
     try:
         answer = input(f"There is no state folder at {layout.root}. Create one there? [Y/n] ")
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         return False
     return answer.strip().lower() in ("", "y", "yes")
 

@@ -42,14 +42,17 @@ class WayOut:
         self.taken = False  # whether anything was drawn
 
     def prepare(self) -> None:
-        """Remember the terminal as it is, before it is touched, and let a signal unwind what is under way."""
+        """Remember the terminal as it is, before it is touched, and let a signal give it back and end the process.
+
+        A handler that raises would not do: libraries in C swallow what is raised while they import, or crash of it.
+        """
         if self._attributes is None:
             try:
                 self._attributes = termios.tcgetattr(sys.stdin.fileno())
             except (OSError, termios.error, ValueError):
                 pass  # it has gone already: the room finds that out
         for number in ENDING:
-            signal.signal(number, self._unwind)
+            signal.signal(number, lambda number, _: self.leave(128 + number))
         signal.signal(_NUDGE, lambda *_: None)
 
     def hear(self) -> None:
@@ -62,15 +65,15 @@ class WayOut:
         if self._begun:
             return
         self._begun = True
-        import threading
+        _thread.start_new_thread(self._insist, (code,))
 
-        threading.Thread(target=self._insist, args=(code,), name="way-out", daemon=True).start()
+    def leave(self, code: int) -> None:
+        """End the process with `code` now. For the main thread, which goes on where the terminal is being given back.
 
-    def _unwind(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.begin(128 + number)
-        raise SystemExit(128 + number)
+        Nothing is unwound: what is on the disk is whole whenever a process is killed.
+        """
+        if self._restoring.acquire(blocking=False):
+            self._end(code)
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         self.begin(128 + number)
@@ -94,9 +97,12 @@ class WayOut:
     def _insist(self, code: int) -> None:
         time.sleep(_GRACE)
         with self._restoring:
-            if not self._given:
-                self._restore(screen=True)
-            os._exit(code)
+            self._end(code)
+
+    def _end(self, code: int) -> None:
+        if not self._given:
+            self._restore(screen=True)
+        os._exit(code)
 
 
 def _write_past_others(text: str) -> None:
@@ -116,12 +122,10 @@ def _write_past_others(text: str) -> None:
 
 def _nudge_threads() -> None:
     """Let go who waits in the middle of a write: the system lets nobody else write meanwhile."""
-    import threading
-
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and thread.ident is not None:
+    for thread in sys._current_frames():  # nothing is imported: a signal may have come where an import has its lock
+        if thread != _thread.get_ident():
             try:
-                signal.pthread_kill(thread.ident, _NUDGE)
+                signal.pthread_kill(thread, _NUDGE)
             except ProcessLookupError:
                 continue  # it has just ended
 
