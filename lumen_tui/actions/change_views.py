@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from lumen_tui.actions import changelists, refusal
 from lumen_tui.actions.changelists import Listed
@@ -13,7 +13,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.changelist import ChangeList, Decision, FileChange, FileSide, marked, state_of, unified
 from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
-from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks import change_records, task_files
 from lumen_tui.tools.base import size_text
 from lumen_tui.tools.isolation import placing, records
 from lumen_tui.tools.isolation.placing import Unplaceable
@@ -37,7 +37,7 @@ class ListView(Struct, frozen=True):
 def lists(store: Store, *, all: bool = False) -> list[ListView]:
     """Return the change lists that are open, newest first; with `all` those that were decided on as well."""
     found = []
-    for task_id in task_files.all_ids(store.layout):
+    for task_id in task_files.all_ids(store.layout) if all else change_records.entered(store.layout):
         try:
             one = changelists.listed(store, task_id)
             spec = task_files.read_spec(store.layout, task_id)
@@ -58,6 +58,7 @@ class FileView(Struct, frozen=True):
     state: str
     conflict: str  # why it does not fit what is there now, or empty
     objective: str
+    rivals: tuple[str, ...] = ()  # other tasks whose open lists change the same file
 
 
 def file_reader(root: Path) -> Callable[[], list[FileView]]:
@@ -68,12 +69,23 @@ def file_reader(root: Path) -> Callable[[], list[FileView]]:
         for one in lists(store):
             found = changelists.listed(store, one.task_id)
             for change in found.changes.files:
-                state = found.decision(change).state(change)
-                if state in _OPEN:
+                if changelists.open_part(found, change):
+                    state = found.decision(change).state(change)
                     rows.append(FileView(found, change, state, conflict(found, change), one.objective))
-        return rows
+        return _with_rivals(rows)
 
     return read
+
+
+def _with_rivals(rows: Sequence[FileView]) -> list[FileView]:
+    owners: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        owners.setdefault((row.found.changes.top, row.change.path), []).append(row.found.task_id)
+    return [
+        structs.replace(row, rivals=tuple(name for name in names if name != row.found.task_id))
+        for row in rows
+        for names in (owners[row.found.changes.top, row.change.path],)
+    ]
 
 
 def facts(one: ListView) -> dict[str, object]:
@@ -105,13 +117,9 @@ def below(changes: ChangeList, paths: Sequence[str]) -> list[FileChange]:
 
 def conflict(found: Listed, change: FileChange) -> str:
     """Return why an open change does not fit what is there now, or empty."""
-    decision = found.decision(change)
-    state = decision.state(change)
-    if state not in _OPEN:
-        return ""
-    chosen = changelists.Chosen(change, decision.open_hunks(change), whole=state == "open")
+    chosen = changelists.open_part(found, change)
     try:
-        return changelists.conflict_of(found, chosen)
+        return changelists.conflict_of(found, chosen) if chosen else ""
     except OSError as error:
         return str(error)
 

@@ -21,7 +21,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks import change_records, task_files
 from lumen_tui.tools.isolation import placing, records
 from lumen_tui.tools.isolation.placing import Unplaceable
 
@@ -51,6 +51,14 @@ class Chosen(Struct, frozen=True):
     whole: bool
 
 
+class HunksClash(Unplaceable):
+    """Some hunks of a text do not fit what is there now; `hunks` has their numbers, from 1."""
+
+    def __init__(self, hunks: Sequence[int], text: str) -> None:
+        super().__init__(text)
+        self.hunks = frozenset(hunks)
+
+
 class Planned(Struct, frozen=True):
     """What accepting comes to for one file: what is there, and what is to be."""
 
@@ -67,8 +75,8 @@ def listed(store: Store, task: str) -> Listed:
     task_id = checks.task_id(store, task)
     folder = task_files.folder_of(store.layout, task_id)
     try:
-        changes = records.read_list(folder) if folder else None
-        decisions = records.read_decisions(folder) if folder and changes else {}
+        changes = change_records.read_list(folder) if folder else None
+        decisions = change_records.read_decisions(folder) if folder and changes else {}
     except OSError as error:
         raise ActionError(f"{error}: what the task changed is in {folder}") from error
     if folder is None or changes is None:
@@ -80,7 +88,7 @@ def listed(store: Store, task: str) -> Listed:
 def choose(found: Listed, paths: Sequence[str]) -> list[Chosen]:
     """Return the files that are meant, as far as they are open. ActionError for names that are not in the list."""
     if not paths:
-        return [one for change in found.changes.files if (one := _open(found, change))]
+        return [one for change in found.changes.files if (one := open_part(found, change))]
     chosen: dict[str, Chosen] = {}
     for path in paths:
         for one in _named(found, path):
@@ -92,7 +100,7 @@ def _named(found: Listed, path: str) -> list[Chosen]:
     below = path.rstrip("/") + "/"
     changes = [change for change in found.changes.files if change.path == path or change.path.startswith(below)]
     if changes:
-        return [one for change in changes if (one := _open(found, change))]
+        return [one for change in changes if (one := open_part(found, change))]
     match = _HUNKS.fullmatch(path)
     change = found.changes.find(match["path"]) if match else None
     if match is None or change is None:
@@ -107,7 +115,8 @@ def _named(found: Listed, path: str) -> list[Chosen]:
     return [Chosen(change, numbers, whole=numbers == tuple(range(1, change.hunks + 1)))]
 
 
-def _open(found: Listed, change: FileChange) -> Chosen | None:
+def open_part(found: Listed, change: FileChange) -> Chosen | None:
+    """Return what of a file is not decided on; None for nothing."""
     decision = found.decision(change)
     state = decision.state(change)
     if state not in ("open", "part"):
@@ -122,6 +131,17 @@ def conflict_of(found: Listed, one: Chosen) -> str:
     except Unplaceable as error:
         return str(error)
     return ""
+
+
+def clashing(found: Listed, one: Chosen) -> frozenset[int]:
+    """Return the numbers of those hunks of a text that do not fit what is there now."""
+    try:
+        plan(found, one)
+    except HunksClash as error:
+        return error.hunks
+    except (Unplaceable, OSError):
+        return frozenset(one.hunks)
+    return frozenset()
 
 
 def plan(found: Listed, one: Chosen) -> Planned:
@@ -156,7 +176,7 @@ def _merged(found: Listed, one: Chosen, target: str, there: FileSide | None) -> 
     try:
         text = merge(records.current(target, there), before, after, one.hunks)
     except Conflict as error:
-        raise Unplaceable(f"{error} what is there now") from error
+        raise HunksClash(error.hunks, f"{error} what is there now") from error
     mode = placing.mode_for(change.after, there) if one.whole else there.mode
     return records.side_of_bytes(text, mode=mode), text
 
@@ -230,7 +250,7 @@ def drop(store: Store, request: DropChanges, *, by: str, now: float) -> Done:
         changes = [_decided(found, path, decision) for path, decision in decided.items()]
         action = edits.new_action("changes.drop", changes, summary=text, by=by, now=now, target=found.task_id)
         with journal.carrying_out(store.layout, action):
-            records.write_decisions(found.folder, {**found.decisions, **decided})
+            change_records.write_decisions(store.layout, found.folder, found.changes, {**found.decisions, **decided})
     return Done(summary=text, target=found.task_id, action_id=action.id)
 
 
@@ -268,7 +288,7 @@ def _carry_out(
         for one in planned:
             _keep(found, one)
         _place(found, planned)
-        records.write_decisions(found.folder, decisions)
+        change_records.write_decisions(store.layout, found.folder, found.changes, decisions)
     return Done(summary=f"{text}: {found.changes.top}", target=found.task_id, action_id=action.id)
 
 
@@ -362,7 +382,7 @@ def put_file(store: Store, change: Change) -> None:
             decisions.pop(file_change.path, None)
         else:
             decisions[file_change.path] = decision
-        records.write_decisions(found.folder, decisions)
+        change_records.write_decisions(store.layout, found.folder, found.changes, decisions)
 
 
 def default_message(store: Store, found: Listed) -> str:

@@ -73,6 +73,7 @@ def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> 
         lane=checks.lane(store.layout, request.lane) if request.lane else "",
         priority=fields.priority(request.priority),
         accept=tuple(request.accept),
+        isolate=request.isolate,
         usd=request.usd,
         timeout_seconds=request.timeout_seconds,
         missed=request.missed,
@@ -80,7 +81,9 @@ def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> 
         overlap=request.overlap,
         jitter=request.jitter,
         on_change=tuple(request.on_change),
-        folder=checking.watched_folder(request.folder) if request.on_change or request.accept else "",
+        folder=checking.watched_folder(request.folder)
+        if request.on_change or request.accept or request.isolate
+        else "",
         settle=request.settle,
         on_signal=signal_match(request.on_signal),
         order=acting.caller().order,

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from lumen_tui.model import agent, times
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.analytics import Retirement
 from lumen_tui.model.approvals import Approval, Overdue
+from lumen_tui.model.changelist import OpenList
 from lumen_tui.model.evolution import EvolutionView
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.loop import LoopState
@@ -28,6 +29,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _OBJECTIVE = 120  # characters
 PROPOSALS = "proposals-"  # before the session that asks
+CHANGES = "changes-"  # before the task whose change list is open
 _QUESTIONS = 5  # sessions that ask by themselves; the others ask together
 _BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
 # Single events. The others end with their cause, and what was dismissed once would stay silent the next time.
@@ -70,6 +72,7 @@ def collect(
     held: Iterable[tuple[str, Submission]] = (),
     overdue: Iterable[Overdue] = (),
     untriaged: Untriaged | None = None,
+    changes: Iterable[OpenList] = (),
     now: float = 0.0,
 ) -> tuple[Attention, ...]:
     """Return all there is, most urgent first and oldest first within one urgency."""
@@ -85,6 +88,7 @@ def collect(
         items.append(Attention(Need.P0_SIGNAL, signal.id, text, times.epoch(signal.created_at)))
     for row in p0_discoveries:
         items.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
+    items += [_changes(one) for one in changes]
     items += [_fact(state) for state in facts]
     items += _loop(loop)
     items += _triage(untriaged, now) if untriaged else []
@@ -242,6 +246,13 @@ def _triage(untriaged: Untriaged, now: float) -> list[Attention]:
     oldest = times.age(now - untriaged.oldest)
     text = f"{many} for triage, the oldest for {oldest}"
     return [Attention(Need.TRIAGE, f"triage-{int(now // (7 * times.DAY))}", text, untriaged.oldest)]
+
+
+def _changes(one: OpenList) -> Attention:
+    many = f"{one.files:,} file{'' if one.files == 1 else 's'} +{one.added:,} -{one.removed:,}"
+    who = f"{one.role} ({ids.short(one.task_id)})" if one.role else f"task {ids.short(one.task_id)}"
+    text = f"{who} changed {many}: {one_line(one.objective, _OBJECTIVE)}"
+    return Attention(Need.CHANGES, f"{CHANGES}{one.task_id}", text, one.since)
 
 
 def _held(name: str, submission: Submission) -> Attention:

@@ -111,6 +111,28 @@ def state_of(changes: ChangeList, decisions: Decisions) -> str:
     return "dropped" if states == {"dropped"} else "accepted"
 
 
+def is_open_file(change: FileChange, decisions: Decisions) -> bool:
+    """Return whether something of a file is not decided on."""
+    return decisions.get(change.path, Decision()).state(change) in ("open", "part")
+
+
+def is_open(changes: ChangeList, decisions: Decisions) -> bool:
+    """Return whether something of a list is not decided on."""
+    return any(is_open_file(change, decisions) for change in changes.files)
+
+
+class OpenList(Struct, frozen=True):
+    """A change list of which something is not decided on; counts are of what is left."""
+
+    task_id: str
+    role: str
+    objective: str
+    files: int
+    added: int  # lines
+    removed: int
+    since: float
+
+
 class Hunk(Struct, frozen=True):
     """Lines [first, last) of the text before are replaced by `new`; numbers from 0."""
 

@@ -62,6 +62,7 @@ class Schedule(Struct, frozen=True, omit_defaults=True):
     lane: str = ""
     priority: str = ""
     accept: tuple[str, ...] = ()  # of a task
+    isolate: str = ""  # of a task: worktree | copy; empty: as its role says
     usd: float = 0.0  # the most that one run may spend; 0: no limit of its own
     timeout_seconds: float = 0.0
     missed: str = "once"
@@ -69,7 +70,7 @@ class Schedule(Struct, frozen=True, omit_defaults=True):
     overlap: str = "skip"
     jitter: float = 0.0  # seconds after its time within which a run begins, by a fixed draw
     on_change: tuple[str, ...] = ()
-    folder: str = ""  # of the patterns in `on_change` and of the checks in `accept`
+    folder: str = ""  # of the patterns in `on_change`, of the checks in `accept`, and what `isolate` is of
     settle: float = 5.0  # seconds without a further change before changed files start a run
     on_signal: dict[str, str] = field(default_factory=dict)
     since: str = ""  # what was due before is not due

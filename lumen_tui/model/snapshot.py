@@ -38,6 +38,7 @@ class Need(StrEnum):
     CONSTITUTION = "constitution"  # it was changed: nothing is learnt
     FACT = "fact"  # one that drifted, and on which something current relies
     P0_DISCOVERY = "discovery"
+    CHANGES = "changes"  # a task handed in what it changed
     LOOP = "loop"  # loops that fail, or change nothing
     RELAY = "relay"  # a text that was written without a look at what came before it
     TRIAGE = "triage"  # discoveries that nobody has judged for long

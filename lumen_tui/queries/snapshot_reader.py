@@ -40,6 +40,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.change_records import OpenLists
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
 from lumen_tui.store.tasks.task_index import TaskIndex, TaskList
@@ -150,6 +151,7 @@ class SnapshotReader:
         self._proposals = Proposals(layout)
         self._relay = RelayIndex(layout)
         self._schedules = ScheduleIndex(layout)
+        self._changes = OpenLists(layout)
         self._engine = EngineView()
         self._engine_revision = 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
@@ -180,6 +182,7 @@ class SnapshotReader:
         self.facts.refresh()
         self._relay.refresh()
         self._schedules.refresh()
+        self._changes.refresh()
         self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
         clocks = self.clocks() if self.clocks else None
@@ -213,7 +216,7 @@ class SnapshotReader:
     def mark(self) -> object:
         """Return a mark that changes when a new snapshot would show something else, the hour apart."""
         more = (self._dismissed.revision, self._progress.revision, self._proposals.revision, self._relay.revision)
-        return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
+        return self._revisions(), self._engine, more, self._changes.revision, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
         """Refresh until everything is loaded."""
@@ -324,6 +327,7 @@ class SnapshotReader:
             held=self._relay.held(),
             overdue=self._expired.overdue,
             untriaged=self._untriaged(now),
+            changes=map(safe_record, self._changes.open),
             now=now,
         )
         return attention.sift(items, self._dismissed.targets(), spend.day, now)

@@ -79,6 +79,7 @@ class Layout:
         self.hooks_log = root / "sessions" / "hooks.log"
         self.stamps = root / "stamps"
         self.tasks = root / "tasks"
+        self.open_changes = root / "tasks" / ".changes"
         self.trees = root / "trees"
         self.trees_lock = root / "locks" / "trees.lock"
         self.changes_lock = root / "locks" / "changes.lock"

@@ -155,6 +155,19 @@ _ANSWERS = (
 )
 _LOOP = (_like("why"), _s("loop_capsule", "c", "capsule", "Show what the loop woke with.", "capsule"))
 
+_CHANGES = (
+    _s(
+        "changes_accept",
+        "a",
+        "accept",
+        "Bring the changes into your files, where they still fit.",
+        "accept",
+        writes=True,
+    ),
+    _s("changes_drop", "d", "drop", "Decide against the changes.", "drop", writes=True),
+    _s("changes_edit", "e", "edit", "Open the file with both sides in $EDITOR, and bring it in.", "edit", writes=True),
+    _like("undo"),
+)
 _NO = _s("question_leave", "enter", "cancel", "Leave the question with no.", "leave")
 _OPTIONS = (
     _s("option_next", "down j tab", "next", "Go to the next answer.", "step(1)"),
@@ -253,6 +266,8 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "answers",
         *_ANSWERS,
         _answer("needs_dismiss", "d", "dismiss", "Dismiss it from what needs you.", "deny"),
+        _answer("needs_accept", "a", "accept", "Bring what a task changed into your files.", "accept"),
+        _answer("needs_drop", "d", "drop", "Decide against what a task changed.", "deny"),
         _answer("needs_retry", "R", "retry", "Run the task again as a new task.", "retry"),
         _answer("needs_raise", "r", "raise the budget", "Make room in the budget for today.", "raise_budget"),
         _answer("needs_tomorrow", "l", "until tomorrow", "Take it off the list until tomorrow.", "later"),
@@ -361,19 +376,12 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("relays_drop", "d", "drop", "Drop what is held, with a reason.", "drop", writes=True),
         _like("undo"),
     ),
-    "changes": _on(
-        "changes",
-        _s("changes_accept", "a", "accept", "Bring the files into yours, where they still fit.", "accept", writes=True),
-        _s("changes_drop", "d", "drop", "Decide against the files.", "drop", writes=True),
-        _s(
-            "changes_edit",
-            "e",
-            "edit",
-            "Open the file with both sides in $EDITOR, and bring it in.",
-            "edit",
-            writes=True,
-        ),
-        _like("undo"),
+    "changes": _on("changes", *_CHANGES),
+    "change_lines": _on(
+        "change_lines",
+        *_CHANGES,
+        _s("hunk_next", "n", "next hunk", "Go to the next hunk.", "step(1)"),
+        _s("hunk_previous", "N", "previous", "Go to the hunk before.", "step(-1)"),
     ),
     "roles": _on(
         "roles",

@@ -25,7 +25,7 @@ from lumen_tui.model.changelist import ChangeList
 from lumen_tui.model.tasks import Run
 from lumen_tui.storage import locks, process
 from lumen_tui.storage.clock import SystemClock
-from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks import change_records, task_files
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.tools.isolation import records
 
@@ -77,7 +77,7 @@ class Yard(StateFolder):
     def changes(self, task_id: str) -> ChangeList:
         """What the task changed, once that was taken in."""
         until(lambda: self.is_settled(task_id), lambda: self.instead(task_id))
-        changes = records.read_list(self.folder(task_id))
+        changes = change_records.read_list(self.folder(task_id))
         assert changes is not None
         return changes
 

@@ -11,7 +11,8 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tools.isolation import living, records, shadows
+from lumen_tui.store.tasks import change_records
+from lumen_tui.tools.isolation import living, shadows
 
 _AGAIN = 30.0  # seconds after a failure: a disk that is full stays so for a while
 
@@ -102,7 +103,7 @@ class Settler:
         self._failed[task_id] = (now + _AGAIN, failure)
 
     def _tell(self, task_id: str, now: float) -> None:
-        changes = records.read_list(self._layout.task(task_id))
+        changes = change_records.read_list(self._layout.task(task_id))
         if changes is not None and changes.files:
             count = len(changes.files)
             text = f"it changed {count:,} file{'' if count == 1 else 's'}: lumen-tui changes show {task_id}"

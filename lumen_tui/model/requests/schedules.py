@@ -24,6 +24,9 @@ class AddSchedule(Request, tag="schedule.add", frozen=True, kw_only=True):
     lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
     priority: Annotated[str, Arg("P0 to P3", "-p")] = ""
     accept: Annotated[Sequence[str], Arg("what proves a task done, such as 'command: make test'", metavar="CHECK")] = ()
+    isolate: Annotated[
+        str, Arg("the task changes a worktree or a copy of --folder [the role's]", choices=("worktree", "copy"))
+    ] = ""
     usd: Annotated[float, Arg("the most dollars that one task may spend")] = 0.0
     timeout_seconds: Annotated[float, Arg("the longest a task may take [the role's]", "--timeout", duration=True)] = 0.0
     missed: Annotated[str, Arg("what becomes of runs that nothing drove in time", choices=MISSED)] = "once"
@@ -31,7 +34,9 @@ class AddSchedule(Request, tag="schedule.add", frozen=True, kw_only=True):
     overlap: Annotated[str, Arg("where the task before still runs", choices=OVERLAP)] = "skip"
     jitter: Annotated[float, Arg("begin up to so much later, such as 5m", duration=True)] = 0.0
     on_change: Annotated[Sequence[str], Arg("run when these files change, such as 'src/**'", metavar="PATTERN")] = ()
-    folder: Annotated[str, Arg("where these files are, and where --accept counts from [here]", metavar="DIR")] = ""
+    folder: Annotated[
+        str, Arg("where these files are, where --accept counts from, what --isolate is of [here]", metavar="DIR")
+    ] = ""
     settle: Annotated[float, Arg("how long nothing else must change before it runs", duration=True)] = 5.0
     on_signal: Annotated[
         Sequence[str], Arg("run on a signal like this: kind:, from:, to:, text:, priority:, wu:", metavar="FIELD:VALUE")

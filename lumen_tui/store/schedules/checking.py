@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.model import acceptance, ids, times
+from lumen_tui.model import acceptance, ids, isolation, times
 from lumen_tui.model.config import SchedulingConfig
 from lumen_tui.model.schedules import (
     FIELDS,
@@ -46,6 +46,7 @@ def checked(schedule: Schedule, now: float, config: SchedulingConfig, known: Ite
     _numbers(schedule)
     check_triggers(schedule)
     schedule = msgspec.structs.replace(schedule, accept=_accept(schedule))
+    _isolate(schedule)
     zone = schedule.zone or config.zone or timing.local_zone()
     when = timing.canonical(schedule.when, zone, now) if schedule.when else ""
     schedule = msgspec.structs.replace(schedule, zone=timing.zone_of(zone).key, when=when, since=times.iso(now))
@@ -87,6 +88,19 @@ def _accept(schedule: Schedule) -> tuple[str, ...]:
         return acceptance.checked(schedule.accept)
     except acceptance.BadCheck as error:
         raise ScheduleError(str(error)) from error
+
+
+def _isolate(schedule: Schedule) -> None:
+    if not schedule.isolate:
+        return
+    if schedule.makes != "task":
+        raise ScheduleError(f"a {schedule.makes} changes no files: isolate is for tasks")
+    if schedule.isolate not in isolation.MODES:
+        raise ScheduleError(
+            f"isolate {one_line(schedule.isolate, 40)!r} is unknown: one of {', '.join(isolation.MODES)}"
+        )
+    if not os.path.isabs(schedule.folder):
+        raise ScheduleError("name the folder that isolate is of, by its whole path")
 
 
 def watched_folder(name: str) -> str:

@@ -39,6 +39,7 @@ class ScheduleConfig(Struct, frozen=True, forbid_unknown_fields=True):
     lane: str = ""
     priority: str = ""
     accept: tuple[str, ...] = ()
+    isolate: Literal["", "worktree", "copy"] = ""
     usd: float = 0.0
     timeout: _Seconds = 0.0
     missed: Literal["skip", "once", "all"] = "once"

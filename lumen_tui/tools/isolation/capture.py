@@ -12,6 +12,7 @@ from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.text import safe
 from lumen_tui.storage import directories
 from lumen_tui.storage.git import Git
+from lumen_tui.store.tasks import change_records
 from lumen_tui.tools.isolation import copies, pool, records
 
 _MOST_SIZE = 1024 * 1024  # of a text that is compared by lines
@@ -50,7 +51,7 @@ def _of_worktree(folder: Path, git: Git, notes: list[str]) -> Iterable[Pair]:
             ]
         else:
             paths.append(path)
-    before = folder / records.FOLDER / ".before"
+    before = folder / change_records.FOLDER / ".before"
     pool.remove_tree(before)
     directories.make_folder(before)
     _check_out_before(git, before, paths)

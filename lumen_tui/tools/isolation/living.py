@@ -18,6 +18,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, locks
 from lumen_tui.storage.git import GitFailed
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks import change_records
 from lumen_tui.tools.files.opening import is_below, is_below_any
 from lumen_tui.tools.isolation import base, capture, copies, pool, records
 from lumen_tui.tools.isolation.base import Base, Unfit
@@ -153,7 +154,7 @@ def settle(layout: Layout, task: Path, at: str, *, path: str = "") -> bool:
     place = pool.Pool(layout, isolation.pool, path=path) if isolation.kind == "worktree" else None
     if isolation.state == "ready" and tree.is_dir():
         git = place.git(isolation.slot, tree) if place is not None else None
-        records.write_list(task, capture.capture(task, isolation, git, at))
+        change_records.write_list(layout, task, capture.capture(task, isolation, git, at))
         isolation = structs.replace(isolation, state="captured")
         records.write_isolation(task, isolation)
     if place is not None:

@@ -1,4 +1,4 @@
-"""The records of a task that works apart, and the content of the files that it changed, by their hashes."""
+"""Where a task works that works apart, and the content of the files that it changed, by their hashes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model.changelist import ChangeList, Decision, Decisions, FileSide
+from lumen_tui.model.changelist import FileSide
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.isolation import RECORD, Isolation
 from lumen_tui.storage import directories, files
+from lumen_tui.store.tasks.change_records import FOLDER, Unreadable
 from lumen_tui.tools.files import opening
 
-FOLDER = "changes"  # in the task's folder
-LIST = "list.json"
-_DECISIONS = "decisions.json"
 _CHUNK = 1024 * 1024
-
-
-class Unreadable(OSError):
-    """A record that is damaged."""
 
 
 def read_isolation(folder: Path) -> Isolation | None:
@@ -39,43 +33,6 @@ def read_isolation(folder: Path) -> Isolation | None:
 def write_isolation(folder: Path, isolation: Isolation) -> None:
     """Write where the task works."""
     files.replace(folder / RECORD, msgspec.json.encode(isolation))
-
-
-def read_list(folder: Path) -> ChangeList | None:
-    """Return what the task in `folder` changed; None where there is no list (yet)."""
-    data = files.read(folder / FOLDER / LIST, 256 * 1024 * 1024)
-    if data is None:
-        return None
-    try:
-        return msgspec.json.decode(data, type=ChangeList)
-    except UNDECODABLE as error:
-        raise Unreadable(f"{folder.name}/{FOLDER}/{LIST} cannot be read: {error}") from error
-
-
-def write_list(folder: Path, changes: ChangeList) -> None:
-    """Write what the task changed; one of an earlier attempt is kept beside it."""
-    target = folder / FOLDER / LIST
-    directories.make_folder(target.parent)
-    if target.exists():
-        number = len(list(target.parent.glob("list.*.json"))) + 1
-        directories.move(target, target.with_name(f"list.{number}.json"))
-    files.replace(target, msgspec.json.encode(changes))
-
-
-def read_decisions(folder: Path) -> Decisions:
-    """Return what was decided on each file."""
-    data = files.read(folder / FOLDER / _DECISIONS)
-    if data is None:
-        return {}
-    try:
-        return msgspec.json.decode(data, type=dict[str, Decision])
-    except UNDECODABLE as error:
-        raise Unreadable(f"{folder.name}/{FOLDER}/{_DECISIONS} cannot be read: {error}") from error
-
-
-def write_decisions(folder: Path, decisions: Decisions) -> None:
-    """Write what was decided on each file."""
-    files.replace(folder / FOLDER / _DECISIONS, msgspec.json.encode(decisions))
 
 
 def content_path(folder: Path, side: FileSide) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lumen_tui.model.attention import PROPOSALS, can_wait, for_an_hour, put_off
+from lumen_tui.model.attention import CHANGES, PROPOSALS, can_wait, for_an_hour, put_off
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
@@ -105,6 +105,8 @@ class NeedsHandler(Handler):
             OpenersHandler(self.room, self.host).show_relays(need.target)
         elif need.need is Need.PROPOSAL:
             OpenersHandler(self.room, self.host).show_questions(need.target.removeprefix(PROPOSALS))
+        elif need.need is Need.CHANGES:
+            OpenersHandler(self.room, self.host).show_changes(need.target.removeprefix(CHANGES))
         elif action := _ANSWERED_ON.get(need.target, "budget" if need.need is Need.BUDGET else ""):
             self.room.action_do(action)
         else:
@@ -133,6 +135,8 @@ class NeedsHandler(Handler):
             return "a worker waits for your decision: y or d answers it"
         if need.need is Need.QUESTION:
             return "somebody waits for your answer: enter opens the question"
+        if need.need is Need.CHANGES:
+            return "a change list is accepted or dropped"
         if not can_wait(need):
             hint = "" if need.need is Need.ENGINE else "; l puts it off until tomorrow"
             return f"what is about the {need.need} goes away with its cause and cannot be dismissed{hint}"

@@ -72,11 +72,14 @@ class OpenersHandler(Handler):
         host.push_screen(RelayScreen(host.port, host.clock(), read, self.refusal, at))
 
     def do_changes(self) -> None:
-        from lumen_tui.actions.change_views import file_reader
+        self.show_changes()
+
+    def show_changes(self, task_id: str = "") -> None:
+        """Open the files of change lists, with the cursor on the first of a task if one is named."""
         from lumen_tui.tui.screens.changes import ChangesScreen
 
         host = self.host
-        host.push_screen(ChangesScreen(host.port, host.clock(), file_reader(self.layout.root), self.refusal))
+        host.push_screen(ChangesScreen(host.port, host.clock(), self.layout.root, self.refusal, task_id))
 
     def do_schedules(self) -> None:
         from lumen_tui.queries.schedule_views import view_reader

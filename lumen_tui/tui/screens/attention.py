@@ -10,7 +10,9 @@ from rich.segment import Segment
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, whole_call
+from lumen_tui.model.attention import CHANGES
 from lumen_tui.model.requests.attention import DismissItems, RestoreItems
+from lumen_tui.model.requests.changes import AcceptChanges, DropChanges
 from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
@@ -128,19 +130,41 @@ class NeedVerbs:
 
     def allow(self) -> None:
         rows = self._meant()
-        under, self._moved_under = self._moved_under, ""
-        if under and under in {row.key for row in rows}:
-            self._sheet.say("The row under the cursor has changed: press the key again.", bad=True)
+        if self._has_moved(rows):
             return
         requests = self._requests(rows)
         seen = len(requests) == len(rows) == 1 and self._in_sight(rows[0], requests[0])
         if self._sheet.answers is not None:
             self._sheet.answers.allow(requests, seen=seen)
 
-    def deny(self) -> None:
-        """Deny the questions, and dismiss the other needs."""
+    def _has_moved(self, rows: Sequence[Attention]) -> bool:
+        """Return whether one of the rows came under the cursor by itself since the last key; that is said."""
+        under, self._moved_under = self._moved_under, ""
+        moved = bool(under) and under in {row.key for row in rows}
+        if moved:
+            self._sheet.say("The row under the cursor has changed: press the key again.", bad=True)
+        return moved
+
+    def accept(self) -> None:
+        """Bring change lists in, all of each that is still open."""
         rows = self._meant()
-        others = [row for row in rows if row.need is not Need.APPROVAL]
+        lists = [row for row in rows if row.need is Need.CHANGES]
+        if not lists:
+            self._sheet.say("accept: only a change list is accepted", bad=True)
+        elif self._sheet.answers is not None and not self.refused("accept") and not self._has_moved(rows):
+            for row in lists:
+                self._sheet.answers.send([row.target], AcceptChanges(task_id=row.target.removeprefix(CHANGES)))
+
+    def _drop(self, rows: Sequence[Attention]) -> None:
+        if self._sheet.answers is not None and rows and not self.refused("drop") and not self._has_moved(rows):
+            for row in rows:
+                self._sheet.answers.send([row.target], DropChanges(task_id=row.target.removeprefix(CHANGES)))
+
+    def deny(self) -> None:
+        """Deny the questions, drop the change lists, and dismiss the other needs."""
+        rows = self._meant()
+        self._drop([row for row in rows if row.need is Need.CHANGES])
+        others = [row for row in rows if row.need not in (Need.APPROVAL, Need.CHANGES)]
         refusals = [refusal for row in others if (refusal := self._sheet.why_stays(row))]
         aside = [row.target for row in others if not self._sheet.why_stays(row)]
         if refusals:
@@ -230,6 +254,7 @@ _VERBS: dict[str, Callable[[NeedVerbs], None]] = {
     "allow": NeedVerbs.allow,
     "deny": NeedVerbs.deny,
     "always": NeedVerbs.always,
+    "accept": NeedVerbs.accept,
     "retry": NeedVerbs.retry,
     "raise_budget": NeedVerbs.raise_budget,
     "later": NeedVerbs.later,
@@ -334,7 +359,10 @@ class AttentionScreen(AnswerSheet):
             yield "needs_retry"
         if row.need is Need.BUDGET:
             yield "needs_raise"
-        if not self.why_stays(row):
+        if row.need is Need.CHANGES:
+            yield "needs_accept"
+            yield "needs_drop"
+        elif not self.why_stays(row):
             yield "needs_dismiss"
         if not needs_host.snooze(row)[1]:
             yield "needs_tomorrow"
@@ -347,7 +375,7 @@ class AttentionScreen(AnswerSheet):
             return "start an engine"
         if row is not None and row.need is Need.QUESTION:
             return "answer"
-        return "open" if row and row.need is Need.APPROVAL else "open/fix"
+        return "open" if row and row.need in (Need.APPROVAL, Need.CHANGES) else "open/fix"
 
     def on_mount(self) -> None:
         self.show(self.snapshot)

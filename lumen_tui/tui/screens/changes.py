@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.segment import Segment
 
 from lumen_tui.actions import change_views
 from lumen_tui.actions.change_views import FileView
-from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, WriteChange
+from lumen_tui.model.requests.changes import AcceptChanges, DropChanges
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, fill
+from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
+from lumen_tui.tui.screens.change_lines import ChangeLinesScreen, edited
 
 
 class FileRows(Rows[FileView]):
@@ -45,7 +44,12 @@ class FileRows(Rows[FileView]):
         )
 
     def more(self, row: FileView, width: int) -> list[Segment]:
-        text = f"does not fit: {row.conflict}" if row.conflict else change_views.remark(row.change) or row.objective
+        rivals = ", ".join(map(ids.short, row.rivals))
+        text = (
+            f"does not fit: {row.conflict}" if row.conflict
+            else f"changed by {rivals}, too" if rivals
+            else change_views.remark(row.change) or row.objective
+        )  # fmt: skip
         return line(width, [Cell("", self.look.ink.muted, 9), Cell(one_line(text, 300), self.look.ink.muted)])
 
     def words(self, row: FileView) -> str:
@@ -63,9 +67,10 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
     EMPTY = "No change list is open: `task new --isolate worktree` has a task hand one in."
     TWO_LINES = True
 
-    def __init__(self, port: Port, now: float, read: Callable[[], Sequence[FileView]], refusal: str = "") -> None:
-        super().__init__("Changes", now, read)
-        self._port, self._refusal = port, refusal
+    def __init__(self, port: Port, now: float, root: Path, refusal: str = "", at: str = "") -> None:
+        """`at`: the task on whose first file the cursor begins."""
+        super().__init__("Changes", now, change_views.file_reader(root))
+        self._port, self._root, self._refusal, self._at = port, root, refusal, at
         self._rows: dict[str, FileView] = {}
 
     def rows_view(self) -> FileRows:
@@ -81,6 +86,9 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
         clash = sum(bool(row.conflict) for row in found)
         more = f" · {clash} in conflict" if clash else ""
         fill(self, list(found), "Changes", f"{words.plural(len(found), 'file')} of {words.plural(tasks, 'task')}{more}")
+        if self._at and (first := next((key for key in self._rows if key.startswith(f"{self._at} ")), "")):
+            self.rows.select_key(first)
+        self._at = ""
 
     def _chosen(self) -> dict[str, list[str]]:
         """Return the paths that a key is about, by task; none, with a sentence, where nothing can be done."""
@@ -110,22 +118,8 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
         if not paths:
             return
         row = self._rows[f"{task_id} {paths[0]}"]
-        try:
-            text = change_views.proposal(row.found, row.change).decode()
-            edited = editor.edit(self.app, text, "." + row.change.path.rpartition(".")[2][:10])
-        except (ActionError, editor.NoEditor) as error:
-            self.say(str(error), bad=True)
-            return
-        except UnicodeDecodeError:
-            self.say(f"it is no UTF-8 text: `changes edit {ids.short(task_id)} PATH` opens it as it is", bad=True)
-            return
-        if edited is None:
-            self.say("nothing was changed, and nothing brought in")
-            return
-        sha256 = change_views.keep_edited(row.found, edited.encode())
-        self.run_worker(
-            act(self, self._port, WriteChange(task_id=task_id, path=row.change.path, sha256=sha256)), group="act"
-        )
+        if request := edited(self.app, row.found, row.change, lambda text: self.say(text, bad=True)):
+            self.run_worker(act(self, self._port, request), group="act")
 
     def action_undo(self) -> None:
         if self._refusal:
@@ -134,19 +128,6 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
             self.run_worker(act(self, self._port, Undo()), group="act")
 
     def opened(self, row: FileView) -> None:
-        text = "\n".join(text for _, text in change_views.diff(row.found, row.change))
-        self.app.push_screen(ReadingScreen(safe(row.change.path), text, list(_facts(row))))
-
-
-def _facts(row: FileView) -> Iterable[Fact]:
-    yield "state", f"{row.state}, {row.change.kind}"
-    if row.conflict:
-        yield "does not fit", row.conflict
-    if remark := change_views.remark(row.change):
-        yield "note", remark
-    yield "task", f"{row.found.task_id}: {one_line(row.objective, 200)}"
-    yield "folder", safe(row.found.changes.top)
-    if row.found.changes.commit:
-        yield "began from", row.found.changes.commit[:12]
-    for note in row.found.changes.notes:
-        yield "note", safe(note)
+        place = (row.found.task_id, row.change.path)
+        screen = ChangeLinesScreen(self._port, self._now, self._root, place, self._refusal)
+        self.app.push_screen(screen, lambda _: self.loader.load())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -26,6 +25,7 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, chosen_row, fill
 from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.screens.task_form import PLACES, here
 
 _NARROW = 90  # columns below which the text is left out
 _GOALS = (("task", "a task"), ("signal", "a signal"), ("wake", "wake the agent"))
@@ -90,11 +90,12 @@ class ScheduleForm(FormScreen[AddSchedule]):
         yield row("when", Offers(_EXAMPLES, id="when", placeholder="five cron fields, every 90m, at …, in 2h"))
         yield row("zone", TextField(placeholder="that of this machine; such as Europe/Berlin", id="zone"))
         yield row("files", TextField(placeholder="or when these change, such as src/** *.md", id="on_change"))
-        yield row("in", TextField(placeholder=f"{os.getcwd()}, for files", id="folder"))
+        yield row("in", TextField(placeholder=f"{here()}, for files and a worktree", id="folder"))
         yield row("signal", TextField(placeholder="or on a signal, such as kind:blocked from:agent-*", id="on_signal"))
         yield row("makes", Choice(_GOALS, id="makes"))
         yield row("role", Offers(self._roles, id="role", value="researcher"))
         yield row("text", Prose("", placeholder="What is to be done?", sends=True, id="text"))
+        yield row("works in", Choice(PLACES, id="isolate"))
         yield row("missed", Choice([(word, word) for word in MISSED], "once", id="missed"))
         yield row("overlap", Choice([(word, word) for word in OVERLAP], "skip", id="overlap"))
 
@@ -137,6 +138,7 @@ class ScheduleForm(FormScreen[AddSchedule]):
             on_signal=self._line("on_signal").split(),
             makes=self._choice("makes"),
             role=self._line("role") or "researcher",
+            isolate=self._choice("isolate"),
             missed=self._choice("missed"),
             overlap=self._choice("overlap"),
         )

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lumen_tui.model import acceptance, ids, times
+from lumen_tui.model import acceptance, ids, isolation, times
 from lumen_tui.model.budget import dollars, out_of_range, own_words
 from lumen_tui.model.records import PRIORITIES
 from lumen_tui.model.requests.tasks import NewTask, RetryTask
@@ -26,6 +26,7 @@ from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.words import sentence
 
 _OWN_TIER = ""
+PLACES = [("", "as its role says"), *((mode, f"a {mode} of its own") for mode in isolation.MODES)]
 _NOTE = 180  # characters of the tools in the note on a role: the role's own sheet has them all
 
 
@@ -73,11 +74,12 @@ class TaskForm(FormScreen[NewTask]):
         more = [
             row("lane", TextField(_text(defaults, "lane"), placeholder="none", id="lane")),
             row("work unit", TextField(_text(defaults, "wu_id"), placeholder="none; such as WU-042", id="wu_id")),
+            row("works in", Choice(PLACES, _text(defaults, "isolate"), id="isolate")),
             row("accept", Prose(checks, placeholder=_CHECKS, id="accept")),
         ]
         for line in more:
             line.add_class("more")
-            line.display = any(defaults.get(name) for name in ("lane", "wu_id", "accept"))
+            line.display = any(defaults.get(name) for name in ("lane", "wu_id", "accept", "isolate"))
         return more
 
     def action_more(self) -> None:
@@ -111,7 +113,7 @@ class TaskForm(FormScreen[NewTask]):
         spec["accept"] = tuple(self.query_one("#accept", Prose).typed.splitlines())
         if not (constraints or spec["accept"] or any(fields.values())):
             return {}
-        chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
+        chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority", "isolate")}
         seconds = _seconds_or_zero(self.query_one("#limit", TextField).text)
         model = self.query_one("#tier", Choice).value
         return {**spec, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
@@ -143,6 +145,7 @@ class TaskForm(FormScreen[NewTask]):
             folder=self._folder_typed(),
             lane=_checked(self, "lane"),
             wu_id=_checked(self, "wu_id"),
+            isolate=self._isolate_chosen(),
         )
 
     def _accept(self) -> tuple[str, ...]:
@@ -150,6 +153,12 @@ class TaskForm(FormScreen[NewTask]):
             return acceptance.checked(self.query_one("#accept", Prose).typed.splitlines())
         except acceptance.BadCheck as error:
             raise Invalid(f"Accept: {error}.", "accept") from error
+
+    def _isolate_chosen(self) -> str:
+        mode = self.query_one("#isolate", Choice).value
+        if mode and not self.query_one("#folder", TextField).text.strip():
+            raise Invalid(f"A {mode} is of a folder: say of which.", "folder")
+        return mode
 
     def _limit_typed(self) -> float:
         text = self.query_one("#limit", TextField).text

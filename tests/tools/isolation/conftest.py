@@ -11,6 +11,7 @@ from lumen_repository import Canary, Repository
 from lumen_tui.model.changelist import ChangeList, FileChange
 from lumen_tui.model.isolation import Isolation
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks import change_records
 from lumen_tui.tools.isolation import living, records
 
 
@@ -37,7 +38,7 @@ class Bench:
     def settle(self, task_id: str = "one") -> ChangeList:
         task = self.layout.tasks / task_id
         living.settle(self.layout, task, "2026-01-01T00:00:00Z")
-        changes = records.read_list(task)
+        changes = change_records.read_list(task)
         assert changes is not None
         return changes
 

@@ -114,6 +114,18 @@ async def test_a_task_form_says_what_is_wrong_and_keeps_what_was_typed(room):
         assert not app.answers
 
 
+async def test_a_task_is_given_a_worktree_of_its_own(room, tmp_path):
+    async with room(TaskForm(ROLES, {"objective": "make it faster"}), size=(80, 24)) as (app, pilot):
+        await pilot.press("f3")
+        app.screen.query_one("#isolate", Choice).focus()
+        await pilot.press("right")
+        await pilot.press("f2")
+        assert "A worktree is of a folder: say of which" in app.shown
+        put(app.screen, "folder", str(tmp_path))
+        await pilot.press("f2")
+        assert [(one.isolate, one.folder) for one in app.answers] == [("worktree", str(tmp_path))]
+
+
 async def test_a_task_form_takes_defaults_and_shows_the_rest_of_the_fields_where_they_are_set(room):
     given = {"objective": "again", "role": "builder", "lane": "Core", "priority": "P0", "model": "opus"}
     async with room(TaskForm(ROLES, given), size=(80, 24)) as (app, pilot):

@@ -15,6 +15,7 @@ from lumen_tui.model.requests.schedules import AddSchedule, PauseSchedule
 from lumen_tui.queries.schedule_views import view_reader, views
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.schedules import schedules
+from lumen_tui.tui.kit.fields import Choice
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.schedules import ScheduleForm, SchedulesScreen
 
@@ -146,3 +147,12 @@ async def test_hostile_words_do_nothing(room: Any, port: RemotePort, hostile: st
         await pilot.press("enter")
         await pilot.pause()
         app.harmless()
+
+
+async def test_a_schedule_has_its_tasks_work_apart(room: Any, tmp_path: Any) -> None:
+    async with room(ScheduleForm(_NOW, ["builder"]), (80, 24)) as (app, pilot):
+        for field, text in (("name", "nightly"), ("when", "0 3 * * *"), ("text", "Run it"), ("folder", str(tmp_path))):
+            _put(app.screen, field, text)
+        app.screen.query_one("#isolate", Choice).focus()
+        await pilot.press("right", "right", "f2")
+        assert [(one.isolate, one.folder) for one in app.answers] == [("copy", str(tmp_path))]
