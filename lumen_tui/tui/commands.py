@@ -266,8 +266,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "answers",
         *_ANSWERS,
         _answer("needs_dismiss", "d", "dismiss", "Dismiss it from what needs you.", "deny"),
-        _answer("needs_accept", "a", "accept", "Bring what a task changed into your files.", "accept"),
-        _answer("needs_drop", "d", "drop", "Decide against what a task changed.", "deny"),
+        *(msgspec.structs.replace(one, call=f"answer('{one.call}')") for one in _CHANGES[:2]),
         _answer("needs_retry", "R", "retry", "Run the task again as a new task.", "retry"),
         _answer("needs_raise", "r", "raise the budget", "Make room in the budget for today.", "raise_budget"),
         _answer("needs_tomorrow", "l", "until tomorrow", "Take it off the list until tomorrow.", "later"),
@@ -380,8 +379,8 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "change_lines": _on(
         "change_lines",
         *_CHANGES,
-        _s("hunk_next", "n", "next hunk", "Go to the next hunk.", "step(1)"),
-        _s("hunk_previous", "N", "previous", "Go to the hunk before.", "step(-1)"),
+        _like("next_need", "step(1)", "next hunk", "Go to the next hunk."),
+        _like("previous_need", "step(-1)", "previous", "Go to the hunk before."),
     ),
     "roles": _on(
         "roles",

@@ -255,6 +255,7 @@ _VERBS: dict[str, Callable[[NeedVerbs], None]] = {
     "deny": NeedVerbs.deny,
     "always": NeedVerbs.always,
     "accept": NeedVerbs.accept,
+    "drop": NeedVerbs.deny,
     "retry": NeedVerbs.retry,
     "raise_budget": NeedVerbs.raise_budget,
     "later": NeedVerbs.later,
@@ -360,8 +361,8 @@ class AttentionScreen(AnswerSheet):
         if row.need is Need.BUDGET:
             yield "needs_raise"
         if row.need is Need.CHANGES:
-            yield "needs_accept"
-            yield "needs_drop"
+            yield "changes_accept"
+            yield "changes_drop"
         elif not self.why_stays(row):
             yield "needs_dismiss"
         if not needs_host.snooze(row)[1]:

@@ -76,7 +76,7 @@ class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
 
     def keys(self) -> Keys:
         acts = () if self._refusal else self.offer("changes_accept", "changes_drop", "changes_edit", "undo", "mark")
-        return (*acts, *self.offer("hunk_next", "hunk_previous"), *super().keys()[1:])
+        return (*acts, *self.offer("next_need", "previous_need"), *super().keys()[1:])
 
     def _loaded(self, result: FileLines) -> None:
         self._file = result
