@@ -97,8 +97,7 @@ def collect(
     items += _evolution(evolution)
     for retirement in retirements:
         items.append(Attention(Need.RETIREMENT, retirement.target, retirement.text, role=retirement.role))
-    for problem in problems:
-        items.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
+    items += [Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}") for problem in problems]
     return tuple(sorted(items, key=lambda item: (_ORDER.index(item.need), item.since)))
 
 

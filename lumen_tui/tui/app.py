@@ -26,8 +26,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bridge import Bridge, Refusal
-from lumen_tui.tui.commands import keymap, slip_in
 from lumen_tui.tui.host import Host
+from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.patches import fewer_bytes, one_frame
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead

@@ -7,7 +7,8 @@ from typing import Any
 
 from lumen_rows import each_row
 
-from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, in_scope, keymap, shown_key, slip_in
+from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, in_scope, shown_key
+from lumen_tui.tui.moved_keys import keymap, slip_in
 
 PANES = ("loop", "wake", "workers", "signals", "discoveries", "decay")
 FORBIDDEN = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+enter"}

@@ -19,9 +19,10 @@ from textual.widget import Widget
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import screens
-from lumen_tui.tui.commands import BY_ACTION, COMMANDS, SCREEN_COMMANDS, SCREENS, slip_in
+from lumen_tui.tui.commands import BY_ACTION, COMMANDS, SCREEN_COMMANDS, SCREENS
 from lumen_tui.tui.kit.keys import commands_of
 from lumen_tui.tui.kit.questions import ConfirmKey
+from lumen_tui.tui.moved_keys import slip_in
 
 _DECLARED = ("commands.py", "key_names.py")  # the commands, and what keys are called
 
