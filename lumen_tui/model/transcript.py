@@ -12,6 +12,7 @@ import re
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.tasks import Spec, Usage
 
+OPERATOR = "operator"  # as `promptSource`: words of the operator in a turn of the chat, seen to be theirs
 LONGEST_TEXT = 100_000  # characters of one text in a line
 _MOST_LINE = 900_000  # bytes; readers pass over lines beyond 1 MiB
 _MOST_ENTRIES = 100  # of each list or table in such a line

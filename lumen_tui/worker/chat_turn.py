@@ -5,18 +5,20 @@ What was sent and said is kept as it was, so that the next turn sends the very s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from lumen_tui.model import agent, times
 from lumen_tui.model.chat import ChatLine, Conversation, Kind, Turn, TurnEnd
+from lumen_tui.model.evolution_words import runs_of
 from lumen_tui.model.fences import order
 from lumen_tui.model.prompts import Line, lines_of
 from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import safe
-from lumen_tui.model.transcript import shortened
+from lumen_tui.model.transcript import OPERATOR, shortened
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
@@ -118,6 +120,15 @@ def _called(text: str, calls: Sequence[ChatLine], results: Mapping[str, ChatLine
     )
 
 
+def repeated(turn: Turn, turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield what was said and returned in earlier turns and shares five words in a row with this one's messages."""
+    runs = {run for message in turn.messages for run in runs_of(message.text)}
+    steps = (step for earlier in turns if earlier.number < turn.number for step in earlier.steps)
+    for step in steps:
+        if step.kind in (Kind.SAID, Kind.RESULT) and not runs.isdisjoint(runs_of(step.text)):
+            yield step.text
+
+
 class TurnTranscript(Transcript):
     """The transcript of a turn, which also goes on with the conversation: what it was told, said and did."""
 
@@ -126,6 +137,24 @@ class TurnTranscript(Transcript):
         self._layout, self._turn, self._tally = layout, turn, tally
         self._answer = 1
         self._spoken = ""  # since the last call
+
+    def _given(self, spec: Spec) -> None:
+        """Write the state of the agent, then each message; of those of the operator that they are.
+
+        What is learnt from them weighs as a person's word, but for sentences that repeat what stood in the conversation
+        before: so the texts that share words with them come first.
+        """
+        conversation = chats.read(self._layout)
+        turn = conversation.turn(self._turn)
+        if turn is None:
+            super()._given(spec)
+            return
+        for text in repeated(turn, conversation.current):
+            self._line("attachment", attachment={"type": "conversation", "text": text})
+        if spec.context.strip():
+            self._user(spec.context)
+        for message in turn.messages:
+            self._user(message.text, OPERATOR if message.order else "")
 
     def told(self, text: str) -> str:
         """Keep the message of this turn; return it as it is kept, which is how it is sent."""

@@ -126,10 +126,20 @@ class Transcript:
     def begin(self, spec: Spec, model: str, prompts: Iterable[str]) -> None:
         """Write the first lines: the task as it was given, and the versions of the prompts that the model gets."""
         self._model = model
+        self._given(spec)
+        self.remark(f"prompts: {', '.join(prompts)}", "prompts")
+
+    def _given(self, spec: Spec) -> None:
         parts = [spec.objective, spec.context if spec.context.strip() else ""]
         parts.append("\n".join(f"- {text}" for text in spec.constraints))
-        self._line("user", message={"role": "user", "content": "\n\n".join(part for part in parts if part)})
-        self.remark(f"prompts: {', '.join(prompts)}", "prompts")
+        self._user("\n\n".join(part for part in parts if part))
+
+    def _user(self, text: str, source: str = "") -> None:
+        message = {"role": "user", "content": text}
+        if source:
+            self._line("user", message=message, promptSource=source)
+        else:
+            self._line("user", message=message)
 
     def reserved(self, model: str) -> None:
         """Begin a new answer: a model call was reserved."""

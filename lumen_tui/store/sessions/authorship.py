@@ -50,12 +50,17 @@ class SessionLine(Struct):
     plan: object = msgspec.field(default="", name="planContent")
 
 
-def typed_block(record: SessionLine, blocks: list[dict[str, object]]) -> dict[str, object] | None:
-    """Return the block that a person may have typed: the only text of the line but for the program's own blocks."""
+def typed_block(
+    record: SessionLine, blocks: list[dict[str, object]], *, by_operator: bool = False
+) -> dict[str, object] | None:
+    """Return the block that a person may have typed: the only text of the line but for the program's own blocks.
+
+    `by_operator`: our own program marked it as the operator's.
+    """
     made = record.result is not None or record.made_by or record.plan
     role = record.message.get("role", "user") if isinstance(record.message, dict) else ""
     kind = record.origin.get("kind") if isinstance(record.origin, dict) else record.origin
-    if made or role != "user" or kind not in (None, "human") or text_of(record.source) not in _TYPED:
+    if made or role != "user" or kind not in (None, "human") or not (by_operator or text_of(record.source) in _TYPED):
         return None
     if any(block.get("type") not in ("text", "image", "document") for block in blocks):
         return None

@@ -22,7 +22,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import CallOutcome, SessionEntry, SessionReport, Trust
 from lumen_tui.model.text import one_line
-from lumen_tui.model.transcript import task_in
+from lumen_tui.model.transcript import OPERATOR, task_in
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.sessions.authorship import ADDED, NO_PERSON, PERSONS_PROGRAMS, SessionLine, text_of, typed_block
@@ -54,7 +54,7 @@ _decode = msgspec.json.Decoder(SessionLine).decode
 
 
 class SessionParser:
-    """Parses lines into entries. `own` says that the engine's workers wrote the file: nobody in it is a person."""
+    """Parses lines into entries. `own` says that the engine's workers wrote the file: only in the chat is a person."""
 
     def __init__(self, session: str, report: SessionReport, *, own: bool) -> None:
         self.session = session
@@ -92,7 +92,8 @@ class SessionParser:
         if not isinstance(blocks, list):
             self._report.skip("without a message", number)
             return []
-        typed = typed_block(record, [block for block in blocks if isinstance(block, dict)])
+        found = [block for block in blocks if isinstance(block, dict)]
+        typed = typed_block(record, found, by_operator=self._of_operator(record))
         entries = [self._block(number, record, block, block is typed) for block in blocks if isinstance(block, dict)]
         return [entry for entry in entries if entry is not None]
 
@@ -133,6 +134,12 @@ class SessionParser:
         driven = text_of(record.entry) not in PERSONS_PROGRAMS or bool(task_in(text_of(record.cwd)))
         return self._own or driven or bool(record.side or record.agent) or self._unsure(record)
 
+    def _of_operator(self, record: SessionLine) -> bool:
+        """Return whether the worker of a turn of the chat marked the line as a message that is seen to be theirs."""
+        if not self._own or record.source != OPERATOR or record.side or record.agent:
+            return False
+        return bool(agent.turn_of(task_in(text_of(record.cwd))))
+
     def _unsure(self, record: SessionLine) -> bool:
         """Return whether an unknown version of the program wrote the line; the report notes it."""
         if _KNOWN_VERSION.match(text_of(record.version)):
@@ -148,7 +155,7 @@ class SessionParser:
         words = ADDED.sub("", text)
         if not words.strip():
             return None
-        if self._alone(record):
+        if self._alone(record) and not self._of_operator(record):
             return self._entry(number, record, Trust.WORKER if typed else Trust.WEB, "said", words)
         if not typed or words != text:
             return self._entry(number, record, Trust.WEB, "said", words)

@@ -12,9 +12,15 @@ import pytest
 from lumen_apiserver import held, text, tool
 
 from lumen_tui.actions.registry import named, perform
+from lumen_tui.engine.evolution import evolve
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model import agent
+from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.evolution import Trust
 from lumen_tui.model.tasks import Spec
+from lumen_tui.store.evolution import evolved
 from lumen_tui.store.sessions import chats
+from lumen_tui.store.sessions.transcripts import own_sessions
 
 
 def say(office, words: str, *, order: bool = True):
@@ -237,3 +243,25 @@ async def test_the_prefix_of_a_turn_is_the_turn_before_to_the_byte(office, api):
         assert bare(after.body["system"]) == bare(before.body["system"])
         assert bare(after.body["tools"]) == bare(before.body["tools"])
         assert bare(after.messages)[: len(before.messages)] == bare(before.messages)
+
+
+async def test_what_the_operator_says_in_the_chat_is_learnt_as_their_word(office, api):
+    office.engine  # noqa: B018 - opened
+    api.when(is_turn, text("Always use yarn for the site. We decided to keep npm."), text("Noted."), text("Noted too."))
+    say(office, "Always use pnpm instead of npm. Never push on a Friday.")
+    await turn_over(office, 1)
+    say(office, "Always use yarn for the site.")  # the agent's words, said back to it
+    await turn_over(office, 2)
+    sessions = own_sessions(office.layout)
+    assert b"Always use yarn" in b"".join(path.read_bytes() for path in sessions)
+    evolving = EvolutionPipeline(office.layout, EvolutionConfig())
+    outcome = evolve.evolve(office.layout, evolving, sessions, now=office.clock.now())
+    evolve.write(office.layout, outcome, EvolutionConfig(), now=office.clock.now(), by="evolution")
+    learnt = {one.text: (one.trust, one.status) for one in evolved.observations(office.layout).values()}
+    assert learnt["Always use pnpm instead of npm."][0] is Trust.PERSON
+    assert learnt["Always use pnpm instead of npm."][1] == "accepted"
+    assert [trust for said, (trust, _) in learnt.items() if "yarn" in said and trust is Trust.PERSON] == []
+    say(office, "Always use uv instead of pip.")
+    await turn_over(office, 3)
+    (request,) = [request for request in api.asked if is_turn(request)][2:]
+    assert "Always use pnpm instead of npm" in request.body["system"][0]["text"]
