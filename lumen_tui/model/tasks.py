@@ -115,19 +115,11 @@ class Run(Struct, frozen=True, omit_defaults=True):
 
 
 class Parked(Struct, frozen=True, omit_defaults=True):
-    """tasks/<id>/parked.json: the worker has ended until what it waits for has come; steps.jsonl is its conversation.
-
-    The other fields are what the next attempt starts with.
-    """
+    """tasks/<id>/parked.json: the worker ended until what it waits for has come; steps.jsonl is its conversation."""
 
     attempt: int
     question: str  # its id among the approvals; or that of the task's wait for tasks that it ordered
     at: str
-    usage: Usage = field(default_factory=lambda: Usage())
-    seconds: float = 0.0  # of its time limit that were used
-    web: tuple[str, ...] = ()  # hosts that were read from
-    outputs: int = 0
-    output_bytes: int = 0
     schema: int = 1
 
 

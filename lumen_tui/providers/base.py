@@ -1,8 +1,8 @@
 """What a model back end is to the worker: a conversation that asks for tool calls until it has an answer.
 
-A conversation is a generator of steps. The worker sends a Reply back for each ToolCall and PermissionRequest, for a
-Reserve where less was reserved than it asked for, and None for every other step. Its return value is the Outcome. So
-only the worker runs tools, records events and stops.
+A conversation is a generator of steps. The worker sends a Reply back for each ToolCall, CutOffCall and
+PermissionRequest, for a Reserve where less was reserved than it asked for, and None for every other step. Its return
+value is the Outcome. So only the worker runs tools, records events and stops.
 """
 
 from __future__ import annotations
@@ -32,6 +32,16 @@ class ToolCall(Struct, frozen=True):
     name: str
     arguments: JsonObject
     alone: bool = False
+    id: str = ""
+
+
+class CutOffCall(Struct, frozen=True):
+    """A call that may have happened: the process that made it ended before its end was known.
+
+    It is not made again. The Reply says what the model is told of it.
+    """
+
+    call: ToolCall
 
 
 class TextUpdate(Struct, frozen=True):
@@ -154,7 +164,7 @@ class Launch(Protocol):
         """Start the program. It keeps its own files in the folder `own`, which can be written."""
 
 
-Step = ToolCall | TextUpdate | Reserve | Spent | Closed | PermissionRequest | BuiltinToolResult
+Step = ToolCall | CutOffCall | TextUpdate | Reserve | Spent | Closed | PermissionRequest | BuiltinToolResult
 Conversation = Generator[Step, Reply | None, ConversationOutcome]
 
 
@@ -197,7 +207,8 @@ class Job(Struct, frozen=True):
     # costs is owed from then on, also where nobody tells it; it must not leave where this raises a ProviderError
     pause: Callable[[float], None] = time.sleep  # waits so many seconds; a Stopped may come out of it
     chance: Callable[[], float] = random.random  # from 0 to 1, for the jitter of waits
-    keep: Callable[[Any], None] = lambda record: None  # called with each record of the conversation as it comes about
+    keep: Callable[..., None] = lambda *records: None  # called with records of the conversation as they come about;
+    # those of one call are kept together or not at all
     earlier: tuple[Any, ...] = ()  # such records of the attempt before, from which it goes on
     news: Callable[[], tuple[str, ...]] = tuple  # messages to the model that came in since it was last called
     summary: SummaryOrder | None = None  # None: old results are cut instead
@@ -218,9 +229,10 @@ class Provider(Protocol):
         """Work on one task. Raises ProviderError."""
 
 
-def ask(call: ToolCall) -> Generator[Step, Reply | None, Reply]:
+def ask(step: ToolCall | CutOffCall) -> Generator[Step, Reply | None, Reply]:
     """Make one call and get its reply: `reply = yield from ask(ToolCall(...))`."""
-    reply = yield call
+    reply = yield step
     if reply is None:
+        call = step.call if isinstance(step, CutOffCall) else step
         raise ProviderError(f"the call of {call.name} was not answered")
     return reply

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -199,9 +200,7 @@ class Context:
     environ: Mapping[str, str] = field(default_factory=dict)
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # nothing inside it is interrupted
     progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
-    begins: Callable[[str], None] = (
-        _ignore  # called with the tool right before a call that must not be repeated automatically
-    )
+    begins: Callable[[str], None] = _ignore  # called with the tool right before a call that must not be made twice
     ask: Callable[[ApprovalRequest], ApprovalReply] = _nobody  # blocks until a person has decided; raises Stopped
     perform: Callable[[Request], Performed] = (
         _carries_nothing_out  # a verb, in the agent's name and never as an order; ToolError where it is refused
@@ -238,6 +237,14 @@ def _no_preview(context: Context, arguments: object) -> str:
     return ""
 
 
+class Effect(StrEnum):
+    """What comes of a call, and so whether it is made again where it was cut off."""
+
+    NONE = "none"  # it is: it changes nothing, or ends as the first one did
+    CHANGES = "changes"  # it is not, from the moment at which the tool is run
+    OWN = "own"  # it is not, from the moment at which the tool says that it begins
+
+
 A = TypeVar("A")  # the arguments of one tool: a Struct, or a dict for a tool with a schema of its own
 
 
@@ -253,6 +260,8 @@ class Tool(Struct, Generic[A], frozen=True):
     folder: Callable[[A], str] = _no_text  # the folder that a command named
     preview: Callable[[Context, A], str] = _no_preview  # the diff that it would make; ToolError where it cannot
     risk: str = ""  # what could go wrong, in a plain sentence
+    effect: Effect = Effect.CHANGES
+    traces: Callable[[Context, A], str] = _no_preview  # what can be seen of a call that may have happened
     schema: dict[str, Any] = {}
     request: type[Request] | None = None  # what it comes to: it describes arguments that do not do so themselves
     applies: Callable[[Context], bool] = _always  # whether a model is offered it; a call says why not

@@ -18,7 +18,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import roles
-from lumen_tui.tools.base import BadRules, Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import BadRules, Context, Effect, Tool, ToolError, ToolResult
 from lumen_tui.tools.shell import process
 from lumen_tui.tools.shell.tool import command_output, home
 
@@ -234,6 +234,7 @@ def as_tool(custom: CustomTool, layout: Layout) -> Tool[dict[str, object]]:
         describe=lambda arguments: f"{custom.name} {one_line(msgspec.json.encode(arguments).decode(), 160)}",
         target=lambda context, arguments: msgspec.json.encode(arguments, order="deterministic").decode(),
         risk=(custom.risk_text or _HIGH) if custom.risk == "high" else "",
+        effect=Effect.OWN,
         schema=custom.schema,
     )
 

@@ -30,6 +30,7 @@ from lumen_tui.tools.base import (
     ApprovalReply,
     ApprovalRequest,
     Context,
+    Effect,
     TaskRules,
     ToolError,
     ToolResult,
@@ -100,7 +101,7 @@ TOOLS: dict[str, AnyTool] = {
 } | PLANNING
 _MOST_REFUSED = 8  # consecutive calls that are refused
 _REMEMBERED = 32  # latest calls whose results are remembered
-_OUTPUTS = "outputs"  # in the task's folder
+OUTPUTS = "outputs"  # in the task's folder
 _MAX_TEXT = 60_000  # bytes of one result that are handed on
 _MOST_STORED = 50 * 1024 * 1024  # bytes of one task
 _MOST_FILES = 1000
@@ -165,9 +166,9 @@ class Outputs:
         memo = self._context.memo
         if memo.outputs >= _MOST_FILES or memo.output_bytes + len(encoded) > _MOST_STORED:
             return ""
-        name = f"{_OUTPUTS}/{memo.outputs + 1}.txt"
+        name = f"{OUTPUTS}/{memo.outputs + 1}.txt"
         with self._context.guard():
-            directories.make_folder(self._context.folder / _OUTPUTS)
+            directories.make_folder(self._context.folder / OUTPUTS)
             files.replace(self._context.folder / name, encoded)
         memo.outputs += 1
         memo.output_bytes += len(encoded)
@@ -283,6 +284,15 @@ class Toolbox:
         except ToolError:
             return one_line(name, 60)
 
+    def traces(self, name: str, arguments: Mapping[str, object]) -> str:
+        """Return what can be seen of a call that may have happened; empty where nothing can."""
+        tool = self._tools.get(name)
+        try:
+            seen = tool.traces(self._context, convert(tool, arguments)) if tool else ""
+        except (ToolError, StoreError, OSError) as error:
+            seen = str(error)
+        return self._context.redact(safe(seen))
+
     def call(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Carry out one call. Raises Stopped, and StepLimit where the caller continues after its last step."""
         self._context.check()
@@ -316,10 +326,7 @@ class Toolbox:
             raise StepLimit(f"step limit reached ({self.rules.max_steps}/{self.rules.max_steps})")
         if self._refused >= _MOST_REFUSED:
             raise Stuck(f"{self._refused} calls in a row were refused, the last because {one_line(str(error), 200)}")
-        return msgspec.structs.replace(self._failed(error), refused=True)
-
-    def _failed(self, error: Exception) -> ToolResult:
-        return ToolResult(self._context.redact(safe(str(error))), ok=False, summary="refused or failed")
+        return msgspec.structs.replace(_failed(self._context, error), refused=True)
 
     def _admit(
         self, name: str, arguments: Mapping[str, object]
@@ -399,11 +406,11 @@ class Toolbox:
     def _carry_out(self, requested: RequestedCall, ask: Callable[[ApprovalRequest], ApprovalReply]) -> ToolResult:
         name, context = requested.tool.name, dataclasses.replace(self._context, ask=ask)
         try:
-            if requested.allowed_once or "write" in requested.call.groups:
+            if requested.allowed_once or requested.tool.effect is Effect.CHANGES:
                 context.begins(name)
             result = self._outputs.limit(self._how.run(context, requested))
         except (ToolError, StoreError, OSError) as error:
-            result = self._failed(error)
+            result = _failed(self._context, error)
         self._note(requested, result)
         return result
 
@@ -430,3 +437,7 @@ def _risk(rules: TaskRules, requested: RequestedCall, *, unsandboxed: bool) -> s
 def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:
     """Return whether the call is a command that would run without a sandbox."""
     return requested.tool.name in COMMANDS and admission.choose_tier(context).tier == ASK
+
+
+def _failed(context: Context, error: Exception) -> ToolResult:
+    return ToolResult(context.redact(safe(str(error))), ok=False, summary="refused or failed")

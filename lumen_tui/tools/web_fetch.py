@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from msgspec import Meta, Struct
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, size_text
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, size_text
 from lumen_tui.tools.html import text_of
 
 TYPE_CHECKING = False
@@ -308,4 +308,5 @@ WEB_FETCH = Tool(
     lambda a: f"web_fetch {a.url}",
     target=lambda c, a: a.url,
     risk="It sends the address to that host, and what comes back is somebody else's text.",
+    effect=Effect.NONE,
 )

@@ -20,13 +20,20 @@ from lumen_tui.worker.world import World
 class Control:
     """The news for one attempt.
 
-    `known` is all that was said to the model in the conversation from which it goes on: messages that an earlier
+    `known` returns all that was said to the model in the conversation from which it goes on: messages that an earlier
     attempt has read count again unless they are in there. `apply` puts the limits of a changed spec into force, and
     returns them in words.
     """
 
     def __init__(
-        self, world: World, spec: Spec, events: Recorder, attempt: int, *, known: str, apply: Callable[[Spec], str]
+        self,
+        world: World,
+        spec: Spec,
+        events: Recorder,
+        attempt: int,
+        *,
+        known: Callable[[], str],
+        apply: Callable[[Spec], str],
     ) -> None:
         self._world = world
         self._spec = spec
@@ -80,7 +87,7 @@ class Control:
         with self._world.stopper.guard():
             taken = steers.take(folder, self._attempt, self._world.now(), again=self._first)
         self._first, self._size = False, steers.size(folder)
-        taken = [steer for steer in taken if _about(steer) not in self._known]
+        taken = [steer for steer in taken if _about(steer) not in self._known()]
         for steer in taken:
             self._events.event("steered", f"{steer.by}: {steer.text}", steer=steer.id)
         return taken

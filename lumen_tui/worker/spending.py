@@ -91,6 +91,13 @@ class CallAccount:
         self.ledger.settle(held.id, held.day, self._now(), usage, seconds=seconds)
         return True
 
+    def book(self, key: str, day: str, usage: Usage) -> None:
+        """Settle a call of the attempt before, unless that did. ProviderError where it cannot be recorded."""
+        try:
+            self.ledger.settle(key, day, self._now(), usage)
+        except files.StoreError as error:
+            raise ProviderError(f"{_CLOSED}: {error}") from error
+
 
 class NoRoom(Exception):
     """There is no room for a call that no step needs; the text says why."""

@@ -24,6 +24,7 @@ from lumen_tui.providers.base import (
     Closed,
     Conversation,
     ConversationOutcome,
+    CutOffCall,
     Job,
     PermissionRequest,
     ProviderError,
@@ -43,7 +44,6 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.tasks import task_records
 from lumen_tui.tools.agent import escalation, report
 from lumen_tui.tools.agent.escalation import reason_of
 from lumen_tui.tools.agent.notes import acts_so_far
@@ -146,15 +146,15 @@ class Task:
         self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
         self.spec, self._isolation = place_of(world, self.spec, self._role, self._config)
         self._closing = Closing(world, self.spec, self._role, self._config.models, self._events, tally)
-        self._handover = Handover(world, tally)
+        self._handover = Handover(world, self.spec, tally)
         self._steps = self._handover.steps
         self.limits = Limits(world.stopper, self._role, self.spec, tally.seconds)
-        self._handover.used = self.limits.used
         self._spending = Spending(
             world, tally, self.spec, self._events, reached=lambda: self.limits.reached(self._toolbox)
         )
+        self._handover.counts(self.limits, self._spending)
         self._control = Control(
-            world, self.spec, self._events, tally.attempt, known=self._steps.said(),
+            world, self.spec, self._events, tally.attempt, known=self._steps.said,
             apply=lambda spec: self.limits.change(spec, self._toolbox, self._spending, self._config),
         )  # fmt: skip
         self._questions = QuestionClient(
@@ -184,18 +184,13 @@ class Task:
             environ=world.environ,
             guard=world.stopper.guard,
             progress=lambda text: self._events.event("note", text),
-            begins=self._begins,
+            begins=self._handover.begins,
             ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
             perform=performer(world),
             question=self._questions.ask,
             wait=self._waiter.wait,
             memo=self._handover.memo,
         )
-
-    def _begins(self, tool: str) -> None:
-        """Note a call that must not be made twice: if this worker dies, the task is not retried by itself."""
-        with self._world.stopper.guard():
-            task_records.note_unrepeatable_call(self._world.folder, self._tally.attempt, tool, self._world.now())
 
     def keep_partial(self, reason: str) -> None:
         """Keep what there is as the result, where the task was stopped after a step and has written none."""
@@ -234,7 +229,6 @@ class Task:
         """Record the last event."""
         if self._control.was_told:
             self._control.close("it has ended")
-        self._steps.discard()
         claimed = status == "done" and self._tally.has_checks
         words = one_line(reason, 160) or ("says that it is done" if claimed else status)
         self._events.event("finished", words, ok=status == "done", status=status)
@@ -266,10 +260,10 @@ class Task:
         """Ask the model of this spec, from the beginning. `escalated`: why the one before does not go on."""
         provider = choose_provider(self._config.models, self._role, spec, self._world.environ)
         self._tally.brain, self._resumes = provider.brain, provider.resumes
-        self._steps.begin()
         job = self._job(spec, escalated)
+        job = self._handover.begin(type(provider).__name__, job, self._events)
         self._transcript.begin(spec, provider.brain, self._prompt.templates)
-        self._handover.go_on(self._questions, self._events, self._transcript)
+        self._handover.go_on(self._questions, self._control.hear, self._transcript)
         if provider.deaf:
             self._control.close(provider.deaf)
         conversation = provider.converse(job)
@@ -291,6 +285,8 @@ class Task:
                 reply = self._call(step)
                 if reply.ok and _ends(step, self._toolbox) and not (self._resumes and self._control.waits(step.name)):
                     return ConversationOutcome(ok=True)
+            elif isinstance(step, CutOffCall):
+                reply = self._handover.cut_off(step.call, self._toolbox, self._events)
             elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
@@ -324,7 +320,9 @@ class Task:
 
     def _call(self, call: ToolCall) -> ToolResult:
         name = one_line(call.name, 60)
-        self._events.event("call", self._toolbox.describe(call.name, call.arguments), tool=name)
+        described = self._toolbox.describe(call.name, call.arguments)
+        self._events.event("call", described, tool=name)
+        self._handover.calls(call, described)
         self._transcript.called(call.name, call.arguments)
         result = self._toolbox.call(call.name, call.arguments)
         self._transcript.answered(result)
@@ -400,8 +398,7 @@ class Task:
             last=report.NAME if agent.loop_of(self.spec.id) else "",
             now=self._world.now,
             sent=self._spending.sent,
-            keep=self._steps.keep,
-            earlier=self._steps.earlier,
+            keep=self._handover.keep,
             news=self._control.news,
             summary=summary,
             launch=partial(launch, context),

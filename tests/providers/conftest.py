@@ -44,6 +44,11 @@ class Talk(Struct):
         return [step.text for step in self.of(TextUpdate) if step.kind == kind]
 
     @property
+    def called(self) -> list[tuple[str, dict[str, Any]]]:
+        """The calls: name and arguments."""
+        return [(call.name, call.arguments) for call in self.of(ToolCall)]
+
+    @property
     def usd(self) -> float:
         return sum(step.usage.usd for step in self.of(Spent))
 

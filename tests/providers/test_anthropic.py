@@ -23,7 +23,7 @@ def test_one_round_with_a_tool(desk, api):
     talk = desk.talk()
     assert talk.outcome == ConversationOutcome(ok=True, text="Two entries.")
     assert talk.order == "RSTRS"
-    assert talk.of(ToolCall) == [ToolCall("list_dir", {"path": "/tmp"})]
+    assert talk.called == [("list_dir", {"path": "/tmp"})]
     assert talk.said() == ["I look.", "Two entries."]
     assert talk.of(Spent)[0].usage.tokens == 120
     assert talk.usd == pytest.approx(0.0004)

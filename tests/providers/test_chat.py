@@ -10,7 +10,7 @@ import pytest
 from lumen_apiserver import fail, huge, rubbish, text, tool, tools, use
 
 from lumen_tui.model.config import PriceConfig
-from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import ConversationOutcome, Reserve, Spent
 from lumen_tui.providers.vendors.openai import MISSING
 
 
@@ -27,7 +27,7 @@ def test_one_round_with_tools(box, api, reply):
     talk = box.talk(lambda call: reply("no" if call.name == "other" else "a", ok=call.name != "other"), model="m")
     assert talk.outcome == ConversationOutcome(ok=True, text="Two entries.")
     assert (talk.order, talk.brain) == ("RSTTRS", "box m")
-    assert talk.of(ToolCall)[0] == ToolCall("list_dir", {"path": "/é"})
+    assert talk.called[0] == ("list_dir", {"path": "/é"})
     assert talk.said() == ["I look.", "Two entries."]
     first, second = api.asked
     assert (first.kind, first.key, first.body["max_tokens"]) == ("chat", "box-secret-0123456789", 1000)
@@ -75,7 +75,7 @@ def test_ten_megabytes_are_ended(box, api):
 def test_arguments_that_are_no_json(box, api):
     api.say(tool("list_dir", "{oops"), tool("list_dir", ""), text("sorry"))
     talk = box.talk(model="m")
-    assert talk.of(ToolCall) == [ToolCall("list_dir", {})]
+    assert talk.called == [("list_dir", {})]
     assert "no JSON object" in api.asked[1].results[0]
 
 
@@ -119,7 +119,7 @@ def test_a_whole_call_in_a_chunk_without_a_number_and_with_stop(box, api):
     body = f'data: {{"choices":[{{"delta":{{"tool_calls":[{call}]}},"finish_reason":"stop"}}]}}\n\ndata: [DONE]\n\n'
     api.say(rubbish(body, "text/event-stream"), text("done"))
     talk = box.talk(model="m")
-    assert talk.of(ToolCall) == [ToolCall("list_dir", {})]
+    assert talk.called == [("list_dir", {})]
     assert talk.outcome.ok
 
 

@@ -106,7 +106,8 @@ def test_no_key_is_in_any_file_even_where_the_server_says_it(work, api):
     api.when(lambda request: request.kind == "messages", text(f"My key is {key}."), fail(529, words), again=True)
     work.run()
     api.say(fail(401, words))
-    (work.folder / "exit.json").unlink()
+    for name in ("exit.json", "steps.jsonl"):
+        (work.folder / name).unlink()
     api.script.rules.clear()
     assert work.run()["status"] == "failed"
     assert "was refused (401)" in work.exit["reason"]

@@ -78,7 +78,7 @@ def chunks(*parts: str) -> str:
 )  # fmt: skip
 def test_one_call_in_parts_of_any_form_is_one_call(box, api, parts):
     api.say(rubbish(chunks(*parts), "text/event-stream"), text("done"))
-    assert box.talk(model="m").of(ToolCall) == [ToolCall("list_dir", {"path": 1})]
+    assert box.talk(model="m").called == [("list_dir", {"path": 1})]
 
 
 @pytest.mark.parametrize("word", ["eos", "eos_token", "stop_sequence"])

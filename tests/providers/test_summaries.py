@@ -43,7 +43,7 @@ class Desk:
         self.pending = ""
         self.size = 4_000
         desk.job |= {
-            "keep": self.kept.append, "news": self._news,
+            "keep": lambda *records: self.kept.extend(records), "news": self._news,
             "summary": SummaryOrder(
                 lambda words: f"You write what stands for the earlier steps, in {words} words.",
                 "summary 1", self._store, lambda: self.pending,
@@ -103,6 +103,11 @@ def long(request, desk, api, reply):
     api.window = WINDOW
     api.when(of_summary, text(WRITTEN), again=True)
     return Desk(desk, api, reply, model)
+
+
+def again(records: list) -> tuple[steps.Record, ...]:
+    """Records as another process reads them."""
+    return steps.decoded(b"".join(msgspec.json.encode(record) + b"\n" for record in records)).records
 
 
 def paired(request) -> bool:
@@ -185,7 +190,7 @@ def test_the_steps_stay_whole_where_they_can_be_read(long):
 def test_the_record_alone_says_how_the_conversation_goes_on(long):
     """Another process that has the records and nothing else sends what this one sent."""
     long.go(30)
-    state = steps.ConversationState(steps.decoded(msgspec.json.encode(record) for record in long.kept))
+    state = steps.ConversationState(again(long.kept))
     assert state.summary == long.records[-1]
     last = state.entries[-1]
     assert isinstance(last, ResultMessages)
@@ -197,21 +202,20 @@ def test_killed_behind_the_answer_it_is_not_asked_for_again(long):
     """The journal as a kill right behind the summary leaves it: the next process makes the step, no second summary."""
     long.go(30)
     place = long.kept.index(long.records[0])
-    earlier = tuple(steps.decoded(msgspec.json.encode(record) for record in long.kept[: place + 1]))
+    earlier = again(long.kept[: place + 1])
     before = len(long.summaries)
     paid = len(long.api.asked)
     long.api.say(text("done"))
     long.desk.job["earlier"] = earlier
     assert long.talk().outcome.text == "done"
     assert len(long.summaries) == before
-    again = long.api.asked[paid]
-    assert everything(again) == everything(long.after)
+    assert everything(long.api.asked[paid]) == everything(long.after)
 
 
 def test_killed_before_the_answer_nothing_of_the_conversation_is_lost(long):
     long.go(30)
     place = long.kept.index(long.records[0])
-    earlier = tuple(steps.decoded(msgspec.json.encode(record) for record in long.kept[:place]))
+    earlier = again(long.kept[:place])
     long.api.say(text("done"))
     long.desk.job["earlier"] = earlier
     before = len(long.summaries)
@@ -226,7 +230,8 @@ def test_a_record_that_is_cut_in_its_middle_is_as_if_it_were_not_there(long):
     lines = [msgspec.json.encode(record) for record in long.kept]
     place = long.kept.index(long.records[0])
     torn = [*lines[:place], lines[place][: len(lines[place]) // 2]]
-    state, before = (steps.ConversationState(steps.decoded(some)) for some in (torn, lines[:place]))
+    data = (b"\n".join(torn), b"\n".join([*lines[:place], b""]))
+    state, before = (steps.ConversationState(steps.decoded(some).records) for some in data)
     assert state.entries == before.entries
     assert state.summary is None
 

@@ -146,7 +146,8 @@ def plan(make_task: MakeTask, api: Any, home: StateFolder) -> Plan:
         if task_id not in made:
             made[task_id] = make_task("Plan it", role=role, task_id=task_id, **spec)
         task = made[task_id]
-        (task.folder / "exit.json").unlink(missing_ok=True)  # as for another attempt
+        for name in ("exit.json", "steps.jsonl"):
+            (task.folder / name).unlink(missing_ok=True)  # as for another task
         assert task.run(warm=True, **api.anthropic_env)["status"] == "done", task.instead()
         return ["\n".join(request.results) for request in api.asked[before + 1 : before + 1 + len(calls)]]
 

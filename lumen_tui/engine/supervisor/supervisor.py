@@ -28,6 +28,7 @@ from lumen_tui.store.tasks import claims, family, pauses, task_files, task_recor
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_worker, read_json, repeatable
+from lumen_tui.worker import steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,9 +154,7 @@ class TaskSupervisor:
         self._restart_limiter.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
         lost = view.attempt - died_waiting(folder) - len(claims.refuted(folder))
         again = lost <= self.config.workers.retries and not agent.turn_of(view.id)
-        # Nothing was done since it was parked: the next attempt goes on from there as well as this one would have.
-        waits = task_records.read_parked(folder) is not None
-        repeatable = waits or self._repeatable(view.spec.role, folder, view.attempt)
+        repeatable = steps.goes_on(folder, view.spec) or self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
             workers.keep_attempt(folder, view.attempt)
             text = f"attempt {view.attempt} ended without a word{how}; trying again"

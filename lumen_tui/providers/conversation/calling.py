@@ -122,13 +122,17 @@ class TokenEstimator:
 
 
 class ModelCaller:
-    """Makes the calls of one conversation. The first wire answers for as long as it does."""
+    """Makes the calls of one conversation. The first wire answers for as long as it does.
+
+    `answered` takes each whole answer with its cost, before anything else sees it, and returns it as it is to be used.
+    """
 
     def __init__(
         self, wires: Sequence[ModelClient], config: ModelsConfig, job: Job, retry: RetryPolicy | None = None
     ) -> None:
         self._wires, self._config, self._job = list(wires), config, job
         self._retry = retry or RetryPolicy(tries=config.tries)
+        self.answered: Callable[[AssistantMessage, Usage], AssistantMessage] = lambda turn, usage: turn
         self._place = 0
         self._introduced = self._truncation_reported = -1
         self._slow = False  # whether the next answer may be long in coming
@@ -234,6 +238,7 @@ class ModelCaller:
         finally:
             stream.close()
             self._slow = self.wire.target.endpoint.kind != "anthropic" and throttle.silence > _SLOW
+        turn = self.answered(turn, self._cost(turn.counts))  # first of all: what is paid is never lost
         yield from throttle.finish()
         self.estimator.learn(size, turn.counts)
         yield Spent(self._cost(turn.counts), window=self.wire.target.endpoint.window)

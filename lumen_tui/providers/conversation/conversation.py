@@ -9,10 +9,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     Conversation,
     ConversationOutcome,
+    CutOffCall,
     Job,
     ProviderError,
     Reply,
@@ -38,7 +40,7 @@ from lumen_tui.providers.conversation.history import (
     refusal_of,
     without_native,
 )
-from lumen_tui.providers.conversation.steps import CallBegun, CallEnded, ConversationState, Rewritten
+from lumen_tui.providers.conversation.steps import UNFINISHED, Answer, CallEnded, ConversationState, Rewritten
 from lumen_tui.providers.conversation.summing_up import Summariser
 from lumen_tui.providers.conversation.window import ContextWindow
 from lumen_tui.providers.errors import ModelCallError
@@ -152,28 +154,28 @@ class _ModelConversation:
 
     def __init__(self, caller: ModelCaller, job: Job, window: ContextWindow) -> None:
         self._caller, self._job, self._window = caller, job, window
-        self._begun = before = ConversationState(job.earlier)
+        self._before = before = ConversationState(job.earlier)
         self._entries = before.entries
         self._summary = before.summary
-        self._repeats = RepetitionGuard()
+        self._repeats = repeats_so_far(before)
         self._ids = set(before.ids)
-        self._unfinished_count = 0
-        self._unfinished = ""  # of the answer, where its end is still to come
+        self._unfinished_count = len(before.since)
+        self._unfinished = "".join(map(_part, before.since))  # of the answer, where its end is still to come
         self._delivered = any(result.ok and result.name == _RESULT for result in before.calls)
-        self._asked: set[str] = set()  # kinds of unfinished answers after which it was asked once more
-        if not before.entries:
-            self._rewrite(job.history)
-            self._add(UserMessage(opening(job), job.standing))
+        self._asked = {turn.stop for turn in before.since} & {*_ASKED_ONCE}  # after which it was asked once more
+        caller.answered = self._answered
+        if not before.entries and before.turn is None:
+            opened = UserMessage(opening(job), job.standing)
+            self._job.keep(*([Rewritten(job.history)] if job.history else []), opened)
+            self._entries = (*job.history, opened)
 
     def run(self) -> Conversation:
-        turn = self._begun.turn  # of the attempt before, where its calls have not all ended
+        turn = self._before.turn  # of the attempt before
         while True:
             if turn is None:
                 self._add(*map(UserMessage, self._job.news()))
-                turn = self._checked(self._unique((yield from self._ask())))
-                if turn.stop == "tool" and turn.calls:
-                    self._job.keep(turn)
-            if turn.stop == "tool" and turn.calls:
+                turn = yield from self._ask()
+            if turn.makes_calls:
                 try:
                     results = yield from self._make_calls(turn)
                 except _GoesInCircles as circles:
@@ -184,11 +186,17 @@ class _ModelConversation:
                 return _outcome(turn, self._unfinished)
             turn = None
 
+    def _answered(self, turn: AssistantMessage, usage: Usage) -> AssistantMessage:
+        """Keep an answer as it is used, before anything else is done with it."""
+        turn = self._checked(self._unique(turn))
+        self._job.keep(Answer(turn, usage))
+        return turn
+
     def _add(self, *entries: UserMessage | AssistantMessage) -> None:
         """Add what is no call to the conversation, and to its record."""
-        for entry in entries:
-            self._job.keep(entry)
-        self._entries += entries
+        if entries:
+            self._job.keep(*entries)
+            self._entries += entries
 
     def _rewrite(self, entries: tuple[Entry, ...]) -> None:
         if entries is not self._entries:
@@ -226,14 +234,14 @@ class _ModelConversation:
         if turn.stop == "window" and (compaction := self._window.halve(self._prompt())).pieces:
             yield self._use(compaction)
             return True
-        if turn.stop not in (*_CONTINUE, "pause") or self._unfinished_count >= _MAX_UNFINISHED:
+        if turn.stop not in UNFINISHED or self._unfinished_count >= _MAX_UNFINISHED:
             return False
         if turn.stop in _ASKED_ONCE:
             if turn.stop in self._asked:
                 return False
             self._asked.add(turn.stop)
         self._unfinished_count += 1
-        self._unfinished += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
+        self._unfinished += _part(turn)
         self._add(*_continuation(turn))
         return True
 
@@ -292,12 +300,15 @@ class _ModelConversation:
 
     def _make_calls(self, turn: AssistantMessage) -> Generator[Step, Reply | None, list[ResultMessage]]:
         """Make the calls of one answer, in order, but those that the attempt before has made. Raises _GoesInCircles."""
-        results = dict(self._begun.results) if turn is self._begun.turn else {}
+        before = self._before if turn is self._before.turn else ConversationState()
+        results = dict(before.results)
         for call in sorted(turn.calls, key=lambda call: call.name == self._job.last):
             if call.id in results:
                 continue
-            self._job.keep(CallBegun(call.id, call.name))
-            if call.name == self._job.last and not all(result.ok for result in results.values()):
+            if call.id in before.begun:
+                reply = yield from ask(CutOffCall(ToolCall(call.name, call.arguments, id=call.id)))
+                results[call.id] = ResultMessage(call.id, call.name, reply.text, reply.ok)
+            elif call.name == self._job.last and not all(result.ok for result in results.values()):
                 results[call.id] = ResultMessage(call.id, call.name, _NOT_LAST.format(call.name), ok=False)
             else:
                 results[call.id] = yield from self._call(call, alone=len(turn.calls) == 1)
@@ -321,10 +332,25 @@ class _ModelConversation:
             yield TextUpdate(text, kind="note")
             self._repeats.add_result(text)
             return ResultMessage(call.id, call.name, text, ok=False)
-        reply = yield from ask(ToolCall(call.name, call.arguments, alone and call.name == _RESULT))
+        reply = yield from ask(ToolCall(call.name, call.arguments, alone and call.name == _RESULT, call.id))
         self._repeats.add_result(reply.text)
         self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
         return ResultMessage(call.id, call.name, reply.text, reply.ok)
+
+
+def repeats_so_far(before: ConversationState) -> RepetitionGuard:
+    """Return the guard as it was after the rounds of the attempts before."""
+    guard = RepetitionGuard()
+    for turn, results in before.rounds:
+        for call, result in zip(turn.calls, results, strict=True):
+            if guard.judge(call) is CallVerdict.GO:
+                guard.add_result(result.text)
+    return guard
+
+
+def _part(turn: AssistantMessage) -> str:
+    """Return what an unfinished answer adds to the whole one."""
+    return turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
 
 
 def _continuation(turn: AssistantMessage) -> tuple[UserMessage | AssistantMessage, ...]:

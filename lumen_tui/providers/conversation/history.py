@@ -64,6 +64,11 @@ class AssistantMessage(Struct, frozen=True, tag="assistant"):
     reasoning: str | None = None  # its thinking in the field in which the server wants it back; for `label` only
     stop_detail: str = ""  # the server's own words on `stop`
 
+    @property
+    def makes_calls(self) -> bool:
+        """Whether it waits for the results of its calls."""
+        return self.stop == "tool" and bool(self.calls)
+
 
 class ResultMessage(Struct, frozen=True):
     """What one call gave."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.fences import escaped, fence
+from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.providers.base import (
     SUMMARY,
@@ -79,7 +80,7 @@ class Summariser:
         calls = before + parting.calls
         place = order.store(as_text(pairs))
         places = (*(last.places if last else ()), *([f"{_steps(before + 1, calls)} in {place}"] if place else []))
-        text, model = yield from self._written(order, pairs, target, min(_OUTPUT, round(limit * _PART)))
+        text, model, usage = yield from self._written(order, pairs, target, min(_OUTPUT, round(limit * _PART)))
         pairs_touched = touched(parting.gone, last.touched if last else ())
         parts = [
             _head(calls),
@@ -89,20 +90,28 @@ class Summariser:
             _section("Not answered yet", order.pending()),
         ]
         head = UserMessage("\n\n".join(part for part in parts if part), kind=Said.SUMMARY)
-        record = Summary(parting.upto, (*parting.words, head), text, model, calls, pairs_touched, places)
+        record = Summary(parting.upto, (*parting.words, head), text, model, calls, pairs_touched, places, usage)
         self._job.keep(record)
         yield from _reports(record, parting, order, place)
         return record
 
     def _written(
         self, order: SummaryOrder, pairs: list[tuple[str, str]], target: Target, output: int
-    ) -> Generator[Step, Reply | None, tuple[str, str]]:
-        """Return the summary, of so many tokens at most, and the model that wrote it. Raises NoSummary."""
+    ) -> Generator[Step, Reply | None, tuple[str, str, Usage]]:
+        """Return the summary, of so many tokens at most, the model that wrote it, and its cost. Raises NoSummary."""
+        usage = Usage()
+
+        def note_cost(turn: AssistantMessage, cost: Usage) -> AssistantMessage:
+            nonlocal usage
+            usage = cost
+            return turn
+
         try:
             cheap = cheap_target(self._config, target)
             cheap = replace(cheap, endpoint=replace(cheap.endpoint, max_output=output))
             with closing(self._connect(cheap)) as client:
                 caller = ModelCaller([client], self._config, self._job, SHORT_RETRY)
+                caller.answered = note_cost
                 material = as_text(pairs, self._most(cheap))
                 asked = UserMessage(_ORDER + fence(material, "the earlier steps"))
                 prompt = Prompt(order.system(round(output * _WORDS)), (), (asked,))
@@ -112,7 +121,7 @@ class Summariser:
         text = safe(without_thinking(turn).text).strip()
         if turn.stop != "end" or not text:
             raise NoSummary(f"{cheap.label} {'wrote nothing' if turn.stop == 'end' else 'did not come to an end'}")
-        return text[: output * _CHARACTERS], cheap.label
+        return text[: output * _CHARACTERS], cheap.label, usage
 
     def _most(self, cheap: Target) -> int:
         """Return the characters of material that the cheap model gets."""

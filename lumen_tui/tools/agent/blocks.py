@@ -21,7 +21,7 @@ from lumen_tui.store.memory import blocks
 from lumen_tui.store.memory import relays as kept
 from lumen_tui.store.memory.blocks import Write
 from lumen_tui.tools.agent.notes import agent_name, once
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.edit import MOST_DIFF
 
 _Name = Annotated[str, Meta(min_length=1, max_length=64, description="the block: persona, human, or another there is")]
@@ -228,6 +228,7 @@ RELAY_READ = Tool(
     RelayReadArguments,
     relay_read,
     lambda a: f"relay_read {a.name}",
+    effect=Effect.NONE,
 )
 RELAY_SUBMIT = Tool(
     "relay_submit",
@@ -239,4 +240,5 @@ RELAY_SUBMIT = Tool(
     lambda a: f"relay_submit {a.name}: {a.text}",
     request=SubmitToRelay,
     risk="Others read and act on it.",
+    effect=Effect.NONE,
 )

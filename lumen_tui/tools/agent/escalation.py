@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model.agent import Act
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.agent.notes import acts_so_far, once
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult
 
 NAME, KIND = "escalate", "escalation"
 
@@ -55,4 +55,5 @@ ESCALATE = Tool(
     escalate,
     lambda a: f"escalate: {a.reason}",
     applies=may_escalate,
+    effect=Effect.NONE,
 )

@@ -20,7 +20,7 @@ from lumen_tui.store.settings.roles import list_roles, load_role
 from lumen_tui.store.work import views
 from lumen_tui.store.work.work_units import read_unit
 from lumen_tui.tools.agent.carrying import carry_out, made_of
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult
 
 _MOST_WAITING = 60  # tasks that are not archived, beyond which no more are made
 
@@ -161,6 +161,7 @@ CREATE_TASK = Tool(
     create_task,
     lambda a: f"create_task {a.role}: {a.objective}",
     request=NewTask,
+    effect=Effect.NONE,
 )
 CANCEL_TASK = Tool(
     "cancel_task",
@@ -170,6 +171,7 @@ CANCEL_TASK = Tool(
     cancel_task,
     lambda a: f"cancel_task {a.task_id}: {a.reason}",
     request=CancelTask,
+    effect=Effect.NONE,
 )
 RETRY_TASK = Tool(
     "retry_task",
@@ -179,4 +181,5 @@ RETRY_TASK = Tool(
     retry_task,
     lambda a: f"retry_task {a.task_id}",
     request=RetryTask,
+    effect=Effect.NONE,
 )

@@ -19,7 +19,7 @@ from lumen_tui.model.requests.memory import InsertPassage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.signals import inbox
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,6 +230,7 @@ MEMORY_SEARCH = Tool(
     SearchArguments,
     memory_search,
     lambda a: f"memory_search {a.query}",
+    effect=Effect.NONE,
 )
 RECALL = Tool(
     "recall",
@@ -239,6 +240,7 @@ RECALL = Tool(
     RecallArguments,
     recall,
     lambda a: f"recall {a.id or a.query}",
+    effect=Effect.NONE,
 )
 REMEMBER = Tool(
     "remember",
@@ -259,4 +261,5 @@ READ_SIGNALS = Tool(
     SignalsArguments,
     read_signals,
     lambda a: "read_signals",
+    effect=Effect.NONE,
 )

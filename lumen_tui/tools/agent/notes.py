@@ -27,7 +27,7 @@ from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.agent.memory import label
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult
 
 
 def acts_so_far(context: Context) -> list[Act]:
@@ -267,6 +267,7 @@ SIGNAL = Tool(
     signal,
     lambda a: f"signal {a.message}",
     request=SendSignal,
+    effect=Effect.NONE,
 )
 REMEMBER = Tool(
     "remember",
@@ -277,6 +278,7 @@ REMEMBER = Tool(
     remember,
     lambda a: f"remember {a.kind}: {a.text}",
     request=InsertPassage,
+    effect=Effect.NONE,
 )
 DISCOVER = Tool(
     "discover",
@@ -286,6 +288,7 @@ DISCOVER = Tool(
     discover,
     lambda a: f"discover {a.title}",
     request=CreateNode,
+    effect=Effect.NONE,
 )
 CHECKPOINT = Tool(
     "checkpoint",
@@ -295,6 +298,7 @@ CHECKPOINT = Tool(
     checkpoint,
     lambda a: f"checkpoint {a.wu_id}: {a.note}",
     request=SaveCheckpoint,
+    effect=Effect.NONE,
 )
 PROPOSE = Tool(
     "propose",
@@ -303,4 +307,5 @@ PROPOSE = Tool(
     ProposeArguments,
     propose,
     lambda a: f"propose {a.about}: {a.title}",
+    effect=Effect.NONE,
 )

@@ -27,7 +27,7 @@ from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.work import work_units
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural
 
 _LOOKED_AT = 2_000  # tasks
 _WHOLE = 2_000  # characters of one discovery in a list
@@ -256,6 +256,7 @@ LIST_TASKS = Tool(
     TasksArguments,
     list_tasks,
     lambda a: f"list_tasks {a.status} {a.wu_id}".rstrip(),
+    effect=Effect.NONE,
 )
 READ_TASK = Tool(
     "read_task",
@@ -264,6 +265,7 @@ READ_TASK = Tool(
     ReadTaskArguments,
     read_task,
     lambda a: f"read_task {a.id}",
+    effect=Effect.NONE,
 )
 LIST_UNITS = Tool(
     "list_units",
@@ -272,6 +274,7 @@ LIST_UNITS = Tool(
     UnitsArguments,
     list_units,
     lambda a: f"list_units {a.status} {a.lane}".rstrip(),
+    effect=Effect.NONE,
 )
 READ_UNIT = Tool(
     "read_unit",
@@ -280,6 +283,7 @@ READ_UNIT = Tool(
     ReadUnitArguments,
     read_unit,
     lambda a: f"read_unit {a.id}",
+    effect=Effect.NONE,
 )
 LIST_DISCOVERIES = Tool(
     "list_discoveries",
@@ -288,4 +292,5 @@ LIST_DISCOVERIES = Tool(
     DiscoveriesArguments,
     list_discoveries,
     lambda a: f"list_discoveries {a.wu_id}".rstrip(),
+    effect=Effect.NONE,
 )

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model.approvals import ASK, MOST_QUESTIONS
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context, Question, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import Context, Effect, Question, Tool, ToolError, ToolResult
 
 _Option = Annotated[str, Meta(min_length=1, max_length=200)]
 
@@ -47,4 +47,5 @@ ASK_OPERATOR = Tool(
     AskArguments,
     ask,
     lambda a: f"asks: {one_line(a.question, 150)}",
+    effect=Effect.NONE,
 )

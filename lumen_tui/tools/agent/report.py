@@ -21,7 +21,7 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.agent.memory import label, source_of
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.policy.rules import too_many_rows
 
 RESULT = "result.md"
@@ -99,6 +99,7 @@ WRITE_RESULT = Tool(
     ResultArguments,
     write_result,
     lambda a: f"write_result, {len(a.text):,} characters",
+    effect=Effect.NONE,
 )
 SIGNAL = Tool(
     "signal",
@@ -259,6 +260,7 @@ SLEEP = Tool(
     SleepArguments,
     sleep,
     lambda a: f"sleep {a.until or times.span(a.seconds)}: {a.reason}",
+    effect=Effect.NONE,
 )
 DEPOSIT = Tool(
     NAME,
@@ -268,4 +270,5 @@ DEPOSIT = Tool(
     DepositArguments,
     deposit,
     lambda a: f"deposit, {len(a.wake_state):,} characters",
+    effect=Effect.NONE,
 )

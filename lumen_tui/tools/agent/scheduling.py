@@ -20,7 +20,7 @@ from lumen_tui.store.schedules.schedules import Known
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.agent.notes import once
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult
 
 _Check = Annotated[str, Meta(min_length=1, max_length=1000)]
 
@@ -121,6 +121,7 @@ SCHEDULE = Tool(
     schedule,
     lambda a: f"schedule {a.name}, {a.when}: {a.text}",
     request=AddSchedule,
+    effect=Effect.NONE,
 )
 UNSCHEDULE = Tool(
     "unschedule",
@@ -129,4 +130,5 @@ UNSCHEDULE = Tool(
     unschedule,
     lambda a: f"unschedule {a.name}",
     request=RemoveSchedule,
+    effect=Effect.NONE,
 )

@@ -26,7 +26,7 @@ from lumen_tui.model.requests.work import (
 )
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.agent.carrying import UNIT, carry_out
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult
 
 _Unit = Annotated[str, Meta(min_length=4, max_length=20, description="such as WU-042")]
 _Title = Annotated[str, Meta(min_length=1, max_length=200, description="one line")]
@@ -173,6 +173,7 @@ CREATE_UNIT = Tool(
     create_unit,
     lambda a: f"create_unit {a.title}",
     request=NewWorkUnit,
+    effect=Effect.NONE,
 )
 SPLIT_UNIT = Tool(
     "split_unit",
@@ -182,6 +183,7 @@ SPLIT_UNIT = Tool(
     split_unit,
     lambda a: f"split_unit {a.wu_id} into {len(a.parts)}",
     request=SplitWorkUnit,
+    effect=Effect.NONE,
 )
 UPDATE_UNIT = Tool(
     "update_unit",
@@ -190,6 +192,7 @@ UPDATE_UNIT = Tool(
     MoveArguments,
     update_unit,
     lambda a: f"update_unit {a.wu_id}: {a.action}",
+    effect=Effect.NONE,
 )
 JUDGE_DISCOVERIES = Tool(
     "judge_discoveries",
@@ -197,4 +200,5 @@ JUDGE_DISCOVERIES = Tool(
     JudgeArguments,
     judge_discoveries,
     lambda a: f"judge_discoveries {a.verdict} {', '.join(a.ids)}",
+    effect=Effect.NONE,
 )

@@ -17,7 +17,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.agent.carrying import TASK
 from lumen_tui.tools.agent.notes import acts_so_far
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural
 
 _USUAL, _LONGEST = 60, 24 * 60  # minutes
 _WHOLE = 20_000  # characters of one result
@@ -93,4 +93,5 @@ WAIT_FOR_TASKS = Tool(
     WaitArguments,
     wait_for_tasks,
     _words,
+    effect=Effect.NONE,
 )

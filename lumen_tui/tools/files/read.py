@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from lumen_tui.model import times
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files import opening, seen
 from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, resolve, special
 
@@ -154,6 +154,7 @@ READ_FILE = Tool(
     ReadArguments,
     read_file,
     lambda a: f"read_file {a.path}" + (f" from line {a.offset}" if a.offset > 1 else ""),
+    effect=Effect.NONE,
 )
 LIST_DIR = Tool(
     "list_dir",
@@ -162,6 +163,7 @@ LIST_DIR = Tool(
     ListArguments,
     list_dir,
     lambda a: f"list_dir {a.path}",
+    effect=Effect.NONE,
 )
 
 _BLOCK = 512  # st_blocks counts these, whatever the file system
@@ -282,4 +284,5 @@ DISK_USAGE = Tool(
     UsageArguments,
     disk_usage,
     lambda a: f"disk_usage {a.path} top {a.top}" + (f" of {a.glob}" if a.glob else ""),
+    effect=Effect.NONE,
 )

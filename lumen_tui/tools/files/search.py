@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, forbidden, place, resolve
 from lumen_tui.tools.files.read import open_regular
 
@@ -243,6 +243,7 @@ GLOB = Tool(
     GlobArguments,
     glob,
     lambda a: f"glob {a.pattern} {a.path}".rstrip(),
+    effect=Effect.NONE,
 )
 GREP = Tool(
     "grep",
@@ -252,4 +253,5 @@ GREP = Tool(
     GrepArguments,
     grep,
     lambda a: f"grep {a.pattern!r} {a.path}".rstrip(),
+    effect=Effect.NONE,
 )

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lumen_tui.tools.base import BackgroundJob, Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import BackgroundJob, Context, Effect, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
@@ -220,6 +220,7 @@ SHELL_START = Tool(
     target=lambda c, a: a.command.strip(BLANKS),
     folder=lambda a: a.cwd,
     risk="It runs a command that may change files, and goes on running.",
+    effect=Effect.OWN,
 )
 SHELL_OUTPUT = Tool(
     "shell_output",
@@ -229,6 +230,7 @@ SHELL_OUTPUT = Tool(
     OutputArguments,
     shell_output,
     lambda a: f"output of {a.name}",
+    effect=Effect.NONE,
 )
 SHELL_STOP = Tool(
     "shell_stop",
@@ -237,4 +239,5 @@ SHELL_STOP = Tool(
     StopArguments,
     shell_stop,
     lambda a: f"stop {a.name}",
+    effect=Effect.NONE,
 )

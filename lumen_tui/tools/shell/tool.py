@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox.limits import denials, hints
@@ -113,4 +113,5 @@ SHELL = Tool(
     target=lambda context, arguments: arguments.command.strip(BLANKS),
     folder=lambda arguments: arguments.cwd,
     risk="It runs a command that may change files.",
+    effect=Effect.OWN,
 )

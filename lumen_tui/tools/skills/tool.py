@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model.fences import conventions_of
 from lumen_tui.model.skills import FILE, TOOL, Skill, as_rendered
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
+from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files.levels import closed
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.sandbox.admission import choose_tier
@@ -120,4 +120,5 @@ READ_SKILL = Tool(
     SkillArguments,
     read_skill,
     lambda a: f"read_skill {a.name}" + (f" {a.path}" if a.path else ""),
+    effect=Effect.NONE,
 )

@@ -72,7 +72,23 @@ async def test_a_person_gets_a_loop_whatever_holds_it_off(office, api):
     assert not (await office.loop_over(2)).failed
 
 
-async def test_a_killed_session_is_tried_once_more_and_does_nothing_twice(office, api):
+async def test_a_killed_session_goes_on_and_does_nothing_twice(office, api):
+    call = tools(use("create_task", objective="What is in /etc?"), use("signal", message="I begin"))
+    api.when(lambda r: is_main(r) and not r.called, call)
+    api.when(is_main, held(text("never")), tool("deposit", wake_state="both attempts are one"))
+    api.otherwise(tool("write_result", text="nothing much"))
+    office.do("signal.send", message="go")
+    await office.beat()
+    await office.until(lambda: len([r for r in api.asked if is_main(r)]) == 2)
+    os.kill(pid_of(office, "loop-000001"), signal.SIGKILL)
+    packet = await office.loop_over(1)
+    assert packet.wake_state == "both attempts are one"
+    assert packet.changed["tasks_created"] == packet.changed["signals_sent"] == 1
+    _, before, after = [r for r in api.asked if is_main(r)][:3]
+    assert after.messages == before.messages
+
+
+async def test_a_killed_session_without_its_steps_begins_once_more_and_does_nothing_twice(office, api):
     call = tools(use("create_task", objective="What is in /etc?"), use("signal", message="I begin"),
                  use("remember", text="a fact"))  # fmt: skip
     api.when(lambda r: is_main(r) and "cut off" not in r.first_text and not r.called, call)
@@ -84,6 +100,7 @@ async def test_a_killed_session_is_tried_once_more_and_does_nothing_twice(office
     await office.beat()
     await office.until(lambda: len([r for r in api.asked if is_main(r)]) == 2)
     os.kill(pid_of(office, "loop-000001"), signal.SIGKILL)
+    (office.folder("loop-000001") / "steps.jsonl").unlink()
     packet = await office.loop_over(1)
     assert packet.wake_state == "both attempts are one"
     assert packet.changed["tasks_created"] == packet.changed["signals_sent"] == packet.changed["memory_added"] == 1
