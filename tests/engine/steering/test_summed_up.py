@@ -100,7 +100,7 @@ async def test_without_room_in_its_budget_old_results_are_cut_and_the_task_goes_
 
 async def test_whoever_goes_on_with_it_goes_on_with_the_summary(desk, api, pages):
     """Its worker ends with a question; the next one knows what this one knew, and what the operator said in between."""
-    api.say(*pages[:7], tool("ask_operator", **ASK), tool("write_result", text="# Done\n"), text("ok"))
+    api.say(*pages, tool("ask_operator", **ASK), tool("write_result", text="# Done\n"), text("ok"))
     task = desk.task()
     question = await desk.asked(task)
     before = steps_of(api)[-1]
