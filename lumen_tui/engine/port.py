@@ -66,6 +66,8 @@ class TaskDetail(msgspec.Struct, frozen=True):
 class Port(Protocol):
     """What a front end may ask. Every call may touch the disk: call it from a thread, never from an event loop."""
 
+    root: Path  # the state folder
+
     def snapshot(self) -> Snapshot:
         """Return the newest snapshot; cheap when nothing changed."""
 

@@ -411,12 +411,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "task",
         _s("task_answer", "a", "answer", "Answer the question that it asks.", "answer", writes=True),
         _s("task_tell", "m", "message", "Say something to it, for its next request.", "tell", writes=True),
-        _s(
-            "task_stop", "s", "stop after step", "Let it end its step and keep what it has.", "act('stop')", writes=True
-        ),
+        _s("task_stop", "s", "stop after step", "End it after its step, with what it has.", "act('stop')", writes=True),
         _s("task_limits", "l", "limits", "Change how far it may go, while it runs.", "limits", writes=True),
         _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
         _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
+        _s("task_replay", "p", "replay", "Judge its calls again, by the rules of today.", "act('replay')", writes=True),
         _s("task_copy", "y", "copy result", "Copy the result as text.", "copy"),
         _s("task_editor", "e", "open in $EDITOR", "Open the result in $EDITOR.", "edit"),
         _like("why"),

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import checks
-from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say
 from lumen_tui.model.replay import lines
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
-    from lumen_tui.worker.replay.run import Variant
 
 _LONGEST = 86_400.0
 
@@ -42,16 +38,13 @@ def _seconds(text: str) -> float:
 
 
 def run_replay(session: Session, args: Namespace) -> int:
-    from lumen_tui.tools.base import Stopped
-    from lumen_tui.worker.replay.run import NotReplayable, Surroundings, replay
+    from lumen_tui.engine.replaying import replayed
 
     session.must_exist()
     task = checks.task_id(session.store, args.task)
-    around = Surroundings(os.environ, time.time, time.monotonic, progress=_progress, seconds=args.seconds)
+    role = checks.role_name(session.layout, args.role) if args.role else ""
     try:
-        report = replay(session.store, task, around, _variant(session, args.role))
-    except (NotReplayable, Stopped) as error:
-        raise ActionError(str(error)) from error
+        report = replayed(session.root, task, _progress, seconds=args.seconds, role=role)
     finally:
         _progress(0, 0)
     if args.json:
@@ -60,15 +53,6 @@ def run_replay(session: Session, args: Namespace) -> int:
         for line in lines(report, steps=args.steps):
             say(line)
     return report.exit_code
-
-
-def _variant(session: Session, name: str) -> Variant | None:
-    if not name:
-        return None
-    from lumen_tui.store.settings.roles import load_role
-    from lumen_tui.worker.replay.run import Variant
-
-    return Variant(load_role(session.layout, checks.role_name(session.layout, name)))
 
 
 def _progress(done: int, total: int) -> None:

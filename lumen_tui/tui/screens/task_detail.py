@@ -252,7 +252,7 @@ class TaskDetailScreen(DetailScreen[None]):
         asks = ("task_answer",) if self._detail.question else ()
         steers = () if ended else ("task_tell", *(("task_stop",) if alive else ()), "task_limits", "task_cancel")
         over = ended or self._detail.view.status is Status.LOST
-        acts = (*asks, *steers, *(("task_retry",) if over else ()))
+        acts = (*asks, *steers, *(("task_retry", "task_replay") if over else ()))
         reads = ("task_copy", "task_editor") if self._detail.result else ()
         return self.offer(*acts, *reads, "task_half", "back")
 
@@ -347,6 +347,10 @@ class TaskDetailScreen(DetailScreen[None]):
             self._send(CancelTask(task_id=self._task_id))
         elif verb == "stop":
             self._send(CancelTask(task_id=self._task_id, after="step"))
+        elif verb == "replay":
+            from lumen_tui.tui.screens.replay import ReplayScreen
+
+            self.app.push_screen(ReplayScreen(self._port, self._task_id))
         else:
             retry(self.app, self._detail.view if self._detail else None, self._task_id, self._send)
 

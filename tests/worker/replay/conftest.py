@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_questions import question_of
 from lumen_repository import Repository
 
+from lumen_tui.model.approvals import Decision
 from lumen_tui.model.replay import ReplayReport
+from lumen_tui.model.times import iso
 from lumen_tui.storage.store import Store
+from lumen_tui.store import approvals
 from lumen_tui.worker.replay.run import Surroundings, Variant, replay
 
 BUILDER = """+++
@@ -24,7 +29,6 @@ tools = ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "sh
 
 Work.
 """
-DONE = ("write_result", {"text": "ok"})
 
 
 class Played:
@@ -33,24 +37,38 @@ class Played:
     def __init__(self, make_task: Callable[..., Any], server: Any, environ: dict[str, str]) -> None:
         self._make, self._server, self.environ = make_task, server, environ
 
-    def play(self, *script: object, role: str = "maker", more: str = "", name: str = "tsk-one", **spec: Any) -> Any:
-        """Have a worker do a task by this script; return it."""
-        task = self._make("anything", role=role, task_id=name, **spec)
+    def prepare(self, *script: object, role: str = "maker", more: str = "", settings: str = "", **spec: Any) -> Any:
+        """Return a task for which the model has this script."""
+        task = self._make("anything", role=role, **spec)
         if role == "maker":
             task.layout.role("maker").write_text(BUILDER.format(more=more))
+        if settings:
+            task.layout.config.write_text(settings)
         self._server.script = list(script)
+        return task
+
+    def play(self, *script: object, **more: Any) -> Any:
+        """Have a worker do a task by this script; return it."""
+        task = self.prepare(*script, **more)
         task.run(warm=True, **self.environ)
         return task
 
+    def asked(self, *script: object, allow: bool, **more: Any) -> Any:
+        """The same, with one call about which the operator is asked, who says this."""
+        task = self.prepare(*script, **more)
+        worker = task.start(warm=True, **self.environ)
+        task.until(lambda: question_of(task.layout, task.folder, 2))
+        question = question_of(task.layout, task.folder, 2)
+        assert question is not None
+        answer = Decision(allowed=allow, hash=question.hash, at=iso(time.time()), by="ana", reason="so be it")
+        approvals.decide(task.layout, question, answer, time.time())
+        worker.wait(30)
+        return task
+
     def replay(self, task: Any, variant: Variant | None = None, **more: Any) -> ReplayReport:
-        around = Surroundings(task_environ(self.environ), time.time, time.monotonic, **more)
+        environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **self.environ}
+        around = Surroundings(environ, time.time, time.monotonic, **more)
         return replay(Store(task.layout.root), task.id, around, variant)
-
-
-def task_environ(environ: dict[str, str]) -> dict[str, str]:
-    import os
-
-    return {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **environ}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from lumen_tui.model.config import Config
@@ -87,8 +88,6 @@ def test_a_call_that_is_needed_before_the_end_now(played, wrote):
 def test_another_role_and_other_settings_are_tried_without_being_in_force(played, wrote, untouched):
     untouched(wrote.layout.root)
     role = load_role(wrote.layout, "maker")
-    import msgspec
-
     stricter = msgspec.structs.replace(role, rules=(ToolRule(kind="deny", tool="read_file"),))
     assert played.replay(wrote, Variant(role=stricter)).divergence.step == 2
     config = msgspec.convert({"approvals": {"ask": ["write"]}}, Config)
