@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.storage import files, locks, process
 from lumen_tui.storage.layout import Layout
+
+# A child of a killed engine has its descriptors, and so its lock, until it has become another program. That takes
+# microseconds, and on a busy machine as long as the child waits for its turn.
+_LOOKS, _PAUSE = 250, 0.02  # seconds
 
 
 class LeaseInfo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,6 +55,11 @@ def is_held(layout: Layout) -> bool:
 def take_lease(layout: Layout) -> Lease | None:
     """Become the engine of this state folder; return None where there is another one."""
     fd = locks.try_lock(layout.engine_lock)
+    for _ in range(_LOOKS):
+        if fd is not None or not _was_killed(read_lease(layout)):
+            break
+        time.sleep(_PAUSE)
+        fd = locks.try_lock(layout.engine_lock)
     if fd is None:
         return None
     me = process.myself()
@@ -62,3 +72,9 @@ def take_lease(layout: Layout) -> Lease | None:
     )
     locks.overwrite_locked(fd, msgspec.json.encode(info) + b"\n")
     return Lease(fd=fd, info=info)
+
+
+def _was_killed(holder: LeaseInfo) -> bool:
+    """Whether the process that took the lease has ended, so that what holds it is no engine."""
+    leader = process.ProcessId(holder.pid, holder.start_ticks, holder.boot_id)
+    return holder.host == process.host() and holder.boot_id == process.boot_id() and not process.is_same(leader)

@@ -87,7 +87,12 @@ class Yard(StateFolder):
 
     def instead(self, task_id: str) -> str:
         folder = self.folder(task_id)
-        return f"{sorted(path.name for path in folder.iterdir())} {(folder / 'events.jsonl').read_text()[-800:]}"
+        told = [self.layout.engine_log, folder / "run.json", folder / "worker.log", folder / "events.jsonl"]
+        told += [self.layout.events]
+        texts = [f"{path.name}: {path.read_text()[-800:]}" for path in told if path.exists()]
+        code = self.engines[-1].poll()
+        files = sorted(path.name for path in folder.iterdir())
+        return "\n".join([f"engine: {'runs' if code is None else f'exit code {code}'}", f"files: {files}", *texts])
 
     def kill_engine(self) -> None:
         self.engines[-1].kill()

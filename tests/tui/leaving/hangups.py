@@ -116,8 +116,12 @@ class Opened:
 
     def open(self) -> Opened:
         """Wait until the room has taken the terminal over."""
-        until(self._find, lambda: "\n".join(f"{pid} {words}" for pid, words in marked(self.mark).items()))
+        until(self._find, self._instead)
         return self
+
+    def _instead(self) -> str:
+        lines = [f"{pid} {words}: {standing(pid)}" for pid, words in marked(self.mark).items()]
+        return "\n".join([*lines, f"room: {self.room}", f"sent {len(self.sent)} bytes: {self.sent[-400:]!r}"])
 
     def _find(self) -> bool:
         rooms = [pid for pid, words in marked(self.mark).items() if is_room(words)]
@@ -195,6 +199,23 @@ def takes_keys(pid: int) -> bool:
         return not termios.tcgetattr(fd)[3] & termios.ISIG
     except termios.error:
         return False
+    finally:
+        os.close(fd)
+
+
+def standing(pid: int) -> str:
+    """What a process does, and how the terminal behind its standard input is set, for a failure."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fd = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError as error:
+        return str(error)
+    terminal = os.readlink(f"/proc/self/fd/{fd}")
+    said = f"state {state[0]}, parent {state[1]}, group {state[2]} of {state[5]}, input {terminal}"
+    try:
+        return f"{said}, local modes {termios.tcgetattr(fd)[3]:#o}"
+    except termios.error as error:
+        return f"{said}, {error}"
     finally:
         os.close(fd)
 
