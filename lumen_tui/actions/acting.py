@@ -18,7 +18,7 @@ LEARNING = "evolution"  # in whose name the engine learns by itself
 RESERVED = frozenset({
     "approval.allow", "approval.allow_always", "changes.accept", "changes.commit", "changes.push", "changes.write",
     "constitution.approve", "evolution.accept", "budget.raise", "unkill",
-    "question.answer", "task.tell", "task.limit",
+    "question.answer", "task.tell", "task.limit", "tool.accept",
 })  # fmt: skip
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 AGENT = "agent:"  # before the task whose model did it, by a tool

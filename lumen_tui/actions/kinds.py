@@ -29,6 +29,7 @@ from lumen_tui.actions import (
     signals,
     steering,
     tasks,
+    toolservers,
     work,
 )
 from lumen_tui.actions.edits import Side
@@ -122,6 +123,7 @@ KINDS: dict[str, Kind] = {
     "setting": Kind(settings.setting_now, settings.put_setting),
     "approval": Kind(approvals.approval_now, approvals.put_approval, approvals.may_answer),
     "allow": Kind(approvals.rule_now, approvals.put_rule),
+    toolservers.KIND: Kind(toolservers.accepted_now, toolservers.put_accepted),
     "grant": Kind(settings.grant_now, settings.put_grant),
     agentfile.KIND: Kind(agentfile.passages_now, agentfile.put_passages),
     blocks.KIND: Kind(blocks.block_now, blocks.put_block),

@@ -123,6 +123,8 @@ HANDLERS: dict[str, str] = {
     "chat.send": "chat.send",
     "chat.stop": "chat.stop",
     "chat.fresh": "chat.fresh",
+    "tool.accept": "toolservers.accept",
+    "tool.withdraw": "toolservers.withdraw",
     "undo": "undo.undo",
     "redo": "undo.redo",
 }
@@ -142,6 +144,7 @@ _AREAS = (
     "sessions",
     "signals",
     "tasks",
+    "tools",
     "work",
 )
 

@@ -15,6 +15,7 @@ from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.model.text import one_line
+from lumen_tui.model.toolservers import grants
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
 from lumen_tui.tools.base import BadRules, TaskRules
@@ -59,6 +60,7 @@ def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
             ("model", model_words(role, context.config, context.brain)),
             ("tools", _tools(role, rules)),
             ("commands", _commands(rules, context)),
+            ("mcp", _servers(role, context.config)),
             ("may change", _writable(role, rules, context.config)),
             ("asks for", _asks(rules, context)),
             ("orders", _orders(role, rules)),
@@ -172,6 +174,23 @@ def _orders(role: Role, rules: TaskRules) -> str:
     others = f", and {', '.join(role.orders)}" if role.orders else ""
     deep = f"{limits.subtask_depth} deep" if limits.subtask_depth else "none: subtask_depth is 0"
     return one_line(f"{_count(limits.subtasks, 'sub-task')} each, {deep}, of roles that may do no more{others}")
+
+
+def _servers(role: Role, config: Config) -> str:
+    """Return the MCP servers it has and how they are reached; empty for none."""
+    parts = []
+    for name, tools in grants(role.mcp).items():
+        only = f" ({one_line(', '.join(tools), 80)})" if tools else ""
+        parts.append(f"{one_line(name, 40)}{only}: {_reached(name, config)}")
+    return "; ".join(parts)
+
+
+def _reached(name: str, config: Config) -> str:
+    server = config.mcp.servers.get(name)
+    if server is None:
+        return "not configured, so no task of it could begin"
+    where = one_line(server.url or " ".join(server.command), 60)
+    return f"{where}{', may change things' if server.writes else ''}{', network' if server.network else ''}"
 
 
 def _asks(rules: TaskRules, context: PreviewContext) -> str:

@@ -16,6 +16,7 @@ from lumen_tui.model import agent, ids
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.roles import MEMORY_TOOLS, READ_TOOLS, REPORT_TOOLS, Role
 from lumen_tui.model.tasks import Spec
+from lumen_tui.model.toolservers import parts_of
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
@@ -89,6 +90,7 @@ def _must_do_no_more(parent: Role, child: Role) -> None:
     more += ["shell"] if _SHELLS.index(child.shell) > _SHELLS.index(parent.shell) else []
     more += [f"{name} {sorted(extra)[0]}" for name in ("writable", "hosts") if (extra := _beyond(parent, child, name))]
     more += sorted(_beyond(parent, child, "tools") - _ANYBODY) + sorted(_beyond(parent, child, "custom_tools"))
+    more += sorted(entry for entry in child.mcp if not {entry, parts_of(entry)[0]} & set(parent.mcp))
     if more:
         named = ", ".join(list(dict.fromkeys(more))[:4])
         raise ActionError(

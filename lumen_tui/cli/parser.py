@@ -47,6 +47,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "constitution": ("constitution",),
     "prompts": ("prompt",),
     "skills": ("skills",),
+    "tools": ("tool",),
     "operator": ("operator",),
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),

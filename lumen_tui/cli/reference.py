@@ -34,6 +34,7 @@ TITLES = {  # of the parts
     "constitution": "The constitution",
     "prompts": "Prompts",
     "skills": "Skills",
+    "tools": "Tools that are not ours",
     "operator": "The operator",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",

@@ -15,6 +15,7 @@ from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.settings.toolservers import server_problems
 from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import TierChoice, TierTest
@@ -55,8 +56,8 @@ def not_in_force(layout: Layout) -> list[str]:
 
 
 def _files(layout: Layout) -> Iterator[Path]:
-    yield from (layout.config, layout.operator)
-    for folder, pattern in ((layout.roles, "*.md"), (layout.retired_roles, "*.md"), (layout.custom_tools, "*.toml")):
+    yield from (layout.config, layout.operator, layout.accepted)
+    for folder, pattern in ((layout.roles, "*.md"), (layout.retired_roles, "*.md"), (layout.custom_tools, "*.*")):
         yield folder
         yield from sorted(folder.glob(pattern))
 
@@ -64,7 +65,7 @@ def _files(layout: Layout) -> Iterator[Path]:
 def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]]) -> tuple[Config, list[str]]:
     config, problems = load(layout)
     redact = redactor(os.environ)
-    wrong = [*problems, *list_roles(layout)[2], *roles.list_custom_tools(layout)[1]]
+    wrong = [*problems, *list_roles(layout)[2], *roles.list_custom_tools(layout)[1], *server_problems(layout, config)]
     return config, [
         redact(one_line(f"{problem.where}: {problem.what}" + (problem.hint and f"; {problem.hint}"), 600))
         for problem in wrong

@@ -12,6 +12,7 @@ from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
+from lumen_tui.model.toolservers import McpConfig
 
 SERVERS = ("anthropic", "openai", "groq", "openrouter", "ollama", "vllm", "lmstudio")  # known without an address
 ROUTINE = {"main": "haiku"}  # role -> tier or model
@@ -403,6 +404,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     approvals: ApprovalsConfig = field(default_factory=ApprovalsConfig)
     web: WebConfig = field(default_factory=WebConfig)
+    mcp: McpConfig = field(default_factory=McpConfig)
     evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
     freshness: FreshnessConfig = field(default_factory=FreshnessConfig)
     capsule: CapsuleConfig = field(default_factory=CapsuleConfig)

@@ -151,7 +151,8 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     network: bool = False
     hosts: tuple[str, ...] = ()  # where its web_fetch may go, besides those of [web] hosts
     orders: tuple[str, ...] = ()  # roles that its create_task may name, besides those that may do no more than it
-    custom_tools: tuple[str, ...] = ()  # of custom-tools/<name>.toml
+    custom_tools: tuple[str, ...] = ()  # of custom-tools/
+    mcp: tuple[str, ...] = ()  # servers of [mcp.servers] (`git`), and single tools of theirs (`git__git_log`)
     skills: tuple[str, ...] = ("*",)  # of those that there are where it works, it has these; *: all
     rules: tuple[ToolRule, ...] = ()  # [[rules]]
     limits: Limits = field(default_factory=Limits)
@@ -187,6 +188,14 @@ class CustomTool(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     network: bool = False  # whether it needs the network: then only roles with network = true may have it
     timeout_seconds: Annotated[float, Meta(gt=0, le=7200)] = 120.0
     rules: tuple[ToolRule, ...] = field(default_factory=tuple)  # [[rules]] about this tool
+
+
+class PythonTool(CustomTool, frozen=True, omit_defaults=True, kw_only=True):
+    """A function under `@tool` in custom-tools/<file>, in place of a program."""
+
+    file: str
+    hash: str  # of the file
+    source: str
 
 
 def role_line(role: Role) -> str:

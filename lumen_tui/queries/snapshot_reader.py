@@ -37,7 +37,8 @@ from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.relays import RelayIndex
 from lumen_tui.store.sessions.hook_events import ProgressMonitor
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.settings.roles import list_custom_tools, list_roles, python_files
+from lumen_tui.store.settings.toolservers import server_problems
 from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.change_records import OpenLists
@@ -128,6 +129,10 @@ class SnapshotReader:
             lambda: [layout.config, layout.operator, layout.roles, layout.retired_roles], lambda: load_config(layout)
         )
         self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
+        self._tools = Stamped(
+            lambda: [layout.config, layout.operator, layout.accepted, layout.custom_tools, *python_files(layout)],
+            lambda: [*server_problems(layout, load_config(layout)[0]), *list_custom_tools(layout)[1]],
+        )
         self._work = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
@@ -169,7 +174,16 @@ class SnapshotReader:
 
     def refresh(self, now: float) -> bool:
         """Take in what changed; True while there is more to load (call again)."""
-        for part in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
+        for part in (
+            self._config,
+            self._roles,
+            self._tools,
+            self._work,
+            self._loop,
+            self._beat,
+            self._wake,
+            self._packets,
+        ):
             part.refresh()
         self._kill.refresh()
         self._pause.refresh()
@@ -339,7 +353,13 @@ class SnapshotReader:
     def _problems(self, now: float) -> tuple[Problem, ...]:
         problems = [*pauses.stopped(self._pauses.value)]
         problems += self._machine
-        problems += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
+        problems += [
+            *self._config.value[1],
+            *self._roles.value[2],
+            *self._tools.value,
+            *self._work.value[1],
+            *self.tasks.problems.values(),
+        ]
         problems += [*self._ledger.problems, *self._relay.problems, *self._schedules.problems(self.config, now)]
         problems += [*self._archive.damage.problems()]
         problems += self._approvals.problems + self.facts.damage.problems()

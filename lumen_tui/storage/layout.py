@@ -28,6 +28,8 @@ FOLDERS = (
     "approvals",
     "approvals/done",
     "custom-tools",
+    "accepted",
+    "accepted/definitions",
     "transcripts",
     "relay",
     "index",
@@ -120,6 +122,9 @@ class Layout:
         self.done_approvals = root / "approvals" / "done"
         self.custom_tools = root / "custom-tools"
         self.skills = root / "skills"
+        self.accepted = root / "accepted"  # definitions of tools that are not ours
+        self.definition_texts = root / "accepted" / "definitions"
+        self.accepted_tools = root / "accepted" / "accepted.json"  # those that a person accepted
         self.pause = root / "pause.json"
         self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"

@@ -32,6 +32,7 @@ class TaskRules(Struct, frozen=True):
     shell: str = "none"  # none | read | any
     write: bool = False
     network: bool = False
+    offline: bool = False  # a constraint says so: nothing that it calls reaches the network either
     max_steps: int = 40
     max_rows: int = 0  # of any table or numbered list in the result; 0: no limit
     roots: tuple[str, ...] = ()  # file tools stay below these; empty: anywhere
@@ -263,6 +264,7 @@ class Tool(Struct, Generic[A], frozen=True):
     effect: Effect = Effect.CHANGES
     traces: Callable[[Context, A], str] = _no_preview  # what can be seen of a call that may have happened
     schema: dict[str, Any] = {}
+    declared: dict[str, Any] = {}  # the schema that a model is sent, where `schema` has only what is checked here
     request: type[Request] | None = None  # what it comes to: it describes arguments that do not do so themselves
     applies: Callable[[Context], bool] = _always  # whether a model is offered it; a call says why not
 

@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.requests.base import Request, declared_fields
-from lumen_tui.model.roles import CustomTool, Role
+from lumen_tui.model.roles import CustomTool, PythonTool, Role
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import roles
 from lumen_tui.tools.base import BadRules, Context, Effect, Tool, ToolError, ToolResult
-from lumen_tui.tools.shell import process
+from lumen_tui.tools.shell import process, python_tools
 from lumen_tui.tools.shell.tool import command_output, home
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -256,6 +256,8 @@ def _runner(custom: CustomTool, layout: Layout) -> Callable[[Context, dict[str, 
         if len(data) > _MOST:
             raise ToolError(f"arguments of {len(data):,} bytes are too many: {_MOST:,} at most")
         cwd = home(context)
+        if isinstance(custom, PythonTool):
+            return python_tools.run(context, custom, data, cwd)
         result = process.run(
             context,
             [*_program(custom, layout), data],

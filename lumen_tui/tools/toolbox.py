@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +16,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.storage import directories, files
+from lumen_tui.model.toolservers import BETWEEN
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools import custom
@@ -29,17 +30,18 @@ from lumen_tui.tools.base import (
     AnyTool,
     ApprovalReply,
     ApprovalRequest,
+    BadRules,
     Context,
     Effect,
     TaskRules,
     ToolError,
     ToolResult,
-    size_text,
 )
 from lumen_tui.tools.custom import JsonSchema, lean, schema_of
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import GLOB, GREP
+from lumen_tui.tools.outputs import Outputs
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.policy.rules import check, derive
 from lumen_tui.tools.policy.verdict import (
@@ -65,6 +67,9 @@ from lumen_tui.tools.shell.tool import SHELL
 from lumen_tui.tools.skills.finding import of_task
 from lumen_tui.tools.skills.tool import READ_SKILL
 from lumen_tui.tools.web_fetch import WEB_FETCH
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.mcp.foreign import ForeignTools
 
 TOOLS: dict[str, AnyTool] = {
     tool.name: tool
@@ -101,10 +106,6 @@ TOOLS: dict[str, AnyTool] = {
 } | PLANNING
 _MOST_REFUSED = 8  # consecutive calls that are refused
 _REMEMBERED = 32  # latest calls whose results are remembered
-OUTPUTS = "outputs"  # in the task's folder
-_MAX_TEXT = 60_000  # bytes of one result that are handed on
-_MOST_STORED = 50 * 1024 * 1024  # bytes of one task
-_MOST_FILES = 1000
 
 
 class StepLimit(Exception):
@@ -128,51 +129,9 @@ _MANY = 20  # tools from which on what their schemas say twice would be a tenth 
 
 def _schema(tool: AnyTool, said: set[tuple[str, str]] | None) -> JsonSchema:
     if not tool.arguments:
-        return tool.schema
+        return tool.declared or tool.schema
     whole = schema_of(tool.arguments, tool.request)
     return whole if said is None else lean(whole, said)
-
-
-class Outputs:
-    """Cuts results to size and stores the whole of what was cut."""
-
-    def __init__(self, context: Context, most_bytes: int) -> None:
-        self._context = context
-        self._left = max(0, most_bytes)
-
-    def limit(self, result: ToolResult) -> ToolResult:
-        """Return the result redacted, safe and cut to size; a note says how much was cut and where it is."""
-        whole = self._context.redact(safe(result.text))
-        encoded = whole.encode("utf-8", "replace")
-        allowed = min(_MAX_TEXT, self._left)
-        cut = max(0, len(encoded) - allowed)
-        self._left -= len(encoded) - cut
-        if not cut:
-            return msgspec.structs.replace(result, text=whole)
-        text = encoded[:allowed].decode("utf-8", "ignore")
-        text += f"\n[cut: {cut:,} bytes ({size_text(cut)}) left out; {self._where(encoded, allowed)}]"
-        return msgspec.structs.replace(result, text=text, truncated=result.truncated + cut)
-
-    def _where(self, encoded: bytes, shown: int) -> str:
-        """Store the whole text and say where it can be read."""
-        if not self._left:
-            return "the output of this task is used up: write the result"
-        if name := self.store(encoded):
-            return f"the whole is in {name}: read_file it with byte_offset={shown}"
-        return "ask for less at a time"
-
-    def store(self, encoded: bytes) -> str:
-        """Store a text that is redacted and return its name in the task's folder; empty where there is no room."""
-        memo = self._context.memo
-        if memo.outputs >= _MOST_FILES or memo.output_bytes + len(encoded) > _MOST_STORED:
-            return ""
-        name = f"{OUTPUTS}/{memo.outputs + 1}.txt"
-        with self._context.guard():
-            directories.make_folder(self._context.folder / OUTPUTS)
-            files.replace(self._context.folder / name, encoded)
-        memo.outputs += 1
-        memo.output_bytes += len(encoded)
-        return name
 
 
 class Handling:
@@ -222,10 +181,13 @@ class Toolbox:
         custom_tools = {
             name: custom.as_tool(tool_declaration, context.store.layout) for name, tool_declaration in declared.items()
         }
-        self._tools: dict[str, AnyTool] = {**tools_of(role.name, TOOLS), **custom_tools}
         self._how = how or Handling()
         config = self._how.settings(context)
-        rules = derive(role, spec, config)
+        self._foreign = _foreign(context, role, config)
+        foreign = self._foreign.tools if self._foreign else {}
+        self._tools: dict[str, AnyTool] = {**tools_of(role.name, TOOLS), **custom_tools, **foreign}
+        rules = derive(role, spec, config, tuple(foreign))
+        _check_names(rules, self._tools)
         extra: tuple[ToolRule, ...] = tuple(
             rule for tool_declaration in declared.values() for rule in tool_declaration.rules
         )
@@ -262,7 +224,9 @@ class Toolbox:
         return self._outputs.store(self._context.clean(text).encode("utf-8", "replace"))
 
     def close(self) -> None:
-        """End the commands that run in the background."""
+        """End the servers, and the commands that run in the background."""
+        if self._foreign:
+            self._foreign.close(self._context)
         background.stop_all(self._context)
 
     def declarations(self) -> list[Declaration]:
@@ -270,12 +234,15 @@ class Toolbox:
 
         They are the same for all sessions of a role on a model, so that its cache has them.
         """
-        tools = [tool for name, tool in self._tools.items() if name in self.rules.tools and tool.applies(self._context)]
+        hidden = self._foreign.hidden if self._foreign else frozenset()
+        allowed = [tool for name, tool in self._tools.items() if name in self.rules.tools and name not in hidden]
+        tools = [tool for tool in allowed if tool.applies(self._context)]
         said: set[tuple[str, str]] | None = set() if len(tools) > _MANY else None
         return [Declaration(tool.name, tool.description, _schema(tool, said)) for tool in tools]
 
     def describe(self, name: str, arguments: Mapping[str, object]) -> str:
         """Describe a call in a few words; safe, on one line."""
+        name, arguments = _meant(self._foreign, name, arguments)
         tool = self._tools.get(name)
         if tool is None:
             return one_line(name, 60)
@@ -297,6 +264,7 @@ class Toolbox:
         """Carry out one call. Raises Stopped, and StepLimit where the caller continues after its last step."""
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
+        name, arguments = _meant(self._foreign, name, arguments)
         try:
             requested, ask = self._admit(name, arguments)
         except (ToolError, StoreError, OSError) as error:
@@ -424,6 +392,29 @@ class Toolbox:
             succeeded=(*past.succeeded, name) if result.ok else past.succeeded,
             recent=(*past.recent, (requested.call.hash, output_hash))[-_REMEMBERED:],
         )
+
+
+def _foreign(context: Context, role: Role, config: Config) -> ForeignTools | None:
+    """Return the tools of the role's MCP servers; None where it has none. BadRules where one cannot be used."""
+    if not role.mcp:
+        return None
+    from lumen_tui.tools.mcp import foreign  # only what has such servers pays for them
+
+    return foreign.load(context.store.layout, role, config)
+
+
+def _meant(
+    foreign: ForeignTools | None, name: str, arguments: Mapping[str, object]
+) -> tuple[str, Mapping[str, object]]:
+    """Return the call that is meant, where a tool of a server is called by another one."""
+    return foreign.unwrap(name, arguments) if foreign else (name, arguments)
+
+
+def _check_names(rules: TaskRules, tools: Mapping[str, AnyTool]) -> None:
+    """Raise BadRules for a rule about a tool of a server that there is not: it would hold nothing back."""
+    named = [name for rule in rules.tool_rules for name in (rule.tool, *rule.then) if BETWEEN in name]
+    if missing := [name for name in named if name not in tools]:
+        raise BadRules(f"a rule is about {missing[0]!r}, and no server has such a tool: fix the rules")
 
 
 def _risk(rules: TaskRules, requested: RequestedCall, *, unsandboxed: bool) -> str:

@@ -149,14 +149,14 @@ def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds
             break
         try:
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
-            connection.sock = _opened(address, port, host if parts.scheme == "https" else "", remaining)
+            connection.sock = opened(address, port, host if parts.scheme == "https" else "", remaining)
             return connection
         except OSError as failed:
             error = failed
     raise NotConnected(host, error)
 
 
-def _opened(address: str, port: int, secure: str, seconds: float) -> socket.socket:
+def opened(address: str, port: int, secure: str, seconds: float) -> socket.socket:
     """Return a connection to one address, encrypted for the host `secure` where that is given."""
     sock = socket.create_connection((address, port), timeout=seconds)
     if not secure:
@@ -165,7 +165,7 @@ def _opened(address: str, port: int, secure: str, seconds: float) -> socket.sock
 
     wrapped = ssl.create_default_context().wrap_socket(sock, server_hostname=secure, do_handshake_on_connect=False)
     try:
-        with _ended_after(wrapped, seconds):
+        with ended_after(wrapped, seconds):
             wrapped.do_handshake()
     except BaseException:
         wrapped.close()
@@ -174,7 +174,7 @@ def _opened(address: str, port: int, secure: str, seconds: float) -> socket.sock
 
 
 @contextlib.contextmanager
-def _ended_after(sock: socket.socket, seconds: float) -> Iterator[None]:
+def ended_after(sock: socket.socket, seconds: float) -> Iterator[None]:
     """Shut a connection down under a server that sends drop by drop."""
 
     def end() -> None:
@@ -211,7 +211,7 @@ def _request(context: Context, parts: SplitResult, seconds: float) -> _FetchedPa
         "Connection": "close",
     }
     sock = connection.sock  # the connection forgets it once the answer has begun
-    with contextlib.closing(connection), _ended_after(sock, seconds):
+    with contextlib.closing(connection), ended_after(sock, seconds):
         try:
             connection.request("GET", path, headers=headers)
             response = connection.getresponse()

@@ -16,7 +16,8 @@ from lumen_tui.providers.base import Job, ToolCall
 from lumen_tui.providers.conversation.steps import Answer, CallBegun, CallEnded, CallWaits
 from lumen_tui.store.tasks import task_records
 from lumen_tui.tools.base import TaskMemo, ToolResult
-from lumen_tui.tools.toolbox import OUTPUTS, Toolbox
+from lumen_tui.tools.outputs import OUTPUTS
+from lumen_tui.tools.toolbox import Toolbox
 from lumen_tui.worker.limits import Limits
 from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript

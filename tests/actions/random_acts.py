@@ -18,10 +18,12 @@ from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
 from lumen_tui.model.tasks import Exit
+from lumen_tui.model.toolservers import ServerTools, definition
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.sessions import chats
+from lumen_tui.store.settings import toolservers
 from lumen_tui.tools.isolation import living, records
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_importing import ISSUE, folder, issues
@@ -74,6 +76,16 @@ class Stage:
         self._learn()
         self._talk()
         self._change()
+        self._offer()
+
+    def _offer(self) -> None:
+        """An MCP server that was asked what it offers, and a Python tool."""
+        layout = self.desk.store.layout
+        layout.config.write_text('[mcp.servers.small]\ncommand = ["small"]\n')
+        (layout.custom_tools / "look.py").write_text('@tool\ndef look_up():\n    "Look it up."\n')
+        offered = definition({"name": "echo", "inputSchema": {"type": "object"}})
+        toolservers.keep_seen(layout, ServerTools("small", tools=(offered,), at=times.iso(self.desk.now)))
+        self.desk.do("tool.accept", by="bo", name="look_up")
 
     def _keep(self, kind: str, verb: str, **arguments: Any) -> None:
         self.known.setdefault(kind, []).append(self.desk.do(verb, by="bo", **arguments).target)
@@ -333,6 +345,8 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "schedule.pause": lambda stage: {"name": stage.any("schedule"), "reason": "a release"},
     "schedule.resume": lambda stage: {"name": stage.any("schedule")},
     "schedule.run": lambda stage: {"name": stage.any("schedule")},
+    "tool.accept": lambda stage: {"name": stage.chance.choice(["small", "look_up"])},
+    "tool.withdraw": lambda stage: {"name": stage.chance.choice(["small", "look_up"])},
     "relay.release": lambda stage: {"ids": stage.any("held")},
     "relay.drop": lambda stage: {"ids": stage.any("held")},
 }  # fmt: skip
@@ -353,11 +367,11 @@ BACK = {
     "block.lock": "block.unlock", "relation.add": "relation.remove", "node.archive": "node.unarchive",
     "approval.allow_always": "approval.forget", "engine.pause": "engine.resume", "kill": "unkill",
     "block.rethink": "block.restore", "schedule.pause": "schedule.resume",
-    "chat.send": "chat.stop",
+    "chat.send": "chat.stop", "tool.accept": "tool.withdraw",
 }  # fmt: skip
 _TAKES = {
     "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),
-    "chat.stop": (), "schedule.resume": ("name",),
+    "chat.stop": (), "schedule.resume": ("name",), "tool.withdraw": ("name",),
     "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
 }  # fmt: skip
 

@@ -29,6 +29,7 @@ from lumen_tui.tui.app import LumenApp
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "version-0.1.tar.xz"
 NEW_SECTIONS = re.compile(r"(?<=room), (?:scheduling|projects|schedules|, )+(?=, allow)")
+NEW_CLOSED = "no MCP server is used, "
 TOP = "@top@"  # in recorded texts: the folder that holds the state folder and the project
 
 
@@ -86,7 +87,7 @@ def comparable(value: Any) -> Any:
         return {key: comparable(inner) for key, inner in value.items() if key not in words}
     if not isinstance(value, str):
         return value
-    return NEW_SECTIONS.sub("", value.replace("mend it", "fix it"))
+    return NEW_SECTIONS.sub("", value.replace("mend it", "fix it").replace("web, mcp,", "web,").replace(NEW_CLOSED, ""))
 
 
 def of_then(value: Any, then: Any) -> Any:

@@ -11,6 +11,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.approvals import acted_path, decision_path
 from lumen_tui.store.memory import relays
 from lumen_tui.store.memory.block_files import path_of
+from lumen_tui.store.settings.toolservers import seen_file
 from lumen_tui.tui.commands import COMMANDS
 
 
@@ -29,7 +30,7 @@ def layout_names(root: Path) -> set[str]:
     made += [layout.prompt("name")]
     made += [path_of(layout, "name"), relays.folder(layout), relays.path_of(layout, "name")]
     made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]
-    made += [layout.custom_tool("name")]
+    made += [layout.custom_tool("name"), layout.custom_tools / "name.py", seen_file(layout, "name")]
     made += [layout.pauses, layout.spend.with_name("spend-<month>.jsonl")]
     return {str(path.relative_to("/state")) for path in [*paths, *made, layout.lock("name")]}
 
@@ -75,6 +76,8 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "worker.log",
         "files",
         "outputs/<n>.txt",
+        "outputs/<n>.png",
+        "logs",
     }
     known |= {f"tasks/tsk-1/{name}" for name in task_files}
     assert [name for name in names if _shape(name) not in known] == []

@@ -81,6 +81,7 @@ def _declare_changes(parser: Parser) -> None:
     parser.add_argument("--tier", choices=TIERS, metavar="TIER", help=", ".join(TIERS))
     parser.add_argument("--tools", help=f"with commas between them: {', '.join(ALL_TOOLS)}")
     parser.add_argument("--hosts", help="where its web_fetch may go, with commas between them")
+    parser.add_argument("--mcp", help="the MCP servers it has, or single tools such as git__git_log")
     for name, (kind, words) in _LIMITS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=words)
     parser.add_argument("--prompt", metavar="FILE", help="what it is to do, from a file (- for standard input)")
@@ -116,7 +117,7 @@ def run_show(session: Session, args: Namespace) -> int:
 def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     """Return the role file: the given one, or that of `like` with the given changes. Raise ActionError."""
     changes: dict[str, object] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
-    for listed in ("tools", "hosts"):
+    for listed in ("tools", "hosts", "mcp"):
         if (value := getattr(args, listed)) is not None:
             changes[listed] = tuple(part.strip() for part in value.split(",") if part.strip())
     limits = {limit: value for limit in _LIMITS if (value := getattr(args, limit)) is not None}

@@ -26,24 +26,26 @@ from lumen_tui.model.config import (
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.roles import BLOCK_TOOLS
+from lumen_tui.model.toolservers import McpConfig
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.layering import CLOSABLE, PROTECTIVE, Fault, RejectedSetting, TomlTable
 
 KEPT = (
-    "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) and schedules hold as they were "
-    "last read; all else of this file is not in force until it is fixed"
+    "what protects (sandbox, budgets, approvals, the web, mcp, models, memory, evolution) and schedules hold as they "
+    "were last read; all else of this file is not in force until it is fixed"
 )
 STRICT = (
     "nothing is known of its limits, so until it is fixed no command of a worker is run, no model call is made, the "
-    "web is closed, every change asks, nothing is learnt by itself and no work unit is done without a checkpoint; "
-    "nothing else of this file is in force"
+    "web is closed, no MCP server is used, every change asks, nothing is learnt by itself and no work unit is done "
+    "without a checkpoint; nothing else of this file is in force"
 )
 _CLOSED = {
     "sandbox": "no command of a worker is run",
     "budget": "no model call is made",
     "approvals": "every change asks",
     "web": "no page is fetched",
+    "mcp": "no MCP server is used",
     "allow": "no saved rule holds, so that calls ask again",
     "evolution": "nothing is learnt by itself",
     "memory": "no work unit is done without a checkpoint",
@@ -111,6 +113,10 @@ def _close_web(config: Config) -> Config:
     return replace(config, web=replace(config.web, hosts=(NOWHERE,), private=()))
 
 
+def _close_mcp(config: Config) -> Config:
+    return replace(config, mcp=McpConfig())
+
+
 def _close_allow(config: Config) -> Config:
     return replace(config, allow=())
 
@@ -129,6 +135,7 @@ _CLOSE = {
     "budget": _close_budget,
     "approvals": _close_approvals,
     "web": _close_web,
+    "mcp": _close_mcp,
     "allow": _close_allow,
     "evolution": _close_evolution,
     "memory": _close_memory,

@@ -16,7 +16,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import frontmatter
 from lumen_tui.store.settings import config_errors
 
-WHOLE = ("sandbox", "budget", "approvals", "web", "allow")  # sections in which every setting restricts
+WHOLE = ("sandbox", "budget", "approvals", "web", "mcp", "allow")  # sections in which every setting restricts
 _ANY = "*"  # a name that the operator chose
 # In other sections these restrict. Without its price, or with a server that seems to need no key, a call is free.
 _GATES = {

@@ -10,13 +10,14 @@ import msgspec
 
 from lumen_tui.model import agent, ids, renamed, times
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.roles import ALL_TOOLS, CustomTool, Role, ToolRule, rule_fault
+from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, rule_fault
 from lumen_tui.model.tasks import TIERS
+from lumen_tui.model.toolservers import grant_fault, grants, parts_of
 from lumen_tui.storage import directories, files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings import config, config_errors
+from lumen_tui.store.settings import config, config_errors, toolservers
 
 
 def check_rules(rules: Sequence[ToolRule], tools: Iterable[str], text: str) -> None:
@@ -72,8 +73,13 @@ def _check(role: Role, text: str) -> None:
     if role.until and not times.epoch(role.until):
         message = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
         raise BadFile(message, frontmatter.line_of(text, "until"))
+    if fault := next(filter(None, map(grant_fault, role.mcp)), ""):
+        raise BadFile(f"mcp: {fault}", frontmatter.line_of(text, "mcp"))
     own = agent.TOOLS if role.name == agent.ROLE else ()
-    check_rules(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
+    servers = grants(role.mcp)  # which tools they have is looked up when a task begins
+    theirs = [rule.tool for rule in role.rules if parts_of(rule.tool)[0] in servers and parts_of(rule.tool)[1]]
+    theirs += [tool for rule in role.rules for tool in rule.then if parts_of(tool)[0] in servers and parts_of(tool)[1]]
+    check_rules(role.rules, (*ALL_TOOLS, *own, *role.custom_tools, *theirs), text)
 
 
 def render_role(role: Role) -> str:
@@ -179,7 +185,12 @@ def unmark_retired(text: str) -> str:
 
 
 def load_custom_tool(layout: Layout, name: str) -> CustomTool:
-    """Read one tool. BadFile names the line; it is raised for a missing tool as well."""
+    """Read one tool. BadFile names the line; it is raised for a missing tool as well, and one not accepted."""
+    if paths := python_files(layout):
+        from lumen_tui.store.settings import pythontools  # with ast, which few need
+
+        if (own := pythontools.find(paths, name)) is not None:
+            return accepted_tool(layout, own)
     path = layout.custom_tool(name)
     data = files.read(path)
     if data is None:
@@ -190,6 +201,22 @@ def load_custom_tool(layout: Layout, name: str) -> CustomTool:
         return _parse(name, data.decode())
     except UnicodeDecodeError as error:
         raise BadFile("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
+
+
+def python_files(layout: Layout) -> list[Path]:
+    """Return the files that may declare Python tools."""
+    return sorted(path for path in layout.custom_tools.glob("*.py") if not path.name.startswith((".", "_")))
+
+
+def accepted_tool(layout: Layout, tool: PythonTool) -> PythonTool:
+    """Return a Python tool whose file a person accepted as it is."""
+    acceptance = toolservers.accepted(layout).tools.get(tool.name)
+    if acceptance is None or acceptance.hash != tool.hash:
+        state = "was changed since it was accepted" if acceptance else "was not accepted yet"
+        raise BadFile(f"custom-tools/{tool.file} {state}: read it, then `lumen-tui tool accept {tool.name}`")
+    if layout.custom_tools.joinpath(f"{tool.name}.toml").exists():
+        raise BadFile(f"{tool.name} is declared twice: in {tool.file} and in {tool.name}.toml")
+    return tool
 
 
 def _parse(name: str, text: str) -> CustomTool:
@@ -224,4 +251,12 @@ def list_custom_tools(layout: Layout) -> tuple[list[CustomTool], list[Problem]]:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{path.name}" + (f":{line}" if line else "")
             problems.append(Problem(where=where, what=str(error), hint="fix the file; the tool cannot be used"))
+    for path in python_files(layout):
+        from lumen_tui.store.settings import pythontools
+
+        try:
+            tools += [accepted_tool(layout, tool) for tool in pythontools.tools_in(path.name, files.read(path) or b"")]
+        except (BadFile, files.StoreError, OSError) as error:
+            where = f"custom-tools/{path.name}" + (f":{line}" if (line := getattr(error, "line", 0)) else "")
+            problems.append(Problem(where=where, what=str(error), hint="no task of a role that names it can begin"))
     return tools, problems

@@ -259,7 +259,7 @@ def _no_shell(rules: TaskRules, text: str) -> Change:
 
 
 def _no_network(rules: TaskRules, text: str) -> Change:
-    return {"network": False, "hosts": ()} if _NO_NETWORK.fullmatch(text) else {}
+    return {"network": False, "offline": True, "hosts": ()} if _NO_NETWORK.fullmatch(text) else {}
 
 
 def _top(rules: TaskRules, text: str) -> Change:

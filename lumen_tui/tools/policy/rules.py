@@ -59,18 +59,18 @@ def too_many_rows(text: str, limit: int) -> int:
     return longest if 0 < limit < longest else 0
 
 
-def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
-    """Return the rules of one task. BadRules where they contradict each other."""
+def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[str, ...] = ()) -> TaskRules:
+    """Return the rules of one task; `foreign` are tools of MCP servers. BadRules where they contradict each other."""
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, *_always(role))),
+        tools=frozenset((*role.tools, *role.custom_tools, *foreign, *_always(role))),
         shell=role.shell,
         write=role.write,
         network=role.network,
         max_steps=max(1, spec.steps or role.limits.max_steps),
         role=role.name,
-        custom=frozenset(role.custom_tools),
+        custom=frozenset((*role.custom_tools, *foreign)),
         hosts=hosts,
         private=settings.web.private,
         tool_rules=role.rules,

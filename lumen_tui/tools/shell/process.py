@@ -56,11 +56,27 @@ def environment(context: Context) -> dict[str, str]:
     return {**passed_on, "PATH": os.pathsep.join(path), "TERM": "dumb", "PAGER": "cat", "NO_COLOR": "1"}
 
 
+class Streams(Struct, frozen=True):
+    """Descriptors that a command gets as its input and for its errors; they stay open here."""
+
+    stdin: int
+    stderr: int
+
+
 class RunningCommand:
-    """A command in its sandbox, with its limits watched and its output in one pipe. ToolError where it cannot start."""
+    """A command in its sandbox, with its limits watched and its output in one pipe. ToolError where it cannot start.
+
+    It reads nothing and writes its errors into that pipe, too, unless `streams` have descriptors for these.
+    """
 
     def __init__(
-        self, admission: Admission, argv: list[str], cwd: str, env: dict[str, str], network: TaskNetwork | None = None
+        self,
+        admission: Admission,
+        argv: list[str],
+        cwd: str,
+        env: dict[str, str],
+        network: TaskNetwork | None = None,
+        streams: Streams | None = None,
     ) -> None:
         self.admission = admission
         policy = admission.policy
@@ -73,9 +89,9 @@ class RunningCommand:
                 argv,
                 cwd,
                 env,
-                stdin=subprocess.DEVNULL,
+                stdin=streams.stdin if streams else subprocess.DEVNULL,
                 stdout=sink,
-                stderr=sink,
+                stderr=streams.stderr if streams else sink,
                 network=network,
             )
         except (OSError, ValueError) as error:
@@ -167,6 +183,7 @@ def started(
     *,
     reading: bool = False,
     trusted: bool = False,
+    streams: Streams | None = None,
 ) -> Iterator[RunningCommand]:
     """Start a command that is ended on every way out, and not interrupted while it starts or ends.
 
@@ -179,7 +196,7 @@ def started(
         context.begins("shell")
     try:
         with context.guard():
-            running = RunningCommand(admission, argv, cwd, env, context.memo.network)
+            running = RunningCommand(admission, argv, cwd, env, context.memo.network, streams)
         yield running
     finally:
         with context.guard():
@@ -211,12 +228,14 @@ def run(
     keep: int,
     reading: bool = False,
     trusted: bool = False,
+    streams: Streams | None = None,
 ) -> CommandResult:
     """Run a command for at most `seconds` and keep the first `keep` bytes it writes.
 
     Raises Stopped where the task was asked to end meanwhile, ToolError where it cannot be started or may not.
     """
-    with started(context, argv, cwd, {**env, "PWD": cwd}, reading=reading, trusted=trusted) as running:
+    env = {**env, "PWD": cwd}
+    with started(context, argv, cwd, env, reading=reading, trusted=trusted, streams=streams) as running:
         result = _Collector(context, running, seconds, keep).collect()
         if not result.interrupted and not running.began_sandboxed():
             raise _fallen(running.admission.tier, result.output)
