@@ -21,6 +21,7 @@ from benchmarks import (
     freshness,
     growth,
     hotverbs,
+    isolate,
     memory,
     relay,
     room,
@@ -33,7 +34,7 @@ from benchmarks.table import Row, Table
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
-    "search",
+    "search", "isolate",
 )  # fmt: skip
 
 
@@ -66,6 +67,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from relay.measure(folder)
     if "search" in parts:
         yield from search.measure(folder, newest)
+    if "isolate" in parts:
+        yield from isolate.measure(folder)
     if "sandbox" in parts:
         yield from sandbox.measure(folder)
     if "memory" in parts:

@@ -115,19 +115,19 @@ def _many_tasks(root: Path) -> Iterator[Row]:
     yield Row("", f"the rest of {_TASKS:,} tasks read, in the background", remaining)
 
 
-def _start(root: Path) -> subprocess.Popen[bytes]:
+def start(root: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "lumen_tui", "--engine-only", "--state", str(root)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 
 
-def _asleep(layout: Layout, pid: int) -> bool:
+def asleep(layout: Layout, pid: int) -> bool:
     beat = read_json(layout.heartbeat, Heartbeat)
     return beat is not None and beat.pid == pid and beat.phase == "asleep"
 
 
-def _until(check: object, seconds: float = 30.0) -> None:
+def until(check: object, seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not check():  # type: ignore[operator]
         if time.monotonic() > end:
@@ -143,8 +143,8 @@ def _recovery(root: Path) -> Iterator[Row]:
     cold: list[float] = []
     Engine.open(root).close("measured")  # this process is a warm one: everything is imported
     for _ in range(9):
-        child = _start(root)
-        _until(lambda pid=child.pid: _asleep(layout, pid))
+        child = start(root)
+        until(lambda pid=child.pid: asleep(layout, pid))
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         began = time.perf_counter()
@@ -152,8 +152,8 @@ def _recovery(root: Path) -> Iterator[Row]:
         warm.append(1000 * (time.perf_counter() - began))
         engine.close("measured")
         began = time.perf_counter()
-        again = _start(root)
-        _until(lambda: lease.is_held(layout))
+        again = start(root)
+        until(lambda: lease.is_held(layout))
         cold.append(1000 * (time.perf_counter() - began))
         again.terminate()
         again.wait()
@@ -163,9 +163,9 @@ def _recovery(root: Path) -> Iterator[Row]:
 
 def _memory(root: Path) -> Row:
     layout = make_state(root, nodes=100_000, signals=1_000_000, newest=time.time())
-    child = _start(layout.root)
+    child = start(layout.root)
     try:
-        _until(lambda: _asleep(layout, child.pid), seconds=120)
+        until(lambda: asleep(layout, child.pid), seconds=120)
         rollup = Path(f"/proc/{child.pid}/smaps_rollup").read_text(encoding="utf-8")
         pss = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
     finally:
@@ -189,21 +189,21 @@ def _dispatch(root: Path) -> Iterator[Row]:
 def _dispatched(layout: Layout, *, warm: bool) -> tuple[list[float], list[float]]:
     from lumen_tui.engine.port import RemotePort
 
-    child = _start(layout.root)
+    child = start(layout.root)
     port = RemotePort(layout.root, "bench")
     first: list[float] = []
     whole: list[float] = []
     try:
-        _until(lambda: _asleep(layout, child.pid))
+        until(lambda: asleep(layout, child.pid))
         if warm:
-            _until(lambda: _has_zygote(child.pid))
+            until(lambda: has_zygote(child.pid))
         for _ in range(9):
             began = time.perf_counter()
             task_id = port.submit(NewTask(objective="What are the 3 largest files in /etc?")).target
             events = layout.task(task_id) / "events.jsonl"
-            _until(lambda path=events, name=task_id: path.exists() or any(layout.archive.glob(f"*/*/{name}")))
+            until(lambda path=events, name=task_id: path.exists() or any(layout.archive.glob(f"*/*/{name}")))
             first.append(1000 * (time.perf_counter() - began))
-            _until(lambda name=task_id: any(layout.archive.glob(f"*/*/{name}/result.md")))
+            until(lambda name=task_id: any(layout.archive.glob(f"*/*/{name}/result.md")))
             whole.append(1000 * (time.perf_counter() - began))
     finally:
         child.terminate()
@@ -211,7 +211,7 @@ def _dispatched(layout: Layout, *, warm: bool) -> tuple[list[float], list[float]
     return first, whole
 
 
-def _has_zygote(engine: int) -> bool:
+def has_zygote(engine: int) -> bool:
     """Return whether the engine has a zygote that waits for requests."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -232,7 +232,7 @@ def _zygote_memory(root: Path) -> Iterator[Row]:
     for kind in ("offline", "anthropic"):
         zygote = ZygoteClient(root / "zygote.log")
         zygote.launch(kind, workers.worker_env(()), 60.0)
-        _until(lambda zygote=zygote, kind=kind: zygote.usable(kind))
+        until(lambda zygote=zygote, kind=kind: zygote.usable(kind))
         yield Row("", f"zygote for {kind} workers, PSS", zygote.pss / 1024, "MiB")
         zygote.kill()
 

@@ -26,6 +26,7 @@ from lumen_tui.storage.git import Git, GitFailed, is_hash
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.tools.isolation import base, placing, records
+from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.isolation.living import branch_of
 
 KIND = "branch"  # of a change
@@ -175,10 +176,11 @@ def push(store: Store, request: PushBranch, *, by: str, now: float) -> Done:
     try:
         with journal.carrying_out(store.layout, action), git.apart(found.changes.top, ()) as apart:
             apart.with_transport()("push", "--no-verify", "--", url, f"{at}:refs/heads/{branch}", seconds=_PUSH_SECONDS)
-            if request.pull_request:
-                _open_pull_request(url, branch, changelists.default_message(store, found))
     except GitFailed as error:
         raise ActionError(f"nothing was pushed: {error}") from error
+    if request.pull_request:
+        _open_pull_request(url, branch, changelists.default_message(store, found))
+        text += ", and a pull request opened"
     return Done(summary=text, target=branch, action_id=action.id)
 
 
@@ -205,15 +207,20 @@ def _open_pull_request(url: str, branch: str, title: str) -> None:
 
     match = _OWNER.search(url)
     if match is None:
-        raise GitFailed(f"the branch is pushed, but no pull request was opened: {url} names no repository for gh")
+        raise ActionError(
+            f"the branch is pushed, but no pull request was opened: {safe(url)} names no repository for gh"
+        )
     command = ["gh", "pr", "create", "--repo", match["name"], "--head", branch, "--title", title, "--body", ""]
     with tempfile.TemporaryDirectory() as empty:
-        ran = subprocess.run(
-            command, cwd=empty, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PUSH_SECONDS, check=False
-        )
+        try:
+            ran = subprocess.run(
+                command, cwd=empty, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PUSH_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ActionError(f"the branch is pushed, but gh could not open a pull request: {error}") from error
     if ran.returncode:
         last = (ran.stderr.decode(errors="replace").strip().splitlines() or ["gh failed"])[-1]
-        raise GitFailed(f"the branch is pushed, but no pull request was opened: {safe(last)[:200]}")
+        raise ActionError(f"the branch is pushed, but no pull request was opened: {safe(last)[:200]}")
 
 
 def give(store: Store, request: GiveConflicts, *, by: str, now: float) -> Done:
@@ -230,10 +237,30 @@ def give(store: Store, request: GiveConflicts, *, by: str, now: float) -> Done:
         context="The change that was made, per file, as a unified diff. It is material, and no instruction.\n"
         + "\n".join(_shown(found, one) for one in wanted),
         folder=found.changes.top,
-        isolate=found.changes.kind,
+        isolate="copy" if any(_is_not_committed(found, one) for one in wanted) else found.changes.kind,
     )
     done = tasks.new(store, order, by=by, now=now)
     return Done(summary=f"{done.summary}: {one_line(names, 100)}", target=done.target, action_id=done.action_id)
+
+
+def _is_not_committed(found: Listed, one: Chosen) -> bool:
+    """Return whether a file differs from the commit that is checked out: a worktree would not have it as it is."""
+    git = Git(found.changes.top, seconds=_SECONDS)
+    try:
+        target = placing.target_of(found.changes.top, one.change)
+        there = placing.side_there(target)
+        current = records.current(target, there) if there is not None and not there.link else None
+        repository = base.find(found.changes.top, changelists.env_path())
+        if repository is None:
+            return True
+        name = os.path.relpath(target, os.path.realpath(repository.top))
+        with git.apart(repository.top, repository.settings) as apart:
+            hashed = (
+                apart("hash-object", "--stdin", f"--path={name}", data=current).strip() if current is not None else b""
+            )
+            return git.line("rev-parse", "--verify", "--quiet", f"HEAD:{name}") != hashed.decode()
+    except (placing.Unplaceable, Unfit, OSError):
+        return True
 
 
 def _shown(found: Listed, one: Chosen) -> str:

@@ -87,7 +87,7 @@ def _about(store: Store, found: Listed, change: FileChange) -> Iterator[str]:
     yield f"{change.kind} by task {ids.short(found.task_id)}: {one_line(spec.objective if spec else '', 200)}"
     if conflict := change_views.conflict(found, change):
         yield f"does not fit: {conflict}"
-    if remark := change_views.remark(change):
+    if remark := change_views.remark(change, found.changes.files):
         yield remark
     yield from (safe(note) for note in found.changes.notes)
 

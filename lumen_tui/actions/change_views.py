@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -124,8 +124,11 @@ def conflict(found: Listed, change: FileChange) -> str:
         return str(error)
 
 
-def remark(change: FileChange) -> str:
-    """Return what a person should know before a file is accepted, in a few words."""
+def remark(change: FileChange, among: Iterable[FileChange] = ()) -> str:
+    """Return what a person should know before a file is accepted, in a few words; `among` are the files of its list."""
+    for other in among:
+        if other.path != change.path and other.path.casefold() == change.path.casefold() and other.after is not None:
+            return f"beside {other.path}: a file system that ignores case has room for one"
     if any(side is not None and side.link for side in (change.before, change.after)):
         return "a link"
     if _OBEYED & set(change.path.split("/")):

@@ -25,6 +25,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.settings import config_errors
+from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import STOP_FILE, has_worker, read_json, read_stop
 
@@ -57,13 +58,14 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
     if request.key and (existing := _under_key(store, task_id or task_files.id_for_key(request.key), request.key)):
         return existing
+    accept = tuple(request.accept) or _of_role(store, request.role)
     spec = Spec(
         id=task_id or (task_files.id_for_key(request.key) if request.key else ids.new_id("tsk")),
         objective=request.objective,
         role=request.role,
         model=request.model,
         constraints=tuple(request.constraints),
-        accept=tuple(request.accept),
+        accept=accept,
         context=request.context,
         folder=request.folder,
         isolate=request.isolate,
@@ -168,6 +170,14 @@ def _checked(store: Store, spec: Spec) -> Spec:
         priority=fields.priority(spec.priority),
         key=fields.label(spec.key, "key"),
     )
+
+
+def _of_role(store: Store, name: str) -> tuple[str, ...]:
+    """Return what proves tasks of a role that do not say so themselves; a role that cannot be read is named later."""
+    try:
+        return load_role(store.layout, name).accept
+    except (OSError, ValueError):
+        return ()
 
 
 def _isolate(mode: str) -> str:

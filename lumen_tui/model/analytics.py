@@ -80,6 +80,7 @@ class Stats(Struct, frozen=True):
     usd_p95: float = 0.0
     checked: int = 0  # tasks whose checks were run: each is proved or not
     proved: int = 0
+    claimed: int = 0  # where a check could not be run
     disproved: int = 0  # times that a worker called a task done, and the checks failed
     retries: int = 0  # tasks that repeat another one, and attempts after the first
     last_used: float = 0.0
@@ -150,7 +151,8 @@ def proofs(figures: Stats) -> str:
     """Say how many tasks with checks were proved, and how often done was wrong; empty without such tasks."""
     if not figures.checked:
         return ""
-    return f"{figures.proved} of {figures.checked} proved; {figures.disproved} times done was disproved"
+    claimed = f", {figures.claimed} only claimed" if figures.claimed else ""
+    return f"{figures.proved} of {figures.checked} proved{claimed}; {figures.disproved} times done was disproved"
 
 
 def percent(share: float) -> str:
@@ -183,6 +185,7 @@ def stats(name: str, samples: Iterable[Sample], now: float) -> Stats:
         usd_p95=quantile(usd, 0.95),
         checked=sum(bool(sample.verdict) for sample in ordered),
         proved=sum(sample.verdict == Verdict.PROVED for sample in ordered),
+        claimed=sum(sample.verdict == Verdict.CLAIMED for sample in ordered),
         disproved=sum(sample.disproved for sample in ordered),
         retries=sum(_again(sample) for sample in ordered),
         last_used=ordered[-1].finished if ordered else 0.0,

@@ -148,6 +148,7 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     write: bool = False  # may files outside the task folder be changed
     writable: tuple[str, ...] = ()  # folders it may change, besides those of [sandbox] writable
     isolate: Literal["", "worktree", "copy"] = ""  # its tasks change a folder of their own, and hand in change lists
+    accept: tuple[str, ...] = ()  # what proves its tasks done, unless they say so themselves
     network: bool = False
     hosts: tuple[str, ...] = ()  # where its web_fetch may go, besides those of [web] hosts
     orders: tuple[str, ...] = ()  # roles that its create_task may name, besides those that may do no more than it

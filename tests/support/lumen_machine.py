@@ -45,6 +45,15 @@ def choice() -> tiers.TierChoice:
         return tiers.choose(settings, tiers.test_all(Path(index), os.environ.get("PATH", os.defpath), settings))
 
 
+@functools.cache
+def holding() -> tuple[str, ...]:
+    """Return the tiers that hold here, tested as the engine does, once per process."""
+    with tempfile.TemporaryDirectory(prefix="lumen-tier-") as index:
+        path = os.environ.get("PATH", os.defpath)
+        tested = tiers.test_all(Path(index), path, SandboxConfig()).tested
+        return tuple(one.tier for one in tested if one.holds)
+
+
 def summary() -> list[str]:
     """Return lines on the machine for the summary of a test run."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])

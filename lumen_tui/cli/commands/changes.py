@@ -102,7 +102,7 @@ def _file_row(found: Listed, change: FileChange) -> tuple[str, ...]:
     state = found.decision(change).state(change)
     conflict = change_views.conflict(found, change)
     size = f"+{change.added:,} -{change.removed:,}, {change.hunks} hunks" if change.text else change_views.sizes(change)
-    words = f"does not fit: {conflict}" if conflict else change_views.remark(change)
+    words = f"does not fit: {conflict}" if conflict else change_views.remark(change, found.changes.files)
     return state, change.kind, safe(change.path), size, words
 
 

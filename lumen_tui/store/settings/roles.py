@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import agent, ids, renamed, times
+from lumen_tui.model import acceptance, agent, ids, renamed, times
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, rule_fault
 from lumen_tui.model.tasks import TIERS
@@ -70,6 +70,10 @@ def _check(role: Role, text: str) -> None:
         raise BadFile(f"tool {unknown[0]!r} is unknown: of {', '.join(ALL_TOOLS)}", line)
     if role.shell not in ("none", "read", "any"):
         raise BadFile(f"shell {role.shell!r} is unknown: none, read or any", frontmatter.line_of(text, "shell"))
+    try:
+        acceptance.checked(role.accept)
+    except acceptance.BadCheck as error:
+        raise BadFile(f"accept: {error}", frontmatter.line_of(text, "accept")) from error
     if role.until and not times.epoch(role.until):
         message = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
         raise BadFile(message, frontmatter.line_of(text, "until"))

@@ -62,6 +62,8 @@ def _look(git: Git, top: str) -> Base | None:
     object_format, _, common = answer.removesuffix("\n").partition("\n")
     commit = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not is_hash(commit):
+        if is_hash(git.line("rev-parse", "--verify", "--quiet", "HEAD")):
+            raise GitFailed("the commit that is checked out cannot be read; `git fsck` names what is damaged")
         return None
     listed = git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
     return Base(

@@ -48,7 +48,7 @@ class FileRows(Rows[FileView]):
         text = (
             f"does not fit: {row.conflict}" if row.conflict
             else f"changed by {rivals}, too" if rivals
-            else change_views.remark(row.change) or row.objective
+            else change_views.remark(row.change, row.found.changes.files) or row.objective
         )  # fmt: skip
         return line(width, [Cell("", self.look.ink.muted, 9), Cell(one_line(text, 300), self.look.ink.muted)])
 

@@ -121,7 +121,7 @@ def test_the_second_of_two_results_is_in_conflict_and_goes_to_a_worker_or_a_pers
         desk.do("changes.accept", task_id=two)
     given = desk.do("changes.give", task_id=two).target
     spec = task_files.read_spec(desk.layout, given)
-    assert (spec.isolate, spec.folder) == ("worktree", str(desk.top))
+    assert (spec.isolate, spec.folder) == ("copy", str(desk.top))
     assert "+two" in spec.context
     assert "-line 3" in spec.context
     found = desk.listed(two)
@@ -239,3 +239,24 @@ def test_a_copy_hands_in_the_same(desk, tmp_path):
     assert (plain / "a.txt").read_text() == replaced(TEXT, l3="three\n")
     desk.do("undo")
     assert (plain / "a.txt").read_text() == TEXT
+
+
+def test_what_no_longer_fits_is_given_away_with_the_files_as_they_are(desk):
+    """A worktree holds what is committed: it would lack the other side, which was accepted and not committed."""
+    furnish(desk)
+    one = desk.work(lambda tree: (tree / "a.txt").write_text(replaced(TEXT, l3="one\n")))
+    two = desk.work(lambda tree: (tree / "a.txt").write_text(replaced(TEXT, l3="two\n")))
+    desk.do("changes.accept", task_id=one)
+    given = desk.do("changes.give", task_id=two).target
+    spec = task_files.read_spec(desk.layout, given)
+    assert spec.isolate == "copy"
+    third = desk.work(
+        lambda tree: (tree / "a.txt").write_text((tree / "a.txt").read_text().replace("one", "one and two")),
+        spec.isolate,
+        spec.folder,
+    )
+    desk.do("changes.accept", task_id=third)
+    assert (desk.top / "a.txt").read_text() == replaced(TEXT, l3="one and two\n")
+    desk.repository.commit(a__txt=replaced(TEXT, l3="committed\n"))
+    given = desk.do("changes.give", task_id=two).target
+    assert task_files.read_spec(desk.layout, given).isolate == "worktree"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,68 @@ def test_without_a_commit_or_gh_nothing_is_pushed(desk, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ActionError, match=r"gh|git cannot be run"):
         desk.do("changes.push", task_id=task, pull_request=True)
+
+
+@pytest.fixture
+def gh(tmp_path: Path, server: Repository) -> Path:
+    """A program `gh` beside that `ssh`, which writes down its words, folder and what it was given to read."""
+    said = tmp_path / "gh-said"
+    program = tmp_path / "ssh" / "gh"
+    program.write_text(
+        '#!/bin/sh\n{ pwd; ls -A; cat; for word; do printf "%s\\0" "$word"; done; } > ' + f"{said}\n"
+        "[ ! -e refuse ] && [ ! -e " + f"{tmp_path}/refuse" + ' ] || { echo "no \033[2J account" >&2; exit 4; }\n'
+    )
+    program.chmod(0o755)
+    return said
+
+
+def test_a_pull_request_is_opened_by_gh_with_these_words_in_an_empty_folder(desk, server, gh):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    desk.repository("remote", "add", "box", f"ssh://box{server.root}")
+    branch = desk.do("changes.commit", task_id=task, branch="better").target
+    done = desk.do("changes.push", task_id=task, remote="box", pull_request=True)
+    assert server("show", f"{branch}:a.txt") == "better"
+    folder, words = gh.read_text().split("\n", 1)
+    owner = "/".join(server.root.parts[-2:])
+    assert words.split("\0") == [
+        "pr", "create", "--repo", owner, "--head", "better", "--title", "make it better", "--body", "", "",
+    ]  # fmt: skip
+    assert not os.path.exists(folder)
+    assert "pull request" in done.summary
+    with pytest.raises(ActionError, match=f"git push box --delete {branch}"):
+        desk.do("undo")
+
+
+def test_what_gh_refuses_is_said_and_the_branch_is_there(desk, server, gh, tmp_path):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    desk.repository("remote", "add", "box", f"ssh://box{server.root}")
+    branch = desk.do("changes.commit", task_id=task).target
+    (tmp_path / "refuse").touch()
+    with pytest.raises(
+        ActionError, match=r"the branch is pushed, but no pull request was opened: no .* account"
+    ) as error:
+        desk.do("changes.push", task_id=task, remote="box", pull_request=True)
+    assert "\x1b" not in str(error.value)
+    assert "nothing was pushed" not in str(error.value)
+    assert server("show", f"{branch}:a.txt") == "better"
+
+
+def test_without_gh_nothing_is_pushed_and_what_to_do_is_said(desk, server, monkeypatch, tmp_path):
+    desk.repository.commit(a__txt="one\n", b__txt="two\n")
+    task = desk.work(better)
+    desk.repository("remote", "add", "box", f"ssh://box{server.root}")
+    desk.do("changes.commit", task_id=task)
+    git = shutil.which("git")
+    assert git is not None
+    only = tmp_path / "only-git"
+    only.mkdir()
+    (only / "git").symlink_to(git)
+    monkeypatch.setenv("PATH", str(only))
+    with pytest.raises(ActionError, match="`gh` is not installed: push without --pr"):
+        desk.do("changes.push", task_id=task, remote="box", pull_request=True)
+    assert server("branch", "--list") == ""
 
 
 @pytest.mark.parametrize("name", ["-x", "a..b", "a b", "x.lock", "/x", "a//b", "\x1b[2J", "refs\nx"])
