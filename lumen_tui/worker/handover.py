@@ -13,7 +13,7 @@ from lumen_tui.model.tasks import Parked, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Job, ToolCall
-from lumen_tui.providers.conversation.steps import Answer, CallBegun, CallEnded, CallWaits
+from lumen_tui.providers.conversation.steps import Answer, CallBegun, CallEnded, CallWaits, Summary
 from lumen_tui.store.tasks import task_records
 from lumen_tui.tools.base import TaskMemo, ToolResult
 from lumen_tui.tools.outputs import OUTPUTS
@@ -71,7 +71,7 @@ class Handover:
 
     def _completed(self, record: Any) -> Any:
         """Return an answer with the call that paid for it, the end of a call with what is known after it."""
-        if isinstance(record, Answer) and self._spending and (held := self._spending.account.held):
+        if isinstance(record, Answer | Summary) and self._spending and (held := self._spending.account.held):
             return replace(record, key=held.id, day=held.day)
         if not isinstance(record, CallEnded):
             return record

@@ -102,6 +102,8 @@ class Summary(Struct, frozen=True, tag="summary"):
     touched: tuple[tuple[str, str], ...] = ()  # (tool, path) of those that went well, each once
     places: tuple[str, ...] = ()  # where which steps can be read whole, in words
     usage: Usage = Usage()
+    key: str = ""  # of the call in the ledger, as in an Answer
+    day: str = ""
 
     def after(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return the conversation with the summary in its place."""
@@ -157,7 +159,7 @@ class ConversationState:
         self.seconds = 0.0
         self.web: tuple[str, ...] = ()
         self.running: tuple[str, ...] = ()
-        self.paid: Answer | None = None  # the last one
+        self.paid: Answer | Summary | None = None  # the last one
         for record in records:
             self._take(record)
 
@@ -188,7 +190,7 @@ class ConversationState:
             self.entries, self.turn = record.entries, None
         elif isinstance(record, Summary):
             self.entries, self.summary = record.after(self.entries), record
-            self.usage = self.usage.plus(record.usage)
+            self.paid, self.usage = record, self.usage.plus(record.usage)
         elif isinstance(record, UserMessage | AssistantMessage):
             if self.turn is not None and not self.turn.makes_calls:
                 self.since += [self.turn] if self.turn.stop in UNFINISHED else []

@@ -69,41 +69,37 @@ class Summariser:
     ) -> Generator[Step, Reply | None, Summary]:
         """Have the entries summed up that `parting` lets go, by the cheap tier beside `target`; `last` is folded in.
 
-        `limit` is the tokens that a prompt of `target` may have. The record is kept as soon as it is there. Raises
-        NoSummary.
+        `limit` is the tokens that a prompt of `target` may have. The record is kept before anything else is done with
+        the answer: what is paid is not asked for again. Raises NoSummary.
         """
         order = self._job.summary
         if order is None:
             raise NoSummary("nothing says how")
         before = last.calls if last else 0
-        pairs = told(parting.gone, before)
-        calls = before + parting.calls
+        calls, pairs = before + parting.calls, told(parting.gone, before)
         place = order.store(as_text(pairs))
-        places = (*(last.places if last else ()), *([f"{_steps(before + 1, calls)} in {place}"] if place else []))
-        text, model, usage = yield from self._written(order, pairs, target, min(_OUTPUT, round(limit * _PART)))
-        pairs_touched = touched(parting.gone, last.touched if last else ())
-        parts = [
-            _head(calls),
-            fence(text, f"summary of {_steps(1, calls)} by {model}"),
-            _WHOLE.format(", ".join(places)) if places else "",
-            _section("Files that these steps named, by tool", touched_words(pairs_touched)),
-            _section("Not answered yet", order.pending()),
-        ]
-        head = UserMessage("\n\n".join(part for part in parts if part), kind=Said.SUMMARY)
-        record = Summary(parting.upto, (*parting.words, head), text, model, calls, pairs_touched, places, usage)
-        self._job.keep(record)
+        draft = Summary(
+            parting.upto,
+            parting.words,
+            text="",
+            calls=calls,
+            touched=touched(parting.gone, last.touched if last else ()),
+            places=(*(last.places if last else ()), *([f"{_steps(before + 1, calls)} in {place}"] if place else [])),
+        )
+        record = yield from self._written(order, pairs, target, min(_OUTPUT, round(limit * _PART)), draft)
         yield from _reports(record, parting, order, place)
         return record
 
     def _written(
-        self, order: SummaryOrder, pairs: list[tuple[str, str]], target: Target, output: int
-    ) -> Generator[Step, Reply | None, tuple[str, str, Usage]]:
-        """Return the summary, of so many tokens at most, the model that wrote it, and its cost. Raises NoSummary."""
-        usage = Usage()
+        self, order: SummaryOrder, pairs: list[tuple[str, str]], target: Target, output: int, draft: Summary
+    ) -> Generator[Step, Reply | None, Summary]:
+        """Return `draft` with the summary, which may have `output` tokens. Raises NoSummary."""
+        kept: list[Summary] = []
 
-        def note_cost(turn: AssistantMessage, cost: Usage) -> AssistantMessage:
-            nonlocal usage
-            usage = cost
+        def answered(turn: AssistantMessage, usage: Usage) -> AssistantMessage:
+            if turn.stop == "end" and (text := safe(without_thinking(turn).text).strip()):
+                kept.append(_completed(draft, text[: output * _CHARACTERS], cheap.label, usage, order.pending()))
+                self._job.keep(*kept)
             return turn
 
         try:
@@ -111,17 +107,16 @@ class Summariser:
             cheap = replace(cheap, endpoint=replace(cheap.endpoint, max_output=output))
             with closing(self._connect(cheap)) as client:
                 caller = ModelCaller([client], self._config, self._job, SHORT_RETRY)
-                caller.answered = note_cost
+                caller.answered = answered
                 material = as_text(pairs, self._most(cheap))
                 asked = UserMessage(_ORDER + fence(material, "the earlier steps"))
                 prompt = Prompt(order.system(round(output * _WORDS)), (), (asked,))
                 turn = yield from _asked(caller.call(prompt))
         except ProviderError as error:
             raise NoSummary(one_line(str(error), 300)) from error
-        text = safe(without_thinking(turn).text).strip()
-        if turn.stop != "end" or not text:
+        if not kept:
             raise NoSummary(f"{cheap.label} {'wrote nothing' if turn.stop == 'end' else 'did not come to an end'}")
-        return text[: output * _CHARACTERS], cheap.label, usage
+        return kept[0]
 
     def _most(self, cheap: Target) -> int:
         """Return the characters of material that the cheap model gets."""
@@ -152,6 +147,19 @@ def _asked(call: Answered) -> Answered:
                 continue  # answered with None: it does not wait
 
 
+def _completed(draft: Summary, text: str, model: str, usage: Usage, pending: str) -> Summary:
+    """Return the record with the summary, and with what the model is told of it behind the words that stay."""
+    parts = [
+        _head(draft.calls),
+        fence(text, f"summary of {_steps(1, draft.calls)} by {model}"),
+        _WHOLE.format(", ".join(draft.places)) if draft.places else "",
+        _section("Files that these steps named, by tool", touched_words(draft.touched)),
+        _section("Not answered yet", pending),
+    ]
+    said = UserMessage("\n\n".join(part for part in parts if part), kind=Said.SUMMARY)
+    return replace(draft, head=(*draft.head, said), text=text, model=model, usage=usage)
+
+
 def _steps(first: int, last: int) -> str:
     return f"steps {first} to {last}" if last > first else f"step {last}"
 
@@ -175,4 +183,4 @@ def _reports(record: Summary, parting: Parting, order: SummaryOrder, place: str)
         kind="note",
         data={"steps": parting.calls, "characters": parting.size, "kept": len(record.text)},
     )
-    yield TextUpdate(f"(prompt: {order.label}; {_steps(1, record.calls)})\n{record.text}", kind="summary")
+    yield TextUpdate(f"{_steps(1, record.calls)} (prompt: {order.label}):\n{record.text}", kind="summary")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import pytest
-from lumen_apiserver import text, tool
+from lumen_apiserver import held, text, tool
+from lumen_apiserver.script import Rule
 
 from lumen_tui.model.searching import parse
 from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.queries.search.search import Searcher
 
-WINDOW = 20_000
+WINDOW = 17_000
 SETTINGS = f"[models.endpoints.anthropic]\nwindow = {WINDOW}\nmax_output = 2000\n"
 WRITTEN = "**Done**: the pages were read. **Facts**: the port is 8443."
 ROLE = """+++
@@ -114,6 +117,50 @@ async def test_whoever_goes_on_with_it_goes_on_with_the_summary(desk, api, pages
     assert "80\n</order>" in after.last_text
     assert sum(map(of_summary, api.asked)) == summaries
     assert sum(request.called.count("ask_operator") for request in steps_of(api)[-1:]) == 1
+
+
+def settled(desk) -> int:
+    """How many calls of the ledger were settled as summaries."""
+    (share,) = spend_report(desk.layout, desk.clock.now()).purposes
+    return share.amount.calls
+
+
+async def test_killed_while_it_is_written_nothing_is_lost_and_no_step_made_again(desk, api, pages):
+    api.script.rules.clear()
+    api.when(of_summary, held(text("never said")), text(WRITTEN), again=True)
+    api.say(*pages, tool("write_result", text="# Done\n"), text("ok"))
+    task = desk.task()
+    await desk.until(lambda: any(map(of_summary, api.asked)))
+    before = len(steps_of(api))
+    os.kill(desk.pid(task), signal.SIGKILL)
+    assert await desk.over(task) == "done", desk.seen()
+    assert len(steps_of(api)) == len(pages) + 1
+    assert 0 < before <= len(pages)
+    read = [event["text"] for event in desk.events(task, "call") if event["tool"] == "read_file"]
+    assert len(read) == len(set(read)) == len(pages)
+    assert "the port is 8443" in str(steps_of(api)[before].messages)
+
+
+async def test_killed_behind_it_it_is_not_paid_again(desk, api, pages):
+    """The request that holds the summary for the first time is under way, and its worker is killed."""
+
+    def goes_on(request) -> bool:
+        return not of_summary(request) and "the port is 8443" in str(request.messages)
+
+    api.script.rules.insert(0, Rule(goes_on, [held(text("never said"))]))
+    api.say(*pages, tool("write_result", text="# Done\n"), text("ok"))
+    task = desk.task()
+    await desk.until(lambda: any(map(goes_on, api.asked)))
+    summaries = sum(map(of_summary, api.asked))
+    assert summaries == 1
+    os.kill(desk.pid(task), signal.SIGKILL)
+    assert await desk.over(task) == "done", desk.seen()
+    lost, again = [request for request in api.asked if goes_on(request)][:2]
+    assert _bare(again.messages) == _bare(lost.messages)
+    place = api.asked.index(again)
+    assert sum(map(of_summary, api.asked[: place + 1])) == 1
+    assert settled(desk) == sum(map(of_summary, api.asked))
+    assert len(steps_of(api)) == len(pages) + 2
 
 
 def _bare(value):
