@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, talk
-from lumen_tui.engine.driving import StopSignals, driving
+from lumen_tui.engine.driving import Driver, StopSignals, driving
 from lumen_tui.model import agent, ids
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.chat import ChatLine, Turn, TurnEnd, call_words, end_words, segments
@@ -41,8 +41,8 @@ async def _once(session: Session, text: str, *, as_json: bool) -> int:
     stop = StopSignals()
     stop.listen()
     message = session.perform(SendChat(text=text)).target
-    async with driving(session.root, chat=True) as running:
-        turn = await _Turn(session, stop, running, quiet=as_json).answered(message)
+    async with driving(session.root, chat=True) as driver:
+        turn = await _Turn(session, stop, driver, quiet=as_json).answered(message)
     if as_json and turn is not None:
         document(facts(session, turn))
     if stop.number:
@@ -71,10 +71,8 @@ def facts(session: Session, turn: Turn) -> dict[str, object]:
 class _Turn:
     """Follows the turn that answers a message, and prints what comes."""
 
-    def __init__(
-        self, session: Session, stop: StopSignals, running: asyncio.Task[int] | None, *, quiet: bool = False
-    ) -> None:
-        self._session, self._stop, self._running, self._quiet = session, stop, running, quiet
+    def __init__(self, session: Session, stop: StopSignals, driver: Driver, *, quiet: bool = False) -> None:
+        self._session, self._stop, self._driver, self._quiet = session, stop, driver, quiet
         self._look = ChatLook(session.layout)
         self._places: list[int] = []  # how much of each part was printed
         self._told = ""  # the last thing that was said on standard error
@@ -106,7 +104,9 @@ class _Turn:
         if turn is None and message not in [one.id for one in self.view.conversation.waiting]:
             talk("lumen-tui: the message was taken back")
             return True
-        if self._running is not None and self._running.done():
+        if self._driver.look():
+            self._say("lumen-tui: the engine is gone; this command drives the agent from here on")
+        if self._driver.running is not None and self._driver.running.done():
             talk("lumen-tui: the engine of this command has ended; say it again")
             return True
         if self._stop.number:
@@ -243,16 +243,16 @@ async def _converse(session: Session) -> int:
     stop.listen()
     lines = _Lines()
     talk(_HELP)
-    async with driving(session.root, chat=True) as running:
+    async with driving(session.root, chat=True) as driver:
         while True:
             text = await _typed(lines, stop)
             if text is None:
                 break
-            await _say(session, stop, running, lines, text.strip())
+            await _say(session, stop, driver, lines, text.strip())
             if stop.number and stop.number != signal.SIGINT:
                 break
             stop.forget()
-    if running is not None:
+    if driver.running is not None:
         talk("lumen-tui: no engine drives the agent any more; `lumen-tui` or `lumen-tui --engine-only` starts one")
     return stop.code if stop.number and stop.number != signal.SIGINT else 0
 
@@ -271,9 +271,7 @@ async def _typed(lines: _Lines, stop: StopSignals) -> str | None:
     return waiting.result()
 
 
-async def _say(
-    session: Session, stop: StopSignals, running: asyncio.Task[int] | None, lines: _Lines, text: str
-) -> None:
+async def _say(session: Session, stop: StopSignals, driver: Driver, lines: _Lines, text: str) -> None:
     try:
         if text == "/new":
             talk(f"({session.perform(FreshChat()).summary})")
@@ -281,6 +279,6 @@ async def _say(
             talk(_HELP)
         elif text:
             message = session.perform(SendChat(text=text)).target
-            await _Turn(session, stop, running).answered(message, _Asks(session, lines))
+            await _Turn(session, stop, driver).answered(message, _Asks(session, lines))
     except ActionError as error:
         talk(f"lumen-tui: {error}")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from lumen_tui.engine.engine import Engine, EngineBusy
 from lumen_tui.engine.runner import ENDING, Runner, RunOptions
+from lumen_tui.storage import lease
+from lumen_tui.storage.layout import Layout
 
 
 class StopSignals:
@@ -36,22 +38,43 @@ class StopSignals:
         return 128 + self.number
 
 
+class Driver:
+    """Drives a folder while no other engine does. `running` is its engine; None where it has had none yet."""
+
+    def __init__(self, root: Path, *, chat: bool) -> None:
+        self._root, self._chat = root, chat
+        self._runner: Runner | None = None
+        self.running: asyncio.Task[int] | None = None
+
+    def look(self) -> bool:
+        """Drive from now on where nobody does any more; return whether it has begun to. Raises StoreError."""
+        if self.running is not None or lease.is_held(Layout(self._root)):
+            return False
+        try:
+            engine = Engine.open(self._root, loops=False, chat=self._chat)
+        except EngineBusy:
+            return False
+        self._runner = Runner(engine, RunOptions(signals=False))
+        self.running = asyncio.get_running_loop().create_task(self._runner.run())
+        return True
+
+    async def end(self) -> None:
+        """End its engine."""
+        if self._runner is not None and self.running is not None:
+            self._runner.request_stop("done")
+            await self.running
+
+
 @asynccontextmanager
-async def driving(root: Path, *, chat: bool = False) -> AsyncIterator[asyncio.Task[int] | None]:
-    """Drive the folder within the block where no engine does; None where another one does it already.
+async def driving(root: Path, *, chat: bool = False) -> AsyncIterator[Driver]:
+    """Drive the folder within the block while no other engine does; whoever waits there looks whether that is so.
 
     The main agent gets no loops, so that nothing is spent that nobody asked for; with `chat` it answers in the chat.
     Raises StoreError where the folder cannot be used.
     """
+    driver = Driver(root, chat=chat)
+    driver.look()
     try:
-        engine = Engine.open(root, loops=False, chat=chat)
-    except EngineBusy:
-        yield None
-        return
-    runner = Runner(engine, RunOptions(signals=False))
-    running = asyncio.get_running_loop().create_task(runner.run())
-    try:
-        yield running
+        yield driver
     finally:
-        runner.request_stop("done")
-        await running
+        await driver.end()

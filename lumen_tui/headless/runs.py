@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine import settings
-from lumen_tui.engine.driving import StopSignals, driving
+from lumen_tui.engine.driving import Driver, StopSignals, driving
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.settings import not_in_force
@@ -143,20 +143,22 @@ async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     """Wait for the end of the task: under the engine that is running, else under one of our own."""
     stop = StopSignals()
     stop.listen()
-    async with driving(root) as running:  # who runs one task does not ask the main agent to spend anything
-        code = await _follow(port, task_id, stop, running)
-    return (running.result() if running is not None else 0) or code
+    async with driving(root) as driver:  # who runs one task does not ask the main agent to spend anything
+        code = await _follow(port, task_id, stop, driver)
+    return (driver.running.result() if driver.running is not None else 0) or code
 
 
-async def _follow(port: RemotePort, task_id: str, stop: StopSignals, running: asyncio.Task[int] | None = None) -> int:
+async def _follow(port: RemotePort, task_id: str, stop: StopSignals, driver: Driver) -> int:
     shown = waited = 0
     while True:
         detail = await asyncio.to_thread(port.task_detail, task_id)
         shown = _print_events(detail.events, shown)
         if detail.view.finished:
             break
-        if running is not None and running.done():
-            return running.result() or 1
+        if driver.look():
+            _say("the engine is gone; this command drives the task from here on")
+        if driver.running is not None and driver.running.done():
+            return driver.running.result() or 1
         if stop.number:
             if not waited:
                 _cancel(port, task_id)

@@ -21,6 +21,7 @@ from lumen_origin import BELOW_AN_AGENT
 from lumen_until import until
 
 from lumen_tui.model import agent
+from lumen_tui.storage import locks
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings import tokens
@@ -223,6 +224,20 @@ def test_two_turns_at_a_terminal_and_a_new_conversation(opened: Any, api: Any) -
     assert len(api.asked[2].messages) == 2
     assert chat.leave() == 0
     assert "no engine drives the agent any more" in chat.out
+
+
+def test_the_chat_drives_on_where_the_engine_is_gone(opened: Any, desk: Any, api: Any) -> None:
+    api.say(text("Here all the same."))
+    driven = locks.try_lock(desk.layout.engine_lock)  # as another engine holds it
+    assert driven is not None
+    chat = opened()
+    chat.shows("> ")
+    chat.type("Is anybody there?\n")
+    until(lambda: chats.read(desk.layout).waiting, lambda: chat.out, DEADLINE, sleep=lambda _: chat.read())
+    os.close(driven)
+    chat.shows("the engine is gone; this command drives the agent from here on")
+    chat.shows("Here all the same.")
+    assert chat.leave() == 0
 
 
 def test_ctrl_c_stops_the_answer_and_not_the_chat(opened: Any, desk: Any, api: Any) -> None:
