@@ -21,7 +21,7 @@ from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage import watch
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.tasks.task_records import tail_events
+from lumen_tui.store.tasks.task_records import newest_events
 
 
 @pytest.fixture
@@ -136,9 +136,9 @@ def test_a_task_that_is_archived_while_it_is_read_is_read_whole(root, monkeypatc
             month = layout.archive / "2026" / "11"
             month.mkdir(parents=True)
             folder.rename(month / name)
-        return tail_events(*args, **options)
+        return newest_events(*args, **options)
 
-    monkeypatch.setattr("lumen_tui.engine.port.tail_events", at_a_bad_moment)
+    monkeypatch.setattr("lumen_tui.engine.port.newest_events", at_a_bad_moment)
     detail = port.task_detail(name)
     assert (detail.result, [event.kind for event in detail.events]) == ("Seven.", ["finished"])
 

@@ -125,22 +125,23 @@ def test_the_watching_thread_ends_and_leaves_no_descriptor(ground: Ground, tmp_p
     ground.add("lint", "", on_change=["**"], folder=str(folder))
     ground.poll(1)
     ground.crash()
-    before = _descriptors()
+    assert not _watching(folder)
     ground.poll(1)
     assert ground.scheduler._triggers is not None
     watch: FileWatch = ground.scheduler._triggers._files
     thread = watch._thread
     assert thread is not None and thread.is_alive()
-    until(lambda: _descriptors() == before + 1)
+    until(lambda: _watching(folder))
     ground.crash()
     assert not thread.is_alive()
-    assert _descriptors() == before
+    assert not _watching(folder)
 
 
-def _descriptors() -> int:
-    """Count what this process has open to watch files with; other threads of the tests open what they will."""
-    found = 0
+def _watching(folder: Path) -> list[str]:
+    """Name the descriptors that this process watches the folder with; other threads of the tests watch theirs."""
+    found, inode = [], f"ino:{folder.stat().st_ino:x} "
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
-            found += os.readlink(f"/proc/self/fd/{name}") == "anon_inode:inotify"
+            if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:inotify":
+                found += [name] if inode in Path(f"/proc/self/fdinfo/{name}").read_text() else []
     return found

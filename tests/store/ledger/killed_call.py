@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import Reserve
 from lumen_tui.storage.journal import Journal
@@ -24,7 +25,9 @@ def main(root: Path, task: str, steps: int, *, tells: bool) -> None:
     stopper = Stopper(folder, time.monotonic)
     world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    spending = Spending(world, TaskTally(brain="test"), Spec(id=task, objective="x", role="builder"), events)
+    spending = Spending(
+        world, TaskTally(brain="test"), Spec(id=task, objective="x", role="builder"), events, reached=Progress
+    )
     stopper.arm()
     spending.reserve(Reserve(Usage(1000, 0, 0.37), "test-model", tells=tells))
     if steps:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lumen_tui.model.config import ModelsConfig, ServerConfig
 from lumen_tui.model.roles import Role
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Job, Reserve
 from lumen_tui.providers.choose import choose_provider
@@ -23,7 +24,7 @@ def main(root: Path, task: str, kind: str, url: str) -> None:
     world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
     role, spec = Role("builder", "p", tier="haiku"), Spec(id=task, objective="x", role="builder")
-    spending = Spending(world, TaskTally(brain="test"), spec, events)
+    spending = Spending(world, TaskTally(brain="test"), spec, events, reached=Progress)
     stopper.arm()
     config = ModelsConfig(provider="box", connect_seconds=60.0, endpoints={"box": ServerConfig(kind, url)})
     for step in choose_provider(config, role, spec, {"BOX_API_KEY": "k"}).converse(Job("s", "o", sent=spending.sent)):

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.storage.journal import Journal
@@ -30,7 +31,9 @@ def main(root: Path, task: str, seed: int, calls: int, role: str) -> None:
     stopper = Stopper(folder, time.monotonic)
     world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    spending = Spending(world, TaskTally(brain="test"), Spec(id=task, objective="x", role=role), events)
+    spending = Spending(
+        world, TaskTally(brain="test"), Spec(id=task, objective="x", role=role), events, reached=Progress
+    )
     chance = random.Random(seed)  # noqa: S311
     stopper.arm()
     for _ in range(calls):

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.providers.base import LEAST_OUTPUT, ProviderError, Reserve
 from lumen_tui.storage.journal import Journal
@@ -28,7 +29,13 @@ def make(purse):
         stopper = Stopper(folder, time.monotonic)
         world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
         events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-        return Spending(world, TaskTally(brain="test"), Spec(id=name, objective="x", budget=budget or Budget()), events)
+        return Spending(
+            world,
+            TaskTally(brain="test"),
+            Spec(id=name, objective="x", budget=budget or Budget()),
+            events,
+            reached=Progress,
+        )
 
     return spending
 

@@ -9,6 +9,7 @@ import time
 import pytest
 from lumen_until import until
 
+from lumen_tui.model.task_cost import Progress
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.storage import lease
@@ -98,7 +99,7 @@ def hurried(purse, step):
     stopper = Stopper(folder, lambda: next(clock))
     world = World(folder, time.time, lambda: next(clock), {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    return Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events)
+    return Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events, reached=Progress)
 
 
 @pytest.mark.long
@@ -122,7 +123,7 @@ def test_only_work_counts_not_the_wait_for_a_person(purse):
     stopper = Stopper(folder, lambda: clock[0])
     world = World(folder, time.time, lambda: clock[0], {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    spending = Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events)
+    spending = Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events, reached=Progress)
     stopper.limit(1000.0)
 
     def work(seconds):
