@@ -101,3 +101,9 @@ def test_a_command_that_reads_loads_only_what_it_has_a_use_for(words: tuple[str,
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert set(done.stderr.splitlines()[-1].split()) <= READERS[words]
+
+
+def test_a_worker_without_servers_loads_nothing_for_them() -> None:
+    probe = "import sys, lumen_tui.worker.task; print([name for name in sys.modules if '.tools.mcp.' in name])"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
