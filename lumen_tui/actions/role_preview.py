@@ -162,7 +162,7 @@ def _commands(rules: TaskRules, context: PreviewContext) -> str:
 def _writable(role: Role, rules: TaskRules, config: Config) -> str:
     if not rules.write:
         return "nothing"
-    roots = config.sandbox.granted(role.writable)
+    roots = () if role.own_files_only else config.sandbox.granted(role.writable)
     return ", ".join([one_line(root, 80) for root in roots]) or "files in the task's own folder only"
 
 

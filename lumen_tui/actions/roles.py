@@ -18,6 +18,7 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import RoleTexts
+from lumen_tui.tools.policy.rules import hosts_of
 
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
 
@@ -99,10 +100,18 @@ def _without_past_expiry(name: str, text: str, now: float) -> str:
 
 
 def _tool_remarks(store: Store, role: Role) -> str:
-    """Return as the end of a sentence which tools it cannot use and which it keeps against its file."""
+    """Return as the end of a sentence which tools it cannot use and which it keeps against its file.
+
+    ActionError where it could fetch no page.
+    """
     from lumen_tui.actions import role_preview  # what it knows of models and tools is needed here alone
 
-    lost = role_preview.useless(role, load_config(store.layout)[0])
+    config = load_config(store.layout)[0]
+    if "web_fetch" in role.tools and not hosts_of(role, config):
+        raise ActionError(
+            f"role {role.name}: web_fetch needs hosts: give --hosts, or name some under [web] in lumen.toml"
+        )
+    lost = role_preview.useless(role, config)
     remarks = f"; of no use to it: {lost}" if lost else ""
     if role.name != agent.ROLE and "write_result" not in role.tools:
         remarks += "; it keeps write_result, by which results get out"

@@ -87,6 +87,7 @@ def _must_be_another(above: list[Spec], spec: Spec) -> None:
 def _must_do_no_more(parent: Role, child: Role) -> None:
     """Refuse a role with powers that the one that orders it lacks, unless its `orders` name it."""
     more = [name for name in ("write", "network") if getattr(child, name) and not getattr(parent, name)]
+    more += ["write"] if child.changes_files and parent.own_files_only else []
     more += ["shell"] if _SHELLS.index(child.shell) > _SHELLS.index(parent.shell) else []
     more += [f"{name} {sorted(extra)[0]}" for name in ("writable", "hosts") if (extra := _beyond(parent, child, name))]
     more += sorted(_beyond(parent, child, "tools") - _ANYBODY) + sorted(_beyond(parent, child, "custom_tools"))

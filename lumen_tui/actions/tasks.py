@@ -25,9 +25,11 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.settings import config_errors
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import STOP_FILE, has_worker, read_json, read_stop
+from lumen_tui.tools.policy.rules import hosts_of
 
 QUEUED_KIND = "queued"  # of a change
 EDITABLE = (
@@ -39,6 +41,7 @@ EDITABLE = (
     "accept",
     "priority",
     "timeout_seconds",
+    "steps",
     "wu_id",
     "lane",
     "budget",
@@ -73,6 +76,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         lane=request.lane,
         priority=request.priority or "P2",
         timeout_seconds=request.timeout_seconds,
+        steps=request.steps,
         depends_on=tuple(checks.task_id(store, dependency) for dependency in request.depends_on),
         created_by=acting.caller().task or by,
         created_at=times.iso(now),
@@ -196,7 +200,15 @@ def _lane(store: Store, spec: Spec) -> str:
 def _worker_role(store: Store, name: str) -> str:
     if name == agent.ROLE:
         raise ActionError(f"role {name} is the main agent's own: the engine starts it when there is news for it")
-    return checks.role_name(store.layout, name)
+    known = checks.role_name(store.layout, name)
+    with contextlib.suppress(FileNotFoundError, BadFile):  # a role that cannot be read is named when the task begins
+        role = load_role(store.layout, known)
+        if "web_fetch" in role.tools and not hosts_of(role, load_config(store.layout)[0]):
+            raise ActionError(
+                f"role {known} can reach no page: `lumen-tui role adjust {known} --hosts docs.python.org` names hosts "
+                "for it, [web] hosts in lumen.toml for all roles"
+            )
+    return known
 
 
 def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | None:

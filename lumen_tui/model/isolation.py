@@ -29,5 +29,5 @@ class Isolation(Struct, frozen=True, omit_defaults=True):
 
 def mode_of(spec: Spec, role: Role, default: str) -> str:
     """Return how a task works: as it says itself, else its role; the default is for roles that may change files."""
-    chosen = spec.isolate or role.isolate or (default if role.write else "")
+    chosen = spec.isolate or role.isolate or (default if role.changes_files else "")
     return chosen if chosen in MODES else ""

@@ -137,6 +137,15 @@ class Limits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     processes: Annotated[int, Meta(ge=0, le=16_384)] = 0
 
 
+class Example(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """[example]: a task that shows what the role is for, in any folder."""
+
+    objective: Annotated[str, Meta(min_length=1, max_length=2000)]
+    context: Annotated[str, Meta(max_length=10_000)] = ""
+    constraints: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+
+
 class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """roles/<name>.md: TOML front matter between `+++` lines, then the prompt."""
 
@@ -146,6 +155,7 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     tools: tuple[str, ...] = (*READ_TOOLS, *REPORT_TOOLS)
     shell: str = "none"  # none | read | any: which commands the shell tool may run
     write: bool = False  # may files outside the task folder be changed
+    own_files_only: bool = False  # with write: it changes files in its task's own folder, and nothing that was granted
     writable: tuple[str, ...] = ()  # folders it may change, besides those of [sandbox] writable
     isolate: Literal["", "worktree", "copy"] = ""  # its tasks change a folder of their own, and hand in change lists
     accept: tuple[str, ...] = ()  # what proves its tasks done, unless they say so themselves
@@ -157,10 +167,31 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     skills: tuple[str, ...] = ("*",)  # of those that there are where it works, it has these; *: all
     rules: tuple[ToolRule, ...] = ()  # [[rules]]
     limits: Limits = field(default_factory=Limits)
+    example: Example | None = None  # [example]
     prompt: str = ""
     source: str = "shipped"  # shipped | hired
     until: str = ""  # when a temporary hire ends, as 2026-03-08T12:00:00Z; empty: it stays
     schema: int = 1
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether it changes more than the own folders of its tasks."""
+        return self.write and not self.own_files_only
+
+
+def misfit(role: Role) -> tuple[str, str]:
+    """Return the field with which a role could not do what its file says, and why; empty where it can."""
+    any_command = role.shell == "any" and role.write
+    for tool in role.tools:
+        if tool in WRITE_TOOLS and not role.write:
+            return "tools", f"{tool} needs write = true: set it, or leave the tool out"
+        if tool in ("shell", *BACKGROUND_TOOLS) and role.shell == "none":
+            kinds = '"read" or "any"' if tool == "shell" else '"any"'
+            return "tools", f"{tool} needs shell = {kinds}: set it, or leave the tool out"
+    writes = {*role.tools} & {*WRITE_TOOLS, *(("shell", *BACKGROUND_TOOLS) if any_command else ())}
+    if role.write and not (writes or role.custom_tools or role.mcp):
+        return "write", f'write = true needs a tool that writes: one of {", ".join(WRITE_TOOLS)}, or shell = "any"'
+    return "", ""
 
 
 class PersonnelEntry(Struct, frozen=True, omit_defaults=True):
@@ -201,5 +232,5 @@ class PythonTool(CustomTool, frozen=True, omit_defaults=True, kw_only=True):
 
 def role_line(role: Role) -> str:
     """Return a role that can be given work, on one line of a prompt."""
-    may = "may change files" if role.write else "changes nothing"
+    may = "may change files" if role.changes_files else "changes nothing"
     return f"- {role.name} ({role.tier}, {may}): {escaped(one_line(role.purpose, 160))}"

@@ -31,6 +31,7 @@ class TaskRules(Struct, frozen=True):
     tools: frozenset[str] = frozenset()
     shell: str = "none"  # none | read | any
     write: bool = False
+    own_files_only: bool = False  # what it changes is in the task's own folder
     network: bool = False
     offline: bool = False  # a constraint says so: nothing that it calls reaches the network either
     max_steps: int = 40

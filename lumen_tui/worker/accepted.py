@@ -38,7 +38,7 @@ def _lines(folder: Path, spec: Spec) -> Iterator[str]:
 
 def unit_checks(layout: Layout, spec: Spec, role: Role) -> tuple[str, ...]:
     """Return the checks in the acceptance of a task's work unit, where the task may change what they are about."""
-    if not spec.wu_id or not role.write:
+    if not spec.wu_id or not role.changes_files:
         return ()
     try:
         unit = read_unit(layout, spec.wu_id)

@@ -183,11 +183,17 @@ def _bullets(lines: Iterator[str] | list[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
+def _changes(rules: TaskRules) -> str:
+    if rules.own_files_only and rules.write:
+        return "You change files in your own folder alone; elsewhere attempts are refused."
+    return "You may change files." if rules.write else "You change no files; attempts are refused."
+
+
 def limits(rules: TaskRules, spec: Spec, seconds: float = 0.0) -> str:
     """Return how far a task may go, the rules that are enforced, and the wishes that are not."""
     lines = [
         _SHELL[rules.shell],
-        "You may change files." if rules.write else "You change no files; attempts are refused.",
+        _changes(rules),
         f"You have {rules.max_steps} tool calls{f' and {span(seconds)}' if seconds else ''}.",
     ]
     if spent := money(spec):

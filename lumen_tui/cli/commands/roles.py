@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,14 +13,15 @@ from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.editing import edited
 from lumen_tui.cli.parser import request_of
-from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
+from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, read_text, say, table, talk
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.roles import parse_role
@@ -35,6 +37,7 @@ _LIMITS: dict[str, tuple[type, str]] = {
     "timeout_seconds": (float, "how long one task may take"),
     "stall_seconds": (float, "silence after which a task counts as stalled"),
     "max_steps": (int, "tool calls of one task"),
+    "subtasks": (int, "sub-tasks that one task may order"),
     "max_output_bytes": (int, "of one tool call"),
     "at_once": (int, "tasks of the role at the same time; 0: the engine's limit"),
     "cpu_seconds": (int, "of one command; 0: as [sandbox] says"),
@@ -63,6 +66,10 @@ def declare(commands: CommandGroup) -> None:
     )
     fire.fields(FireRole, "name")
     fire.fields(FireRole, "reason", required=False, default="")
+    text = "Queue the example task of a role; prints its id."
+    tried = group.add("try", run_try, text, "role try researcher --folder ~/project")
+    tried.fields(RehireRole)
+    tried.fields(NewTask, "folder", "steps", "timeout_seconds", default=None)
     group.verb("rehire", RehireRole, "Bring a retired role back.", "role rehire builder")
     stats = group.add("stats", run_stats, "How roles and models did so far.", "role stats builder")
     for command in (hire, adjust):
@@ -71,7 +78,7 @@ def declare(commands: CommandGroup) -> None:
         command.dry_run()
     show.fields(RehireRole)
     stats.fields(RehireRole, nargs="?", default="", help="one role, in full")
-    for command in (listing, show, hire, adjust, fire, stats):
+    for command in (listing, show, tried, hire, adjust, fire, stats):
         command.json()
 
 
@@ -80,6 +87,10 @@ def _declare_changes(parser: Parser) -> None:
     parser.add_argument("--purpose", help="one sentence")
     parser.add_argument("--tier", choices=TIERS, metavar="TIER", help=", ".join(TIERS))
     parser.add_argument("--tools", help=f"with commas between them: {', '.join(ALL_TOOLS)}")
+    parser.add_argument("--shell", choices=("none", "read", "any"), help="which commands its shell runs")
+    parser.add_argument("--write", choices=("yes", "no"), help="whether it may change files")
+    parser.add_argument("--network", choices=("yes", "no"), help="whether its commands may reach the network")
+    parser.add_argument("--skills", help="of those where it works, these, with commas between them; *: all")
     parser.add_argument("--hosts", help="where its web_fetch may go, with commas between them")
     parser.add_argument("--mcp", help="the MCP servers it has, or single tools such as git__git_log")
     for name, (kind, words) in _LIMITS.items():
@@ -111,13 +122,38 @@ def run_show(session: Session, args: Namespace) -> int:
         document(role)
         return 0
     say(roles.render_role(role).rstrip())
+    if role.example is not None:
+        talk(f"`lumen-tui role try {role.name}` queues its example: {one_line(role.example.objective, 200)}")
     return 0
+
+
+def run_try(session: Session, args: Namespace) -> int:
+    role = _role(session, args.name)
+    if role.example is None:
+        raise ActionError(
+            f"role {role.name} has no example: give one under [example] with `role adjust {role.name} --edit`"
+        )
+    example = role.example
+    request = NewTask(
+        objective=example.objective,
+        role=role.name,
+        context=example.context,
+        constraints=example.constraints,
+        accept=example.accept,
+        folder=os.path.abspath(os.path.expanduser(args.folder or os.curdir)),
+        steps=args.steps or 0,
+        timeout_seconds=args.timeout_seconds or 0.0,
+    )
+    talk(example.objective)
+    return print_id_and_outcome(session.perform(request), as_json=args.json)
 
 
 def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     """Return the role file: the given one, or that of `like` with the given changes. Raise ActionError."""
-    changes: dict[str, object] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
-    for listed in ("tools", "hosts", "mcp"):
+    texts = ("purpose", "tier", "shell")
+    changes: dict[str, object] = {name: value for name in texts if (value := getattr(args, name))}
+    changes |= {name: value == "yes" for name in ("write", "network") if (value := getattr(args, name))}
+    for listed in ("tools", "hosts", "mcp", "skills"):
         if (value := getattr(args, listed)) is not None:
             changes[listed] = tuple(part.strip() for part in value.split(",") if part.strip())
     limits = {limit: value for limit in _LIMITS if (value := getattr(args, limit)) is not None}

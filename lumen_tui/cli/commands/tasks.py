@@ -22,7 +22,7 @@ from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, LimitTask, NewTask, RetryTask, TellTask
 from lumen_tui.model.skills import read_in
 from lumen_tui.model.task_cost import TaskCost
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView
+from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.queue_conditions import read_queue_conditions
 from lumen_tui.queries.task_costs import costs
@@ -47,6 +47,7 @@ _LATER = (
     "lane",
     "priority",
     "timeout_seconds",
+    "steps",
     "isolate",
 )  # while it waits
 _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
@@ -216,7 +217,7 @@ def _shown(
         "took": cost.words(),
         "used": cost.progress.words(),
         "brain": view.brain,
-        "at most": budget.own_words(spec.budget),
+        "at most": _at_most(spec),
         "works in": spec.folder,
         "skills": ", ".join(skills),
         "session": session_id,
@@ -247,6 +248,13 @@ def run_show(session: Session, args: Namespace) -> int:
     if result:
         say("\n" + result.rstrip())
     return 0
+
+
+def _at_most(spec: Spec) -> str:
+    """Return the task's own limits; the role's hold where it has none."""
+    calls = f"{spec.steps:,} tool calls" if spec.steps else ""
+    time_limit = times.limit(spec.timeout_seconds) if spec.timeout_seconds else ""
+    return ", ".join(filter(None, (calls, time_limit, budget.own_words(spec.budget))))
 
 
 def _say_evidence(view: TaskView, folder: Path | None) -> None:

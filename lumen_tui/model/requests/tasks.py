@@ -30,6 +30,7 @@ class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
     timeout_seconds: Annotated[
         float, Arg("the longest it may take, such as 90s or 10m [the role's]", "--timeout", duration=True)
     ] = 0.0
+    steps: Annotated[int, Arg("tool calls altogether [the role's]")] = 0
     depends_on: Annotated[Sequence[str], Arg("a task that must be done first", metavar="ID")] = ()
     id: Annotated[str, Arg("an id of your own, such as task-001")] = ""
     key: Annotated[str, Arg("the same key gives the same task, however often it is asked for")] = ""

@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.model import acceptance, agent, ids, renamed, times
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, rule_fault
+from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, misfit, rule_fault
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.toolservers import grant_fault, grants, parts_of
 from lumen_tui.storage import directories, files, frontmatter
@@ -79,6 +79,9 @@ def _check(role: Role, text: str) -> None:
         raise BadFile(message, frontmatter.line_of(text, "until"))
     if fault := next(filter(None, map(grant_fault, role.mcp)), ""):
         raise BadFile(f"mcp: {fault}", frontmatter.line_of(text, "mcp"))
+    name, reason = misfit(role)
+    if reason:
+        raise BadFile(reason, frontmatter.line_of(text, name))
     own = agent.TOOLS if role.name == agent.ROLE else ()
     servers = grants(role.mcp)  # which tools they have is looked up when a task begins
     theirs = [rule.tool for rule in role.rules if parts_of(rule.tool)[0] in servers and parts_of(rule.tool)[1]]
@@ -131,7 +134,7 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     for path, source in files_by_name.values():
         try:
             roles.append(role := read_role_file(path, source))
-            problems += config.refused_grants(layout, role.writable if role.write else (), f"roles/{path.name}")
+            problems += config.refused_grants(layout, role.writable if role.changes_files else (), f"roles/{path.name}")
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
             problems.append(Problem(where=where, what=str(error), hint="fix the file; the role is not in force"))

@@ -59,19 +59,24 @@ def too_many_rows(text: str, limit: int) -> int:
     return longest if 0 < limit < longest else 0
 
 
+def hosts_of(role: Role, settings: Config) -> tuple[str, ...]:
+    """Return where a role's web_fetch may go."""
+    return () if settings.web.closed else (*role.hosts, *settings.web.hosts)
+
+
 def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[str, ...] = ()) -> TaskRules:
     """Return the rules of one task; `foreign` are tools of MCP servers. BadRules where they contradict each other."""
     settings = config or Config()
-    hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
         tools=frozenset((*role.tools, *role.custom_tools, *foreign, *_always(role))),
         shell=role.shell,
         write=role.write,
+        own_files_only=role.own_files_only,
         network=role.network,
         max_steps=max(1, spec.steps or role.limits.max_steps),
         role=role.name,
         custom=frozenset((*role.custom_tools, *foreign)),
-        hosts=hosts,
+        hosts=hosts_of(role, settings),
         private=settings.web.private,
         tool_rules=role.rules,
         asks=settings.approvals.ask,

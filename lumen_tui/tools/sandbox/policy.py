@@ -143,7 +143,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool
         hidden=tuple(hidden),
         covers=(state_cover(context),),
         scratch=scratch,
-        shown=(*_borrowed(context), *skill_folders(context)),
+        shown=tuple(filter(None, (*_borrowed(context), *skill_folders(context), task_folder(context)))),
         temporary=temporary,
         network=context.rules.network and not reading,
         caps=caps(settings, context.role.limits),
@@ -173,8 +173,8 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
 
     Only lumen.toml and the role grant. A task's own roots can only narrow: its spec may come from a model.
     """
-    if context.spec.isolate:
-        return (), ()  # it works in a folder of its own, and what it changes there is brought in by a person
+    if context.spec.isolate or context.role.own_files_only:
+        return (), ()  # it works in a folder of its own; what a person wants of it is brought in by them
     home = context.environ.get("HOME") or os.path.expanduser("~")
     state = context.store.root
     granted, refused = [], []

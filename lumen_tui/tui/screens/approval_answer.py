@@ -89,7 +89,7 @@ def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
     """Return the sandbox as the engine and the role have it; a role that is not known may have the network."""
     beat = snapshot.engine.heartbeat
     role = next((role for role in snapshot.roles if role.name == request.role), None)
-    roots = snapshot.config.sandbox.granted(role.writable) if role and role.write else ()
+    roots = snapshot.config.sandbox.granted(role.writable) if role and role.changes_files else ()
     return SandboxView(beat.sandbox if beat else "", role.network if role else True, roots)
 
 

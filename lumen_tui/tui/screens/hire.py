@@ -18,7 +18,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
-from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role
+from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role, misfit
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
@@ -106,6 +106,9 @@ class RoleForm(FormScreen[Role]):
 
     def read(self) -> Role:
         role = self._drawn()
+        field, reason = misfit(role)
+        if reason:
+            raise Invalid(f"{reason[0].upper()}{reason[1:]}.", {"write": "powers"}.get(field, field))
         if self._names_in_use is None:
             return role
         check_new_name(role.name, self._names_in_use)

@@ -166,7 +166,7 @@ def _skills(role: Role) -> str:
 
 def _powers(role: Role) -> Iterator[str]:
     if role.write:
-        yield "write files"
+        yield "write files in their tasks' folders only" if role.own_files_only else "write files"
     if role.network:
         yield "use the network"
 

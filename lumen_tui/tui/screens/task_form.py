@@ -234,7 +234,7 @@ def _about(role: Role) -> Content:
 
 def powers(role: Role) -> str:
     """Return what a role may do, in a few words: `9 tools, read only, shell to read`."""
-    words = [f"{len(role.tools)} tools", "may write" if role.write else "read only"]
+    words = [f"{len(role.tools)} tools", "may write" if role.changes_files else "read only"]
     if role.shell != "none":
         words.append("any command" if role.shell == "any" else "shell to read")
     return ", ".join([*words, "network"] if role.network else words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.prompts import shipped_prompt
 from lumen_tui.store.settings.roles import list_roles, load_role, parse_role
+from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import BadRules
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.toolbox import TOOLS
@@ -85,14 +87,70 @@ def lumen(house, capsys):
     return run
 
 
-def test_a_tool_that_a_role_cannot_use_is_told_with_what_it_lacks(house, lumen):
-    said = lumen("role", "adjust", "researcher", "--tools", "web_fetch,write_file,shell_start,glob,write_result")
-    for words in ("web_fetch (no host is allowed", "write_file (the role has no write", "shell_start (the role has no"):
-        assert words in said
-    assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "glob,web_fetch", "--hosts", "example.org")
+MISFITS = [
+    (("--tools", "glob,write_file"), "write_file needs write = true"),
+    (("--tools", "glob,shell", "--shell", "none"), 'shell needs shell = "read" or "any"'),
+    (("--tools", "glob,shell_start", "--shell", "none"), 'shell_start needs shell = "any"'),
+    (("--tools", "glob", "--write", "yes"), "write = true needs a tool that writes"),
+    (("--tools", "glob,shell", "--shell", "read", "--write", "yes"), "write = true needs a tool that writes"),
+    (("--tools", "glob,web_fetch"), "web_fetch needs hosts"),
+]
+
+
+@pytest.mark.parametrize(("words", "why"), MISFITS)
+def test_tools_that_a_role_could_not_use_are_refused_with_what_they_need(house, lumen, words, why):
+    before = load_role(house.layout, "researcher")
+    assert why in lumen("role", "adjust", "researcher", *words, code=2)
+    assert why in lumen("role", "hire", "scout", "--like", "researcher", *words, code=2)
+    assert load_role(house.layout, "researcher") == before
+    assert not house.layout.role("scout").exists()
+
+
+@pytest.mark.parametrize(("words", "why"), MISFITS[:-1])
+def test_a_file_with_such_tools_is_named_by_its_line_and_not_in_force(house, lumen, words, why):
+    fields = dict(zip(words[::2], words[1::2], strict=True))
+    tools = ", ".join(f'"{tool}"' for tool in fields["--tools"].split(","))
+    text = f'+++\npurpose = "p"\ntools = [{tools}]\n'
+    text += f'shell = "{fields.get("--shell", "read")}"\nwrite = {str("--write" in fields).lower()}\n+++\n\nWork.\n'
+    house.layout.roles.mkdir(exist_ok=True)
+    house.layout.role("builder").write_text(text)
+    found, _, problems = list_roles(house.layout)
+    assert "builder" not in [role.name for role in found]
+    assert why in problems[0].what and problems[0].where in ("roles/builder.md:3", "roles/builder.md:5")
+    assert house.layout.role("builder").read_text() == text
+
+
+def test_powers_are_given_by_flags(house, lumen):
+    lumen("role", "adjust", "researcher", "--tools", "glob,web_fetch", "--hosts", "example.org")
     assert "it keeps write_result" in lumen("role", "adjust", "researcher", "--tools", "glob")
     house.layout.config.write_text('[web]\nhosts = ["example.org"]\n')
-    assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "web_fetch", "--hosts", "")
+    lumen("role", "adjust", "researcher", "--tools", "web_fetch", "--hosts", "")
+    powers = ("--shell", "any", "--write", "yes", "--skills", "pdf,docx")
+    lumen("role", "hire", "scout", "--like", "researcher", "--tools", "shell,write_file", *powers)
+    role = load_role(house.layout, "scout")
+    assert (role.shell, role.write, role.network, role.skills) == ("any", True, False, ("pdf", "docx"))
+
+
+def test_the_example_of_a_role_is_shown_and_queued(house, lumen, tmp_path):
+    assert "[example]" in lumen("role", "show", "tester")
+    said = lumen("role", "try", "tester", "--folder", str(tmp_path), "--steps", "9", "--timeout", "5m", "--json")
+    spec = task_files.read_spec(house.layout, json.loads(said[said.index("{") :])["target"])
+    example = load_role(house.layout, "tester").example
+    assert (spec.objective, spec.role, spec.folder) == (example.objective, "tester", str(tmp_path))
+    assert (spec.steps, spec.timeout_seconds) == (9, 300.0)
+    assert "has no example" in lumen("role", "try", "main", code=2)
+
+
+def test_the_limits_of_a_task_are_given_by_flags_and_shown(house, lumen):
+    limits = ("--steps", "9", "--timeout", "5m", "--usd", "0.5", "--tokens", "1000")
+    task_id = json.loads(lumen("task", "new", "Look", *limits, "--json"))["target"]
+    spec = task_files.read_spec(house.layout, task_id)
+    assert (spec.steps, spec.timeout_seconds, spec.budget.usd, spec.budget.tokens) == (9, 300.0, 0.5, 1000)
+    shown = lumen("task", "show", task_id)
+    assert "9 tool calls" in shown and "5m" in shown and "$0.50" in shown
+    assert "steps will not do" in lumen("task", "new", "Look", "--steps", "-1", code=2)
+    lumen("task", "edit", task_id, "--steps", "12")
+    assert task_files.read_spec(house.layout, task_id).steps == 12
 
 
 def test_limits_are_given_by_flags(house, lumen):
