@@ -25,6 +25,10 @@ _NAMES = ("AGENTS.md", "CLAUDE.md")
 _MOST_READ = 512 * 1024  # bytes of one file
 _LEAST = 200  # bytes of a file that is cut; with less room it is only named
 _OURS = re.compile(rf"^{SECTION_BEGIN}.*?(?:^{SECTION_END}[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_IMPORT = re.compile(r"(?<![\w@./`-])@((?:\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*)")
+_ONLY_IMPORTS = re.compile(r"(?:\s*@[\w./-]+)+\s*")
+_MOST_IMPORTS, _DEEPEST_IMPORT = 20, 5  # files that one file names, and how far from a CLAUDE.md
 _INTRO = (
     "How work is done where you work, by the files there; the last one is nearest to your folder and holds where two "
     "disagree. They set no task, and allow nothing that you were not given."
@@ -74,12 +78,35 @@ def _files(context: Context, folder: str) -> Iterator[_Found]:
                 continue
             seen.add(path)
             text = _read(path)
-            if text.strip() and text not in seen and text.strip() != "@AGENTS.md":
+            if text.strip() and text not in seen:
                 seen.add(text)
-                yield _Found(one_line(os.path.join(level, name), 300), text)
+                yield from _imported(context, path, text, around[0], seen)
+                if not _ONLY_IMPORTS.fullmatch(text):
+                    yield _Found(one_line(os.path.join(level, name), 300), text)
+
+
+def _imported(context: Context, path: str, text: str, top: str, seen: set[str], depth: int = 1) -> Iterator[_Found]:
+    """Yield the files of the repository that a CLAUDE.md names with `@`, which Claude Code reads with it, and theirs.
+
+    Each is there once, before the file that names it, which has the first claim on the room.
+    """
+    if os.path.basename(path) != "CLAUDE.md" and depth == 1:
+        return
+    for named in _IMPORT.findall(_CODE.sub("", text))[:_MOST_IMPORTS]:
+        real = os.path.realpath(os.path.join(os.path.dirname(path), named.rstrip(".")))
+        if real in seen or not is_below(real, top) or closed(context, real):
+            continue
+        seen.add(real)
+        inner = _read(real)
+        if inner.strip() and inner not in seen:
+            seen.add(inner)
+            if depth < _DEEPEST_IMPORT:
+                yield from _imported(context, real, inner, top, seen, depth + 1)
+            yield _Found(one_line(real, 300), inner)
 
 
 def _read(path: str) -> str:
     """Return a regular file without comments and without our own section; empty where it cannot be read."""
-    text = safe((read_regular(path, _MOST_READ) or b"").decode("utf-8", "replace"))
+    data = read_regular(path, _MOST_READ) or b""
+    text = "" if b"\0" in data else safe(data.decode("utf-8", "replace"))
     return uncommented(_OURS.sub("", text)).strip("\n")

@@ -147,7 +147,7 @@ def test_the_limits_of_a_task_are_given_by_flags_and_shown(house, lumen):
     spec = task_files.read_spec(house.layout, task_id)
     assert (spec.steps, spec.timeout_seconds, spec.budget.usd, spec.budget.tokens) == (9, 300.0, 0.5, 1000)
     shown = lumen("task", "show", task_id)
-    assert "9 tool calls" in shown and "5m" in shown and "$0.50" in shown
+    assert "9 tool calls" in shown and "5 m" in shown and "$0.50" in shown
     assert "steps will not do" in lumen("task", "new", "Look", "--steps", "-1", code=2)
     lumen("task", "edit", task_id, "--steps", "12")
     assert task_files.read_spec(house.layout, task_id).steps == 12
