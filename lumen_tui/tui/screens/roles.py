@@ -124,6 +124,11 @@ def role_facts(row: RoleRow, snapshot: Snapshot, look: Appearance) -> list[Fact]
         *_figures(row.stats, look),
         ("model", model_words(role, snapshot.config, beat.brain if (beat := snapshot.engine.heartbeat) else "")),
         *_permissions(role),
+        *(
+            [("example", f"{one_line(role.example.objective, 400)} (`lumen-tui role try {role.name}`)")]
+            if role.example
+            else []
+        ),
         *(("asks not", rule_words(rule)) for rule in snapshot.config.allow if rule.role == role.name),
     ]
 
