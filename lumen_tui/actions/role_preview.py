@@ -131,15 +131,6 @@ def _tools(role: Role, rules: TaskRules) -> str:
     return f"{len(rules.tools)}: {', '.join(sorted(rules.tools))}{remark}"
 
 
-def useless(role: Role, config: Config) -> str:
-    """Return the tools of a role that it cannot use, each with what it lacks; empty where there are none."""
-    try:
-        rules = derive(role, _NONE, config)
-    except BadRules:
-        return ""
-    return ", ".join(f"{tool} ({reason})" for tool, reason in _useless(role, rules))
-
-
 def _useless(role: Role, rules: TaskRules) -> Iterator[Line]:
     for tool in sorted({*role.tools, *role.custom_tools} - rules.tools):
         if tool == "web_fetch":

@@ -18,7 +18,6 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import RoleTexts
-from lumen_tui.tools.policy.rules import hosts_of
 
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
 
@@ -29,7 +28,7 @@ def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
         entry.role == request.name and entry.key == request.key for entry in store.personnel.records(PersonnelEntry)
     ):
         return Done(summary=f"{request.name} {fields.UNDER_KEY}", target=request.name)
-    summary = f"{request.name} hired{_tool_remarks(store, _checked(request.name, request.text))}"
+    summary = f"{request.name} hired{_kept(_checked(store, request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         if request.name in _in_force(store):
             raise ActionError(f"role {request.name!r} is active already: adjust it, or hire under another name")
@@ -40,7 +39,7 @@ def hire(store: Store, request: HireRole, *, by: str, now: float) -> Done:
 
 def adjust(store: Store, request: AdjustRole, *, by: str, now: float) -> Done:
     """Write the hired file under the lock of roles; both sides are whole texts."""
-    summary = f"{request.name} adjusted{_tool_remarks(store, _checked(request.name, request.text))}"
+    summary = f"{request.name} adjusted{_kept(_checked(store, request.name, request.text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, request.name)
         before = roles.role_texts(store.layout, request.name)
@@ -99,35 +98,25 @@ def _without_past_expiry(name: str, text: str, now: float) -> str:
     return "\n".join(lines) + mark + prompt
 
 
-def _tool_remarks(store: Store, role: Role) -> str:
-    """Return as the end of a sentence which tools it cannot use and which it keeps against its file.
-
-    ActionError where it could fetch no page.
-    """
-    from lumen_tui.actions import role_preview  # what it knows of models and tools is needed here alone
-
-    config = load_config(store.layout)[0]
-    if "web_fetch" in role.tools and not hosts_of(role, config):
-        raise ActionError(
-            f"role {role.name}: web_fetch needs hosts: give --hosts, or name some under [web] in lumen.toml"
-        )
-    lost = role_preview.useless(role, config)
-    remarks = f"; of no use to it: {lost}" if lost else ""
-    if role.name != agent.ROLE and "write_result" not in role.tools:
-        remarks += "; it keeps write_result, by which results get out"
-    return remarks
+def _kept(role: Role) -> str:
+    """Return as the end of a sentence which tool it keeps against its file."""
+    if role.name == agent.ROLE or "write_result" in role.tools:
+        return ""
+    return "; it keeps write_result, by which results get out"
 
 
-def _checked(name: str, text: str) -> Role:
+def _checked(store: Store, name: str, text: str) -> Role:
     ids.check_name(name, "role")
     if len(text.encode("utf-8", "replace")) > _MAX_ROLE:
         raise ActionError(f"the role is longer than {_MAX_ROLE:,} bytes: shorten its prompt")
     try:
-        role = roles.parse_role(name, text, "hired")
+        role = roles.parse_hire(name, text)
     except BadFile as error:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
     if not role.prompt.strip():
         raise ActionError(f"role {name} has no prompt: write below the closing +++ what the role is to do")
+    if "web_fetch" in role.tools and not load_config(store.layout)[0].web.with_those_of(role.hosts):
+        raise ActionError(f"role {name}: web_fetch needs hosts: give --hosts, or name some under [web] in lumen.toml")
     return role
 
 

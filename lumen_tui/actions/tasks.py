@@ -29,7 +29,6 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import STOP_FILE, has_worker, read_json, read_stop
-from lumen_tui.tools.policy.rules import hosts_of
 
 QUEUED_KIND = "queued"  # of a change
 EDITABLE = (
@@ -203,7 +202,7 @@ def _worker_role(store: Store, name: str) -> str:
     known = checks.role_name(store.layout, name)
     with contextlib.suppress(FileNotFoundError, BadFile):  # a role that cannot be read is named when the task begins
         role = load_role(store.layout, known)
-        if "web_fetch" in role.tools and not hosts_of(role, load_config(store.layout)[0]):
+        if "web_fetch" in role.tools and not load_config(store.layout)[0].web.with_those_of(role.hosts):
             raise ActionError(
                 f"role {known} can reach no page: `lumen-tui role adjust {known} --hosts docs.python.org` names hosts "
                 "for it, [web] hosts in lumen.toml for all roles"

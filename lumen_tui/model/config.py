@@ -330,6 +330,10 @@ class WebConfig(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether no page is fetched, as something in the section could not be understood."""
         return NOWHERE in self.hosts
 
+    def with_those_of(self, role_hosts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return where the web_fetch of a role with these hosts may go."""
+        return () if self.closed else (*role_hosts, *self.hosts)
+
 
 class EvolutionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[evolution]: what is learnt from sessions, and where CLAUDE.md goes"""

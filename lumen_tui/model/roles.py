@@ -179,19 +179,26 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return self.write and not self.own_files_only
 
 
-def misfit(role: Role) -> tuple[str, str]:
-    """Return the field with which a role could not do what its file says, and why; empty where it can."""
+def unusable(role: Role) -> tuple[str, str]:
+    """Return the field that gives a role tools or powers which it could not use, and why; two empty strings if none."""
     any_command = role.shell == "any" and role.write
-    for tool in role.tools:
-        if tool in WRITE_TOOLS and not role.write:
-            return "tools", f"{tool} needs write = true: set it, or leave the tool out"
-        if tool in ("shell", *BACKGROUND_TOOLS) and role.shell == "none":
-            kinds = '"read" or "any"' if tool == "shell" else '"any"'
-            return "tools", f"{tool} needs shell = {kinds}: set it, or leave the tool out"
+    held = [tool for tool in role.tools if tool in WRITE_TOOLS and not role.write]
+    if held:
+        return "tools", _needs(held, "write = true")
+    if "shell" in role.tools and role.shell == "none":
+        return "tools", _needs(["shell"], 'shell = "read" or "any"')
+    held = [tool for tool in role.tools if tool in BACKGROUND_TOOLS and not any_command]
+    if held:
+        return "tools", _needs(held, 'shell = "any" and write = true')
     writes = {*role.tools} & {*WRITE_TOOLS, *(("shell", *BACKGROUND_TOOLS) if any_command else ())}
     if role.write and not (writes or role.custom_tools or role.mcp):
         return "write", f'write = true needs a tool that writes: one of {", ".join(WRITE_TOOLS)}, or shell = "any"'
     return "", ""
+
+
+def _needs(tools: list[str], what: str) -> str:
+    several = len(tools) > 1
+    return f"{', '.join(tools)} need{'' if several else 's'} {what}: set it, or leave {'them' if several else 'it'} out"
 
 
 class PersonnelEntry(Struct, frozen=True, omit_defaults=True):

@@ -10,12 +10,12 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role, role_texts, shipped_text
+from lumen_tui.store.settings.roles import parse_hire, read_role_file, render_role, role_texts, shipped_text
 
 
 def hired_role(name: str, text: str) -> Role:
     """Parse the text of a role that a person hired. BadFile, a ValueError, where it is wrong."""
-    return parse_role(name, text, "hired")
+    return parse_hire(name, text)
 
 
 def text_of(role: Role) -> str:
@@ -26,7 +26,7 @@ def text_of(role: Role) -> str:
 def fault(name: str, text: str) -> str:
     """Return what is wrong with the text of a role, with its line; empty where it is in order."""
     try:
-        parse_role(name, text, "hired")
+        parse_hire(name, text)
     except BadFile as error:
         return f"Line {error.line}: {error}" if error.line else str(error)
     return ""

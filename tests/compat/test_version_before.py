@@ -65,7 +65,8 @@ def run(before: Before, capsys: pytest.CaptureFixture[str], words: str) -> tuple
     return code, capsys.readouterr().out.replace(str(before.top), TOP)
 
 
-_NEW_ROLES = ("planner",)  # shipped since
+_NEW_ROLES = ("planner", "tester", "web", "writer")  # shipped since
+_NEW_POWERS = {"reviewer": {"tools", "shell", "limits"}}  # of shipped roles: it runs tests, in its own folder
 
 
 def comparable(value: Any) -> Any:
@@ -83,7 +84,8 @@ def comparable(value: Any) -> Any:
         words = {"what", "hint"} if "hint" in value else {"score", "parts"} if "score" in value else set()
         if "tools" in value:  # a role; the words of shipped ones are rewritten with each version
             value = {**value, "tools": [renamed.tool(name) for name in value["tools"]]}
-            words |= {"prompt", "purpose"} if value.get("source", "shipped") == "shipped" else set()
+            if value.get("source", "shipped") == "shipped":
+                words |= {"prompt", "purpose"} | _NEW_POWERS.get(value["name"], set())
         return {key: comparable(inner) for key, inner in value.items() if key not in words}
     if not isinstance(value, str):
         return value

@@ -12,7 +12,7 @@ from lumen_apiserver import tool
 from lumen_folder import StateFolder
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model.roles import ALL_TOOLS, misfit
+from lumen_tui.model.roles import ALL_TOOLS, unusable
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role
@@ -44,7 +44,7 @@ def test_a_shipped_role_is_complete(name):
         assert name_of_tool in role.tools
         assert name_of_tool in role.prompt
     assert set(role.tools) <= set(ALL_TOOLS)
-    assert misfit(role) == ("", "")
+    assert unusable(role) == ("", "")
     assert role.limits.timeout_seconds <= 1800 and role.limits.max_steps <= 120
     assert role.example is not None and len(role.example.objective) > 60
     assert parse_role(name, render_role(role), "shipped") == role

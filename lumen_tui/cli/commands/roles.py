@@ -24,7 +24,7 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings import roles
-from lumen_tui.store.settings.roles import parse_role
+from lumen_tui.store.settings.roles import parse_hire
 from lumen_tui.store.tasks import role_stats
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def _preview(session: Session, args: Namespace, text: str, *, like: str = "", be
     from lumen_tui.actions import role_preview
 
     try:
-        role = parse_role(args.name, text, "hired")
+        role = parse_hire(args.name, text)
     except BadFile as error:
         raise ActionError(f"role {args.name}, line {error.line}: {error}") from error
     figures = role_stats.book(session.layout, session.now)

@@ -254,7 +254,7 @@ def _at_most(spec: Spec) -> str:
     """Return the task's own limits; the role's hold where it has none."""
     calls = f"{spec.steps:,} tool calls" if spec.steps else ""
     time_limit = times.limit(spec.timeout_seconds) if spec.timeout_seconds else ""
-    return ", ".join(filter(None, (calls, time_limit, budget.own_words(spec.budget))))
+    return ", ".join(filter(None, (budget.own_words(spec.budget), calls, time_limit)))
 
 
 def _say_evidence(view: TaskView, folder: Path | None) -> None:

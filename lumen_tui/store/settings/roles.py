@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.model import acceptance, agent, ids, renamed, times
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, misfit, rule_fault
+from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, rule_fault, unusable
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.toolservers import grant_fault, grants, parts_of
 from lumen_tui.storage import directories, files, frontmatter
@@ -62,6 +62,15 @@ def parse_role(name: str, text: str, source: str) -> Role:
     return role
 
 
+def parse_hire(name: str, text: str) -> Role:
+    """Return the role in a text that is to be hired. BadFile also where it could not use what it would be given."""
+    role = parse_role(name, text, "hired")
+    field, reason = unusable(role)
+    if reason:
+        raise BadFile(reason, frontmatter.line_of(text, field))
+    return role
+
+
 def _check(role: Role, text: str) -> None:
     if role.tier not in TIERS:
         raise BadFile(f"tier {role.tier!r} is unknown: one of {', '.join(TIERS)}", frontmatter.line_of(text, "tier"))
@@ -79,9 +88,6 @@ def _check(role: Role, text: str) -> None:
         raise BadFile(message, frontmatter.line_of(text, "until"))
     if fault := next(filter(None, map(grant_fault, role.mcp)), ""):
         raise BadFile(f"mcp: {fault}", frontmatter.line_of(text, "mcp"))
-    name, reason = misfit(role)
-    if reason:
-        raise BadFile(reason, frontmatter.line_of(text, name))
     own = agent.TOOLS if role.name == agent.ROLE else ()
     servers = grants(role.mcp)  # which tools they have is looked up when a task begins
     theirs = [rule.tool for rule in role.rules if parts_of(rule.tool)[0] in servers and parts_of(rule.tool)[1]]
@@ -135,12 +141,22 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
         try:
             roles.append(role := read_role_file(path, source))
             problems += config.refused_grants(layout, role.writable if role.changes_files else (), f"roles/{path.name}")
+            problems += _left_out(role, path)
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
             problems.append(Problem(where=where, what=str(error), hint="fix the file; the role is not in force"))
         except (files.StoreError, OSError) as error:
             problems.append(Problem(where=f"roles/{path.name}", what=str(error)))
     return sorted(roles, key=lambda role: role.name), [name for name in retired if name not in files_by_name], problems
+
+
+def _left_out(role: Role, path: Path) -> list[Problem]:
+    """Return what a role in force has and cannot use: earlier versions hired such roles, too."""
+    field, reason = unusable(role)
+    if not reason:
+        return []
+    line = frontmatter.line_of((files.read(path) or b"").decode(errors="replace"), field)
+    return [Problem(where=f"roles/{path.name}:{line}", what=reason, hint="until then its tasks go without that")]
 
 
 RoleTexts = dict[str, str | None]  # "hired" and "retired" -> the file's text, None where there is none

@@ -59,11 +59,6 @@ def too_many_rows(text: str, limit: int) -> int:
     return longest if 0 < limit < longest else 0
 
 
-def hosts_of(role: Role, settings: Config) -> tuple[str, ...]:
-    """Return where a role's web_fetch may go."""
-    return () if settings.web.closed else (*role.hosts, *settings.web.hosts)
-
-
 def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[str, ...] = ()) -> TaskRules:
     """Return the rules of one task; `foreign` are tools of MCP servers. BadRules where they contradict each other."""
     settings = config or Config()
@@ -76,7 +71,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[
         max_steps=max(1, spec.steps or role.limits.max_steps),
         role=role.name,
         custom=frozenset((*role.custom_tools, *foreign)),
-        hosts=hosts_of(role, settings),
+        hosts=settings.web.with_those_of(role.hosts),
         private=settings.web.private,
         tool_rules=role.rules,
         asks=settings.approvals.ask,

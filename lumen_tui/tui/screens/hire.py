@@ -16,9 +16,10 @@ from textual.widgets import Static
 from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
 from lumen_tui.model import ids, times
 from lumen_tui.model.analytics import TaskStatistics
+from lumen_tui.model.config import Config
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
-from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role, misfit
+from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role, unusable
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
@@ -75,6 +76,7 @@ class RoleForm(FormScreen[Role]):
         yield row("tier", Choice([(tier, tier) for tier in TIERS], role.tier, id="tier"))
         yield row("tools", Toggles(_TOOLS, _toggles(role), id="tools"))
         yield row("shell", Choice(_SHELLS, role.shell, id="shell"))
+        yield row("hosts", TextField(", ".join(role.hosts), placeholder="for web_fetch: docs.python.org", id="hosts"))
         yield row("may", Toggles(_POWERS, [name for name, _ in _POWERS if getattr(role, name)], id="powers"))
         yield row(
             "time limit", TextField(times.typed(role.limits.timeout_seconds), placeholder="such as 10m", id="timeout")
@@ -106,9 +108,12 @@ class RoleForm(FormScreen[Role]):
 
     def read(self) -> Role:
         role = self._drawn()
-        field, reason = misfit(role)
+        field, reason = unusable(role)
         if reason:
             raise Invalid(f"{reason[0].upper()}{reason[1:]}.", {"write": "powers"}.get(field, field))
+        config = self._preview_context.config if self._preview_context else Config()
+        if "web_fetch" in role.tools and not config.web.with_those_of(role.hosts):
+            raise Invalid("web_fetch needs hosts: name those that it may reach.", "hosts")
         if self._names_in_use is None:
             return role
         check_new_name(role.name, self._names_in_use)
@@ -130,6 +135,7 @@ class RoleForm(FormScreen[Role]):
             "shell": shell,
             "write": "write" in powers,
             "network": "network" in powers,
+            "hosts": tuple(self.query_one("#hosts", TextField).text.replace(",", " ").split()),
             "limits": self._limits(),
         }
         return msgspec.structs.replace(self._role, **changes, **self._written())

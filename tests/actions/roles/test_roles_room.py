@@ -63,7 +63,9 @@ async def test_a_copy_of_a_shipped_role_is_hired_for_a_week_after_a_look_at_what
 async def test_an_edited_role_is_seen_as_a_diff_before_it_is_saved(house, tmp_path, monkeypatch):
     editor = tmp_path / "editor"
     files.replace(
-        editor, b'#!/bin/sh\nsed -i -e \'s/write = true/write = false/\' -e \'s/"write_file", .*_patch", //\' "$1"\n'
+        editor,
+        b"#!/bin/sh\nsed -i -e 's/write = true/write = false/' -e 's/\"write_file\", .*_patch\", //' "
+        b'-e \'s/"shell_start", .*_stop",//\' "$1"\n',
     )
     editor.chmod(stat.S_IRWXU)
     monkeypatch.setenv("VISUAL", str(editor))
