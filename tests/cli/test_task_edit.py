@@ -27,6 +27,7 @@ EDITS = [
     (("--role", "analyst"), {"role": "analyst"}),
     (("--model", "opus"), {"model": "opus"}),
     (("--timeout", "10m"), {"timeout_seconds": 600.0}),
+    (("--steps", "9"), {"steps": 9}),
     (("--tokens", "5000"), {"budget": {"tokens": 5000, "usd": 0.0, "seconds": 0.0}}),
     (("--usd", "2"), {"budget": {"tokens": 900, "usd": 2.0, "seconds": 0.0}}),
     (("--context", "on /srv"), {"context": "on /srv"}),
