@@ -32,6 +32,7 @@ from lumen_tui.tools.isolation.living import branch_of
 KIND = "branch"  # of a change
 _SECONDS = 60.0
 _PUSH_SECONDS = 300.0
+_LARGE_SECONDS = 300.0
 _MOST_SHOWN = 12_000  # characters of one side that a worker is shown
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
 _URL = re.compile(r"(?:https://|ssh://)[^\s]+|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s]+")
@@ -58,7 +59,7 @@ def commit(store: Store, request: CommitChanges, *, by: str, now: float) -> Done
         action = edits.new_action("changes.commit", [change], summary=text, by=by, now=now, target=found.task_id)
         with journal.carrying_out(store.layout, action):
             git("update-ref", f"refs/heads/{branch}", made, at or "0" * len(made))
-    except GitFailed as error:
+    except OSError as error:
         raise ActionError(f"no commit was made: {error}") from error
     return Done(summary=text, target=branch, action_id=action.id)
 
@@ -112,21 +113,22 @@ def _entry(found: Listed, git: Git, change: FileChange) -> bytes:
         raise GitFailed(f"{change.path}: {error}") from error
     if change.after is None:
         return b"0 " + b"0" * len(found.changes.commit) + b"\t" + name + b"\0"
-    data = _content(found, change, decision)
     if change.after.link:
-        mode, options = b"120000", ["--no-filters"]
+        mode, option = b"120000", "--no-filters"
     else:
-        mode, options = b"100755" if change.after.mode & 0o100 else b"100644", [f"--path={os.fsdecode(name)}"]
-    blob = git("hash-object", "-w", "--stdin", *options, data=data).strip()
-    return mode + b" " + blob + b"\t" + name + b"\0"
+        mode, option = b"100755" if change.after.mode & 0o100 else b"100644", f"--path={os.fsdecode(name)}"
+    if decision.dropped and not decision.whole:
+        blob = git("hash-object", "-w", option, "--stdin", data=_without_dropped(found, change, decision))
+    else:  # whatever its size: git reads it piece by piece
+        records.must_be_whole(found.folder, change.after)
+        path = os.path.realpath(records.content_path(found.folder, change.after))
+        blob = git("hash-object", "-w", option, "--", path, seconds=_LARGE_SECONDS)
+    return mode + b" " + blob.strip() + b"\t" + name + b"\0"
 
 
-def _content(found: Listed, change: FileChange, decision: Decision) -> bytes:
-    """Return a file as the task has it, without the hunks that were dropped."""
-    after = records.content(found.folder, change.after)
-    if not decision.dropped or decision.whole:
-        return after
-    before = records.content(found.folder, change.before)
+def _without_dropped(found: Listed, change: FileChange, decision: Decision) -> bytes:
+    """Return a text as the task has it, without the hunks that were dropped."""
+    before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
     kept = {number for number in range(1, len(hunks_of(before, after)) + 1) if number not in decision.dropped}
     return merge(before, before, after, kept)
 

@@ -154,19 +154,20 @@ def sizes(change: FileChange) -> str:
 def diff(found: Listed, change: FileChange) -> list[tuple[int, str]]:
     """Return the lines of a file's diff, safe to show, each with the number of its hunk (0: of none)."""
     try:
-        before = records.content(found.folder, change.before) if change.known else b""
-        after = records.content(found.folder, change.after)
+        if change.text:
+            before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+            return [(number, safe(line)) for number, line in unified(before, after)]
+        if any(side is not None and side.link for side in (change.before, change.after)):
+            return [(0, f"-{_target(found, change.before)}"), (0, f"+{_target(found, change.after)}")]
     except OSError as error:
         return [(0, safe(str(error)))]
-    if change.text:
-        return [(number, safe(line)) for number, line in unified(before, after)]
-    if any(side is not None and side.link for side in (change.before, change.after)):
-        return [(0, f"-{_target(change.before, before)}"), (0, f"+{_target(change.after, after)}")]
     return [(0, f"no text that could be shown: {sizes(change)}")]
 
 
-def _target(side: FileSide | None, content: bytes) -> str:
-    return safe(content.decode("utf-8", "replace")) if side is not None and side.link else "no link"
+def _target(found: Listed, side: FileSide | None) -> str:
+    if side is None or not side.link:
+        return "no link"
+    return safe(records.content(found.folder, side).decode("utf-8", "replace"))
 
 
 def proposal(found: Listed, change: FileChange) -> bytes:

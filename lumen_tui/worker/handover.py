@@ -18,6 +18,7 @@ from lumen_tui.store.tasks import task_records
 from lumen_tui.tools.base import TaskMemo, ToolResult
 from lumen_tui.tools.outputs import OUTPUTS
 from lumen_tui.tools.toolbox import Toolbox
+from lumen_tui.worker import recollection
 from lumen_tui.worker.limits import Limits
 from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript
@@ -57,6 +58,7 @@ class Handover:
         tally.usage, tally.seconds = state.usage, state.seconds
         self.memo.web.update(state.web)
         self.memo.known = {path: bytes.fromhex(known) for path, known in state.known.items()}
+        self.memo.contents = recollection.contents(self.steps.earlier)
         self.memo.outputs, self.memo.output_bytes = _stored(world.folder)
         self._known = dict(self.memo.known)
 
@@ -77,6 +79,7 @@ class Handover:
             return record
         known, self._known = self._known, dict(self.memo.known)
         files = {path: value.hex() for path, value in self._known.items() if known.get(path) != value}
+        files |= {path: "" for path in known if path not in self._known}
         running = tuple(name for name, job in self.memo.running.items() if job.exit_code is None)
         return CallEnded(record.result, web=tuple(sorted(self.memo.web)), running=running, files=files)
 

@@ -78,7 +78,7 @@ class CallEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
     seconds: float = 0.0
     web: tuple[str, ...] = ()  # hosts that were read from so far
     running: tuple[str, ...] = ()  # commands in the background
-    files: dict[str, str] = {}  # path -> hash of what this call read or wrote
+    files: dict[str, str] = {}  # path -> hash of what this call read or wrote; empty where it is gone
 
 
 class Rewritten(Struct, frozen=True, tag="rewritten"):
@@ -206,7 +206,7 @@ class ConversationState:
     def _end(self, record: CallEnded) -> None:
         self._note_time(record.seconds)
         self.web, self.running = record.web, record.running
-        self.known |= record.files
+        self.known = {path: known for path, known in (self.known | record.files).items() if known}
         self.calls.append(record.result)
         self.results[record.result.call_id] = record.result
         self.begun.pop(record.result.call_id, None)

@@ -11,6 +11,7 @@ from lumen_repository import PLANTS, Repository
 
 from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.tools.isolation import records
 
 
 def better(tree: Path) -> None:
@@ -62,6 +63,43 @@ def test_line_ends_are_stored_as_the_repository_stores_them(desk):
     task = desk.work(lambda tree: (tree / "a.txt").write_bytes(b"one\r\ntwo\r\n"))
     branch = desk.do("changes.commit", task_id=task).target
     assert desk.repository("cat-file", "-s", f"{branch}:a.txt") == str(len("one\ntwo\n"))
+
+
+def test_a_large_file_is_shown_committed_accepted_and_undone_piece_by_piece(desk, monkeypatch):
+    """Nothing reads it whole: a file of 2 GiB takes no more memory than this one."""
+    desk.repository.commit(a__txt="one\n")
+
+    def large(tree: Path) -> None:
+        with (tree / "large").open("wb") as stream:
+            stream.truncate(32 * 1024**2)
+
+    task = desk.work(large)
+    whole = records.content
+    monkeypatch.setattr(
+        records, "content", lambda folder, side: whole(folder, side) if not side or side.size < 1024**2 else 1 / 0
+    )
+    monkeypatch.setattr(records, "current", lambda path, side: 1 / 0)
+    assert desk.diff(task, "large") == ["no text that could be shown: nothing -> 32.0 MiB"]
+    branch = desk.do("changes.commit", task_id=task).target
+    assert desk.repository("cat-file", "-s", f"{branch}:large") == str(32 * 1024**2)
+    desk.do("changes.accept", task_id=task)
+    assert (desk.top / "large").stat().st_size == 32 * 1024**2
+    desk.do("undo")
+    assert not (desk.top / "large").exists()
+
+
+@pytest.mark.parametrize("dropped", [(), ("a.txt:1",)])
+def test_of_damaged_content_no_commit_is_made(desk, dropped):
+    lines = [f"{number}\n" for number in range(30)]
+    desk.repository.commit(a__txt="".join(lines))
+    task = desk.work(lambda tree: (tree / "a.txt").write_text("".join(["x\n", *lines[1:-1], "y\n"])))
+    if dropped:
+        desk.do("changes.drop", task_id=task, paths=dropped)
+    change = desk.listed(task).changes.find("a.txt")
+    records.content_path(desk.layout.task(task), change.after).write_text("evil\n")
+    with pytest.raises(ActionError, match="no commit was made: .*damaged"):
+        desk.do("changes.commit", task_id=task)
+    assert desk.repository("branch", "--list", "lumen/*") == ""
 
 
 @pytest.mark.parametrize("plant", PLANTS)
