@@ -28,6 +28,7 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.schedules import checking, schedules, timing
 from lumen_tui.store.schedules.schedules import Known
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import load_role
 
 KIND = "schedule"  # of a change
 RUN_KIND = "schedule-run"
@@ -81,15 +82,26 @@ def _checked_fields(store: Store, request: AddSchedule, by: str, now: float) -> 
         overlap=request.overlap,
         jitter=request.jitter,
         on_change=tuple(request.on_change),
-        folder=checking.watched_folder(request.folder)
-        if request.on_change or request.accept or request.isolate
-        else "",
+        folder=checking.watched_folder(request.folder) if request.folder or _has_folder(store, request) else "",
         settle=request.settle,
         on_signal=signal_match(request.on_signal),
         order=acting.caller().order,
         created_by=by,
         created_at=times.iso(now),
     )
+
+
+def _has_folder(store: Store, request: AddSchedule) -> bool:
+    """Return whether what is asked for is about a folder, though none is named."""
+    if request.on_change or request.accept or request.isolate:
+        return True
+    if request.makes != "task":
+        return False
+    try:
+        role = load_role(store.layout, request.role)
+    except (OSError, ValueError):
+        return False  # a role that cannot be read is named where the task begins
+    return bool(role.accept or role.isolate)
 
 
 def _change(

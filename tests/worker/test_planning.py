@@ -57,7 +57,7 @@ def test_a_planner_plans_a_project_and_each_step_is_an_act_that_a_person_can_tak
         ("judge_discoveries", {"ids": [kept], "verdict": "promote", "lane": "Core", "reason": "data is lost"}),
         ("judge_discoveries", {"ids": [dull], "verdict": "archive", "reason": "nobody sees it"}),
         ("create_task", {"objective": "Find the lock", "wu_id": "WU-005", "role": "builder", "folder": "/srv/shop",
-                         "model": "haiku", "usd": 0.2, "timeout_seconds": 120}),
+                         "model": "haiku", "usd": 0.2, "timeout_seconds": 120, "accept": ["Command: make test"]}),
     )  # fmt: skip
     assert all(name in api.asked[0].tool_names for name in PLANNING_TOOLS)
     assert "at 4 a.m." in said[0], "the whole discovery, not its title"
@@ -74,6 +74,7 @@ def test_a_planner_plans_a_project_and_each_step_is_an_act_that_a_person_can_tak
     made = next(path for path in home.layout.tasks.glob("tsk-*/spec.json") if b"Find the lock" in path.read_bytes())
     spec = json.loads(made.read_bytes())
     assert (spec["created_by"], spec["parent"], spec["order"], spec["folder"]) == (ONE, ONE, False, "/srv/shop")
+    assert spec["accept"] == ["command: make test"]
     assert (spec["model"], spec["budget"]["usd"], spec["timeout_seconds"]) == ("haiku", 0.2, 120.0)
     acts = deeds(home)
     assert {(act.by, act.client) for act in acts} == {("lumen", f"{acting.AGENT}{ONE}")} and len(acts) == 8

@@ -70,7 +70,7 @@ def _request(schedule: Schedule, run: ScheduledRun) -> Request:
         lane=schedule.lane,
         priority=schedule.priority,
         accept=schedule.accept,
-        folder=schedule.folder if schedule.accept or schedule.isolate else "",
+        folder=schedule.folder,
         isolate=schedule.isolate,
         timeout_seconds=schedule.timeout_seconds,
         context=_context(schedule, run),

@@ -35,7 +35,7 @@ class AddSchedule(Request, tag="schedule.add", frozen=True, kw_only=True):
     jitter: Annotated[float, Arg("begin up to so much later, such as 5m", duration=True)] = 0.0
     on_change: Annotated[Sequence[str], Arg("run when these files change, such as 'src/**'", metavar="PATTERN")] = ()
     folder: Annotated[
-        str, Arg("where these files are, where --accept counts from, what --isolate is of [here]", metavar="DIR")
+        str, Arg("where these files are, where --accept counts from, what the task is about [here]", metavar="DIR")
     ] = ""
     settle: Annotated[float, Arg("how long nothing else must change before it runs", duration=True)] = 5.0
     on_signal: Annotated[

@@ -44,7 +44,9 @@ class ScheduleArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_
     accept: Annotated[
         tuple[_Check, ...], Meta(max_length=MOST, description="of a task: what proves it done, as in create_task")
     ] = ()
-    folder: Annotated[str, Meta(max_length=1000, description="a whole path, from which accept counts")] = ""
+    folder: Annotated[
+        str, Meta(max_length=1000, description="of a task: a whole path, from which relative names count")
+    ] = ""
     zone: Annotated[str, Meta(max_length=64, description="such as Europe/Berlin")] = ""
 
 
@@ -58,8 +60,8 @@ def schedule(context: Context, arguments: ScheduleArguments) -> ToolResult:
         raise ToolError(f"no role {one_line(arguments.role, 60)!r} can be given work: one of {', '.join(roles)}")
 
     folder = context.clean(arguments.folder)
-    if folder and not arguments.accept:
-        raise ToolError("folder is where accept counts from: leave it out, or say in accept what proves the task done")
+    if folder and arguments.makes != "task":
+        raise ToolError("folder is what a task is about: leave it out, or say makes=task")
     if folder and not (os.path.isabs(folder) and os.path.isdir(folder)):
         raise ToolError(f"there is no folder {one_line(folder, 200)!r}: name one by its whole path")
 

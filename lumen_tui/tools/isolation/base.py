@@ -7,12 +7,13 @@ import os
 
 from msgspec import Struct
 
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import directories
-from lumen_tui.storage.git import Git, GitFailed, GitMissing, is_hash
+from lumen_tui.storage.git import Git, GitFailed, GitMissing, GitTooSlow, is_hash
 from lumen_tui.tools.shell.git_status import conversions
 
 _SECONDS = 10.0  # for everything together
+_PLACE = ("--show-object-format", "--path-format=absolute", "--git-common-dir")
 _MOST_EXCLUDES = 100_000  # bytes of info/exclude
 
 
@@ -58,19 +59,23 @@ def find(folder: str, path: str) -> Base | None:
 
 
 def _look(git: Git, top: str) -> Base | None:
-    answer = os.fsdecode(git("rev-parse", "--show-object-format", "--path-format=absolute", "--git-common-dir"))
-    object_format, _, common = answer.removesuffix("\n").partition("\n")
-    commit = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    if not is_hash(commit):
+    try:  # one process: a task waits for it
+        answer = os.fsdecode(git("rev-parse", *_PLACE, "HEAD^{commit}", "--symbolic-full-name", "HEAD"))
+    except (GitMissing, GitTooSlow):
+        raise
+    except GitFailed:
+        git("rev-parse", *_PLACE)  # fails where it is not about the commit
         if is_hash(git.line("rev-parse", "--verify", "--quiet", "HEAD")):
-            raise GitFailed("the commit that is checked out cannot be read; `git fsck` names what is damaged")
+            raise GitFailed("the commit that is checked out cannot be read; `git fsck` names what is damaged") from None
         return None
+    object_format, _, rest = answer.removesuffix("\n").partition("\n")
+    common, commit, ref = rest.rsplit("\n", 2)
     listed = git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
     return Base(
         top=top,
         common=os.path.realpath(common),
         commit=commit,
-        branch=git.line("symbolic-ref", "--quiet", "--short", "HEAD"),
+        branch="" if ref == "HEAD" else safe(ref.removeprefix("refs/heads/")),
         object_format=object_format,
         settings=tuple(sorted({one for one in conversions(listed) if _is_of_content(one)})),
         excludes=_read(os.path.join(common, "info", "exclude"))[:_MOST_EXCLUDES],

@@ -10,12 +10,13 @@ from textual.content import Content
 from textual.widget import Widget
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import ids, times
+from lumen_tui.model import acceptance, ids, times
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.schedules import AddSchedule, PauseSchedule, RemoveSchedule, ResumeSchedule, RunSchedule
 from lumen_tui.model.schedule_runs import ScheduledRun, ScheduleView
 from lumen_tui.model.schedules import MISSED, OVERLAP
+from lumen_tui.model.text import safe
 from lumen_tui.queries.schedule_views import first_time, made_words
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
@@ -25,7 +26,7 @@ from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, chosen_row, fill
 from lumen_tui.tui.kit.text_area import Prose
-from lumen_tui.tui.screens.task_form import PLACES, here
+from lumen_tui.tui.screens.task_form import CHECKS, PLACES, here
 
 _NARROW = 90  # columns below which the text is left out
 _GOALS = (("task", "a task"), ("signal", "a signal"), ("wake", "wake the agent"))
@@ -90,12 +91,13 @@ class ScheduleForm(FormScreen[AddSchedule]):
         yield row("when", Offers(_EXAMPLES, id="when", placeholder="five cron fields, every 90m, at …, in 2h"))
         yield row("zone", TextField(placeholder="that of this machine; such as Europe/Berlin", id="zone"))
         yield row("files", TextField(placeholder="or when these change, such as src/** *.md", id="on_change"))
-        yield row("in", TextField(placeholder=f"{here()}, for files and a worktree", id="folder"))
+        yield row("in", TextField(placeholder=f"{here()}, for files, checks and a worktree", id="folder"))
         yield row("signal", TextField(placeholder="or on a signal, such as kind:blocked from:agent-*", id="on_signal"))
         yield row("makes", Choice(_GOALS, id="makes"))
         yield row("role", Offers(self._roles, id="role", value="researcher"))
         yield row("text", Prose("", placeholder="What is to be done?", sends=True, id="text"))
         yield row("works in", Choice(PLACES, id="isolate"))
+        yield row("accept", Prose("", placeholder=CHECKS, id="accept"))
         yield row("missed", Choice([(word, word) for word in MISSED], "once", id="missed"))
         yield row("overlap", Choice([(word, word) for word in OVERLAP], "skip", id="overlap"))
 
@@ -118,6 +120,10 @@ class ScheduleForm(FormScreen[AddSchedule]):
         except ids.BadId as error:
             raise Invalid(f"The {error}.", "name") from error
         asked = self._asked()
+        try:
+            acceptance.checked(asked.accept)
+        except acceptance.BadCheck as error:
+            raise Invalid(f"Accept: {error}.", "accept") from error
         if problem := first_time(asked, self._now)[1]:
             raise Invalid(problem, "when" if asked.when else "on_change" if asked.on_change else "on_signal")
         if not (asked.when or asked.on_change or asked.on_signal):
@@ -139,6 +145,7 @@ class ScheduleForm(FormScreen[AddSchedule]):
             makes=self._choice("makes"),
             role=self._line("role") or "researcher",
             isolate=self._choice("isolate"),
+            accept=tuple(self.query_one("#accept", Prose).typed.splitlines()),
             missed=self._choice("missed"),
             overlap=self._choice("overlap"),
         )
@@ -217,6 +224,8 @@ def _facts(view: ScheduleView, now: float) -> list[Fact]:
         ("runs", schedule.trigger_words),
         ("next", times.dated(view.next, now) if view.next else view.state),
         ("makes", _goal(view)),
+        *([("accepted when", "; ".join(schedule.accept))] if schedule.accept else []),
+        *([("folder", safe(schedule.folder))] if schedule.folder else []),
         ("missed", schedule.missed),
         ("overlap", schedule.overlap),
         ("made by", f"{schedule.created_by} ({schedule.source})"),

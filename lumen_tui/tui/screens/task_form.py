@@ -75,7 +75,7 @@ class TaskForm(FormScreen[NewTask]):
             row("lane", TextField(_text(defaults, "lane"), placeholder="none", id="lane")),
             row("work unit", TextField(_text(defaults, "wu_id"), placeholder="none; such as WU-042", id="wu_id")),
             row("works in", Choice(PLACES, _text(defaults, "isolate"), id="isolate")),
-            row("accept", Prose(checks, placeholder=_CHECKS, id="accept")),
+            row("accept", Prose(checks, placeholder=CHECKS, id="accept")),
         ]
         for line in more:
             line.add_class("more")
@@ -207,7 +207,7 @@ def _checked(form: TaskForm, field: str) -> str:
         raise Invalid(f"{sentence(str(error))}.", field) from error
 
 
-_CHECKS = "what proves it, one per line, such as command: make test"
+CHECKS = "what proves it, one per line, such as command: make test"
 _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
 
 

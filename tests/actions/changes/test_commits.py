@@ -97,7 +97,7 @@ def test_of_damaged_content_no_commit_is_made(desk, dropped):
         desk.do("changes.drop", task_id=task, paths=dropped)
     change = desk.listed(task).changes.find("a.txt")
     records.content_path(desk.layout.task(task), change.after).write_text("evil\n")
-    with pytest.raises(ActionError, match="no commit was made: .*damaged"):
+    with pytest.raises(ActionError, match=r"no commit was made: .*damaged"):
         desk.do("changes.commit", task_id=task)
     assert desk.repository("branch", "--list", "lumen/*") == ""
 

@@ -8,10 +8,12 @@ import os
 import pytest
 
 from lumen_tui.__main__ import main
+from lumen_tui.model.acceptance import Acceptance, Verdict
+from lumen_tui.model.tasks import Exit
 from lumen_tui.queries.search.index import SearchIndex
 from lumen_tui.queries.search.search import all_documents
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.store.tasks import role_stats
+from lumen_tui.store.tasks import claims, role_stats
 from lumen_tui.store.tasks.role_stats import RoleIndex, book
 
 
@@ -134,3 +136,20 @@ def test_on_the_command_line(house, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["done"], found["median"]) == (30, 5, 9.0)
     assert main(["--state", str(house.root), "role", "stats", "nobody"]) == 3
+
+
+def test_what_was_proved_and_how_often_done_was_wrong(house, capsys):
+    """A task that was sent back counts once, as what it ended as; each time it was called done and was not counts."""
+    house.ended("plain")
+    house.ended("proved", acceptance=Acceptance(Verdict.PROVED))
+    house.ended("claimed", acceptance=Acceptance(Verdict.CLAIMED))
+    wrong = Acceptance(Verdict.DISPROVED)
+    twice = house.ended("wrong", status="failed", acceptance=wrong, attempt=2)
+    mended = house.ended("mended", acceptance=Acceptance(Verdict.PROVED), attempt=2)
+    for folder in (twice, mended):
+        claims.leave(folder, Exit(folder.name, "done", "", attempt=1))
+        claims.send_back(folder, Exit(folder.name, "done", "", attempt=1, acceptance=wrong))
+    (builder,) = book(house.layout, house.now).roles
+    assert (builder.checked, builder.proved, builder.claimed, builder.disproved) == (4, 2, 1, 3)
+    assert main(["--state", str(house.root), "role", "stats", "builder"]) == 0
+    assert "2 of 4 proved, 1 only claimed; 3 times done was disproved" in capsys.readouterr().out

@@ -78,7 +78,7 @@ async def test_what_proves_its_task_done_goes_with_a_schedule_or_is_refused(offi
         use("schedule", {**nightly, "name": "report", "accept": ["file: report.md"], "folder": str(tmp_path)}),
         use("schedule", {**nightly, "name": "own", "accept": ["fact: port 8080"]}),
         use("schedule", {**nightly, "name": "nowhere", "accept": ["file: x"], "folder": "no/such"}),
-        use("schedule", {**nightly, "name": "for-nothing", "folder": str(tmp_path)}),
+        use("schedule", {**nightly, "makes": "wake", "name": "for-nothing", "folder": str(tmp_path)}),
         use("schedule", {**nightly, "name": "unclear", "accept": ["looks good"]}),
         use("schedule", {"when": "in 2h", "text": "look", "name": "woken", "accept": ["file: x"]}),
     ]

@@ -149,10 +149,27 @@ async def test_hostile_words_do_nothing(room: Any, port: RemotePort, hostile: st
         app.harmless()
 
 
-async def test_a_schedule_has_its_tasks_work_apart(room: Any, tmp_path: Any) -> None:
+async def test_a_schedule_has_its_tasks_work_apart_and_proved(room: Any, tmp_path: Any) -> None:
     async with room(ScheduleForm(_NOW, ["builder"]), (80, 24)) as (app, pilot):
         for field, text in (("name", "nightly"), ("when", "0 3 * * *"), ("text", "Run it"), ("folder", str(tmp_path))):
             _put(app.screen, field, text)
+        _put(app.screen, "accept", "make test")
         app.screen.query_one("#isolate", Choice).focus()
         await pilot.press("right", "right", "f2")
-        assert [(one.isolate, one.folder) for one in app.answers] == [("copy", str(tmp_path))]
+        await until(pilot, lambda: "Accept: 'make test' is no check" in app.shown)
+        assert app.screen.query_one("#accept", Prose).has_focus
+        _put(app.screen, "accept", "command: make test\n\nfile: dist/*.whl")
+        await pilot.press("f2")
+        await until(pilot, lambda: app.answers)
+    (asked,) = app.answers
+    assert (asked.isolate, asked.folder) == ("copy", str(tmp_path))
+    assert [line for line in asked.accept if line] == ["command: make test", "file: dist/*.whl"]
+
+
+async def test_what_proves_its_tasks_is_among_its_facts(room: Any, port: RemotePort, tmp_path: Any) -> None:
+    port.submit(_nightly(accept=["command: make test"], folder=str(tmp_path)))
+    async with room(_screen(port), (120, 40)) as (app, pilot):
+        await until(pilot, lambda: "nightly" in app.shown)
+        await pilot.press("enter")
+        await until(pilot, lambda: "command: make test" in app.shown)
+        assert tmp_path.name in app.shown
