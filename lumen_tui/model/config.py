@@ -30,6 +30,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     key_env: str = ""  # the environment variable that holds its key; empty: it needs none
     window: Annotated[int, Meta(ge=0, le=100_000_000)] = 0  # tokens that its models take; 0: not known
     max_output: Annotated[int, Meta(ge=0, le=10_000_000)] = 0  # tokens of one answer; 0: as built in
+    takes: tuple[Literal["image", "pdf"], ...] | None = None  # what its models see; left out: as built in, else nothing
 
 
 class PriceConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from lumen_tui.model.media import Media
 from lumen_tui.model.tasks import Usage
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ class Reply(Protocol):
     def ok(self) -> bool: ...
     @property
     def data(self) -> JsonObject: ...
+    @property
+    def media(self) -> tuple[Media, ...]: ...
 
 
 class ToolDeclaration(Protocol):
@@ -211,6 +214,7 @@ class Job(Struct, frozen=True):
     # those of one call are kept together or not at all
     earlier: tuple[Any, ...] = ()  # such records of the attempt before, from which it goes on
     news: Callable[[], tuple[str, ...]] = tuple  # messages to the model that came in since it was last called
+    load: Callable[[Media], bytes | None] = lambda media: None  # the bytes of what a call returned; None: they are gone
     summary: SummaryOrder | None = None  # None: old results are cut instead
     launch: Launch | None = None  # for back ends that are programs; None: they are started without a sandbox
 

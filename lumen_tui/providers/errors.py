@@ -28,6 +28,7 @@ _NOT_REACHED = {
     "ProxyError",
 }
 _RETRYABLE = (408, 409, 425, 429)  # and everything from 500
+_OF_FORM = (400, 415, 422)
 KEY, CREDIT, LIMIT = "key", "credit", "limit"  # why an endpoint is closed
 _SHORT = 600.0  # seconds until a limit ends that a call waits for where it is
 _TRY_LATER = "try again later"
@@ -53,7 +54,8 @@ class ModelCallError(ProviderError):
     """A call that gave no answer: `brief` is what happened, `advice` what to do, and what the server said.
 
     The flags say what can help: the same call again (`retryable`, after the seconds that the server asks for), another
-    model, a shorter conversation (`too_long`), or one without the model's earlier thinking (`thinking_refused`). Where
+    model, a shorter conversation (`too_long`), one without the model's earlier thinking (`thinking_refused`), or one
+    without images and PDF files, where the server refused what the request is made of (`form_refused`). Where
     no call of the `endpoint` would get an answer it is `closed`: for its key, its credit, or a limit until `resets_at`.
     """
 
@@ -66,6 +68,7 @@ class ModelCallError(ProviderError):
         other_model_helps: bool = False,
         too_long: bool = False,
         thinking_refused: bool = False,
+        form_refused: bool = False,
         retry_after_seconds: float | None = None,
         counts: TokenCounts | None = None,
         closed: str = "",
@@ -80,6 +83,7 @@ class ModelCallError(ProviderError):
         self.too_long = too_long
         self.retry_after_seconds = retry_after_seconds
         self.thinking_refused = thinking_refused
+        self.form_refused = form_refused
         self.closed = closed
         self.resets_at = resets_at
         self.endpoint = endpoint
@@ -220,6 +224,7 @@ def _status_error(
         retryable=transient and not quota and should_retry != "false",
         other_model_helps=transient or quota,
         thinking_refused=status == 400 and any(words in text for words in _THINKING_REFUSED),
+        form_refused=status in _OF_FORM and not quota and not garbled,
         retry_after_seconds=resets_at - now if closed == LIMIT else retry_after(headers, now),
         counts=counts,
         closed=closed,

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from lumen_tui.model.approvals import AllowRule
+from lumen_tui.model.media import Media
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.skills import Skills
@@ -70,6 +71,7 @@ class ToolResult(Struct, frozen=True):
     truncated: int = 0  # bytes of text that were left out
     summary: str = ""  # a few words for the live tail, such as `14 entries`
     refused: bool = False  # the call was not made
+    media: tuple[Media, ...] = ()  # images and PDF files for the model, where it takes them
 
 
 class Performed(Struct, frozen=True):

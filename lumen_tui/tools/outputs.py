@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import msgspec
 
+from lumen_tui.model.media import Media, is_name, most_bytes, named
 from lumen_tui.model.text import safe
 from lumen_tui.storage import directories, files
 from lumen_tui.tools.base import Context, ToolResult, size_text
@@ -45,6 +49,31 @@ class Outputs:
     def store(self, encoded: bytes) -> str:
         """Store a text that is redacted and return its name in the task's folder; empty where there is no room."""
         return keep(self._context, encoded, "txt")
+
+
+def keep_media(context: Context, data: bytes, media: Media) -> Media:
+    """Keep an image or a PDF once, however often it is read, and return it with its name; without one: no room."""
+    kept = msgspec.structs.replace(media, name=named(media, hashlib.sha256(data).hexdigest()))
+    if load_media(context.folder, kept) is not None:
+        return kept
+    if context.memo.output_bytes + len(data) > _MOST_STORED:
+        return media
+    with context.guard():
+        directories.make_folder(context.folder / OUTPUTS)
+        files.replace(context.folder / kept.name, data)
+    context.memo.output_bytes += len(data)
+    return kept
+
+
+def load_media(folder: Path, media: Media) -> bytes | None:
+    """Return the bytes of an image or a PDF; None where they are gone, or are others than they were."""
+    if not is_name(media.name):
+        return None
+    try:
+        data = files.read(folder / media.name, most_bytes(media.type))
+    except (files.StoreError, OSError):
+        return None
+    return data if data is not None and named(media, hashlib.sha256(data).hexdigest()) == media.name else None
 
 
 def keep(context: Context, data: bytes, ending: str) -> str:

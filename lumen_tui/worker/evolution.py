@@ -22,6 +22,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS
 from lumen_tui.model.fences import fence
+from lumen_tui.model.media import Media
 from lumen_tui.model.roles import Role
 from lumen_tui.model.session_review import (
     MOST_ANSWER,
@@ -81,6 +82,7 @@ class _Refusal(msgspec.Struct):
     text: str = "there are no tools here: answer with the JSON array"
     ok: bool = False
     data: dict[str, object] = {}
+    media: tuple[Media, ...] = ()
 
 
 class ModelReply(msgspec.Struct):

@@ -50,6 +50,7 @@ from lumen_tui.tools.agent.notes import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import BadRules, Context, ToolError, ToolResult
 from lumen_tui.tools.isolation.base import Unfit
+from lumen_tui.tools.outputs import load_media
 from lumen_tui.tools.policy.verdict import CallHistory
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
@@ -400,6 +401,7 @@ class Task:
             sent=self._spending.sent,
             keep=self._handover.keep,
             news=self._control.news,
+            load=partial(load_media, self._world.folder),
             summary=summary,
             launch=partial(launch, context),
         )

@@ -10,6 +10,7 @@ from lumen_apiserver import ApiServer
 from msgspec import Struct, field
 
 from lumen_tui.model.config import ModelsConfig, ServerConfig
+from lumen_tui.model.media import Media
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ConversationOutcome, Job, ProviderError, Reserve, Spent, TextUpdate, ToolCall
@@ -20,6 +21,7 @@ class Reply(Struct):
     text: str
     ok: bool = True
     data: dict[str, Any] = {}
+    media: tuple[Media, ...] = ()
 
 
 class Tool(Struct):

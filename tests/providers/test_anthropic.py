@@ -62,7 +62,7 @@ def test_every_call_is_reserved_before_and_never_costs_more(desk, api):
 
 
 def long_reply(call):
-    return SimpleNamespace(text=f"{call.name} " * 4000, ok=True, data={})
+    return SimpleNamespace(text=f"{call.name} " * 4000, ok=True, data={}, media=())
 
 
 def test_the_cache_is_marked_read_and_priced(desk, api):

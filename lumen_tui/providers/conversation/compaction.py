@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lumen_tui.providers.conversation.attachments import left_out
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
@@ -73,6 +74,8 @@ def _cut_newest(entry: Entry) -> Entry:
 
 def _cut_result(result: ResultMessage, limit: int) -> ResultMessage:
     """Return the head of a result, its last line where that points to the whole, and a word on what is missing."""
+    if result.media:
+        result = left_out(result, "cut to make room; read it again where it is needed")
     if len(result.text) <= 2 * limit:
         return result
     last = result.text.rstrip().rpartition("\n")[2]

@@ -23,6 +23,7 @@ from lumen_tui.providers.base import (
     ToolCall,
     ask,
 )
+from lumen_tui.providers.conversation.attachments import without_media
 from lumen_tui.providers.conversation.calling import Answered, ModelCaller
 from lumen_tui.providers.conversation.compaction import Compaction
 from lumen_tui.providers.conversation.false_ends import announces, holds_call, without_thinking
@@ -246,7 +247,7 @@ class _ModelConversation:
         return True
 
     def _prompt(self) -> Prompt:
-        return Prompt(self._job.system, self._job.tools, self._entries, self._job.tuning)
+        return Prompt(self._job.system, self._job.tools, self._entries, self._job.tuning, self._job.load)
 
     def _fit(self) -> Generator[Step, Reply | None, None]:
         """Let the conversation fit its model's window."""
@@ -280,6 +281,9 @@ class _ModelConversation:
             return TextUpdate(
                 "the server no longer takes the model's earlier thinking: it goes on without it", kind="note"
             )
+        if error.form_refused and (entries := without_media(self._entries, error.advice)) != self._entries:
+            self._rewrite(without_native(entries))
+            return TextUpdate(f"it goes on without images and PDF files: {error}", kind="note")
         return None
 
     def _use(self, compaction: Compaction) -> TextUpdate:
@@ -307,7 +311,7 @@ class _ModelConversation:
                 continue
             if call.id in before.begun:
                 reply = yield from ask(CutOffCall(ToolCall(call.name, call.arguments, id=call.id)))
-                results[call.id] = ResultMessage(call.id, call.name, reply.text, reply.ok)
+                results[call.id] = ResultMessage(call.id, call.name, reply.text, reply.ok, reply.media)
             elif call.name == self._job.last and not all(result.ok for result in results.values()):
                 results[call.id] = ResultMessage(call.id, call.name, _NOT_LAST.format(call.name), ok=False)
             else:
@@ -335,7 +339,7 @@ class _ModelConversation:
         reply = yield from ask(ToolCall(call.name, call.arguments, alone and call.name == _RESULT, call.id))
         self._repeats.add_result(reply.text)
         self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
-        return ResultMessage(call.id, call.name, reply.text, reply.ok)
+        return ResultMessage(call.id, call.name, reply.text, reply.ok, reply.media)
 
 
 def repeats_so_far(before: ConversationState) -> RepetitionGuard:

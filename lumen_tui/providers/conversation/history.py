@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lumen_tui.model.media import Media
 from lumen_tui.providers.base import JsonObject, Tuning
 
 
@@ -77,6 +79,7 @@ class ResultMessage(Struct, frozen=True):
     name: str
     text: str
     ok: bool = True
+    media: tuple[Media, ...] = ()
 
 
 class ResultMessages(Struct, frozen=True, tag="results"):
@@ -94,9 +97,9 @@ def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
 
 
 def characters(entry: Entry) -> int:
-    """Return the characters of text in an entry."""
+    """Return the characters of text in an entry; an image or a PDF counts as the text that has as many tokens."""
     if isinstance(entry, ResultMessages):
-        return sum(len(result.text) for result in entry.results)
+        return sum(len(result.text) + sum(one.weight for one in result.media) for result in entry.results)
     if isinstance(entry, AssistantMessage):
         return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
     return len(entry.text)
@@ -109,6 +112,7 @@ class Prompt(Struct, frozen=True):
     tools: tuple[Any, ...]  # of ToolDeclaration
     entries: tuple[Entry, ...]
     tuning: Tuning = Tuning()
+    load: Callable[[Media], bytes | None] = lambda media: None  # the bytes of an image or a PDF; None: they are gone
 
 
 def without_surrogates(text: str) -> str:

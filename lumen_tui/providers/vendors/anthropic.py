@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.media import PDF
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import JsonObject, ProviderError
+from lumen_tui.providers.conversation.attachments import Load, attachments
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
     ModelCall,
     Prompt,
+    ResultMessage,
     TokenCounts,
     UserMessage,
     clean_json,
@@ -276,7 +279,7 @@ class AnthropicClient(SdkClient):
 
     def _request(self, prompt: Prompt) -> JsonObject:
         mark = self._mark(prompt)
-        messages = marked(joined([self._message(entry) for entry in prompt.entries]), mark)
+        messages = marked(joined([self._message(entry, prompt.load) for entry in self._fitted(prompt)]), mark)
         request: JsonObject = {"model": self.target.model, "messages": messages}
         if prompt.system:
             request["system"] = [{"type": "text", "text": prompt.system, **mark}]
@@ -297,7 +300,7 @@ class AnthropicClient(SdkClient):
             return _MARK
         return {"cache_control": {"type": "ephemeral", "ttl": prompt.tuning.cache}}
 
-    def _message(self, entry: Entry) -> JsonObject:
+    def _message(self, entry: Entry, load: Load) -> JsonObject:
         if isinstance(entry, UserMessage):
             parts = (entry.text[: entry.standing], entry.text[entry.standing :])
             texts = parts if all(part.strip() for part in parts) else (entry.text,)
@@ -308,7 +311,7 @@ class AnthropicClient(SdkClient):
             {
                 "type": "tool_result",
                 "tool_use_id": result.call_id,
-                "content": result.text if result.text.strip() else "(nothing)",
+                "content": _content(result, load),
                 "is_error": not result.ok,
             }
             for result in entry.results
@@ -324,6 +327,18 @@ class AnthropicClient(SdkClient):
         for call in turn.calls:
             blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
         return blocks
+
+
+def _content(result: ResultMessage, load: Load) -> str | list[JsonObject]:
+    """Return what a call gave: its text, and behind that its images and PDF files."""
+    text, attached = attachments(result, load)
+    if not attached:
+        return text if text.strip() else "(nothing)"
+    blocks = [
+        {"type": "document" if kind == PDF else "image", "source": {"type": "base64", "media_type": of, "data": data}}
+        for kind, of, data in attached
+    ]
+    return [{"type": "text", "text": text}, *blocks]
 
 
 def joined(messages: list[JsonObject]) -> list[JsonObject]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -17,9 +18,10 @@ from lumen_tui.providers.base import ProviderError
 
 _WINDOW = 200_000
 _OUTPUT = 8_000  # tokens of one answer where nothing else is said and it costs something: more could pass a cap
+_SEES: tuple[Literal["image", "pdf"], ...] = ("image", "pdf")
 BUILT_IN = {
     "anthropic": ServerConfig("anthropic", "", "ANTHROPIC_API_KEY", _WINDOW, 16_000),
-    "openai": ServerConfig("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", 128_000, 16_000),
+    "openai": ServerConfig("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", 128_000, 16_000, _SEES),
     "groq": ServerConfig("openai", "https://api.groq.com/openai/v1", "GROQ_API_KEY", 128_000, 8_000),
     "openrouter": ServerConfig("openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 0, 8_000),
     "ollama": ServerConfig("openai", "http://127.0.0.1:11434/v1"),
@@ -40,6 +42,7 @@ class Endpoint(Struct, frozen=True):
     key_env: str = ""
     window: int = 0  # tokens; 0: not known
     max_output: int = 0  # tokens; 0: not limited by us, as it costs nothing
+    takes: tuple[str, ...] = ()  # of image and pdf, what its models are sent
 
     @property
     def local(self) -> bool:
@@ -105,9 +108,21 @@ def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> End
         raise ProviderError(f"base_url of [models.endpoints.{name}] in lumen.toml must begin with http:// or https://")
     max_output = configured.max_output or built_in.max_output or (16_000 if kind == "anthropic" else 0)
     resolved = Endpoint(
-        name, kind, url, configured.key_env or built_in.key_env, configured.window or built_in.window, max_output
+        name,
+        kind,
+        url,
+        configured.key_env or built_in.key_env,
+        configured.window or built_in.window,
+        max_output,
+        _taken(configured, built_in, kind),
     )
     return resolved if max_output or resolved.own else replace(resolved, max_output=_OUTPUT)
+
+
+def _taken(configured: ServerConfig, built_in: ServerConfig, kind: str) -> tuple[str, ...]:
+    """Return what models of an endpoint are sent: as configured, as built in, else what all of Anthropic's take."""
+    by_itself = _SEES if kind == "anthropic" else ()
+    return next((takes for takes in (configured.takes, built_in.takes) if takes is not None), by_itself)
 
 
 def split(config: ModelsConfig, text: str) -> tuple[str, str]:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.media import PDF
 from lumen_tui.providers.base import JsonObject, ProviderError
+from lumen_tui.providers.conversation.attachments import Load, attachments
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
@@ -213,7 +215,9 @@ class OpenAIClient(SdkClient):
 
     def _request(self, prompt: Prompt, most: int = 0) -> JsonObject:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        messages = [message for entry in prompt.entries for message in _messages(entry, self.target.label)]
+        messages = [
+            message for entry in self._fitted(prompt) for message in _messages(entry, self.target.label, prompt.load)
+        ]
         request: JsonObject = {"model": self.target.model, "messages": [*system, *_alternating(messages)]}
         if most := most or self.max_output:
             request[self._limit_name] = most
@@ -234,22 +238,43 @@ def _alternating(messages: list[JsonObject]) -> list[JsonObject]:
     whole: list[JsonObject] = []
     for message in messages:
         if whole and message["role"] == whole[-1]["role"] == "user":
-            whole[-1] = {"role": "user", "content": f"{whole[-1]['content']}\n\n{message['content']}"}
+            whole[-1] = {"role": "user", "content": _both(whole[-1]["content"], message["content"])}
         else:
             whole.append(message)
     return whole
 
 
-def _messages(entry: Entry, label: str) -> list[JsonObject]:
+def _both(first: str | list[JsonObject], second: str | list[JsonObject]) -> str | list[JsonObject]:
+    """Return two contents as one: a text, or parts where one of them has parts."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    both = [[{"type": "text", "text": part}] if isinstance(part, str) else part for part in (first, second)]
+    return [*both[0], *both[1]]
+
+
+def _messages(entry: Entry, label: str, load: Load) -> list[JsonObject]:
     if isinstance(entry, UserMessage):
         return [{"role": "user", "content": entry.text}]
     if isinstance(entry, AssistantMessage):
         return [_assistant_message(entry, label)]
-    return [_tool_message(result) for result in entry.results]
+    messages, parts = [], list[JsonObject]()
+    for result in entry.results:
+        text, attached = attachments(result, load)
+        messages.append(_tool_message(result, text))
+        parts += [_part(*one) for one in attached]
+    return [*messages, {"role": "user", "content": parts}] if parts else messages
 
 
-def _tool_message(result: ResultMessage) -> JsonObject:
-    text = result.text if result.ok else f"Error: {result.text}"  # this API has no mark for it
+def _part(kind: str, of: str, data: str) -> JsonObject:
+    """Return an image or a PDF as a part of a user's message: results of tools are text alone in this API."""
+    url = f"data:{of};base64,{data}"
+    if kind == PDF:
+        return {"type": "file", "file": {"filename": "file.pdf", "file_data": url}}
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _tool_message(result: ResultMessage, text: str) -> JsonObject:
+    text = text if result.ok else f"Error: {text}"  # this API has no mark for it
     return {"role": "tool", "tool_call_id": result.call_id, "content": text or "(nothing)"}
 
 

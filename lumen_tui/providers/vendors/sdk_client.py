@@ -12,10 +12,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.media import Media
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import JsonObject, ProviderError
-from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
+from lumen_tui.providers.conversation.attachments import fitted, weight
+from lumen_tui.providers.conversation.history import AssistantMessage, Entry, Prompt, TokenCounts
 from lumen_tui.providers.errors import ModelCallError, map_error
 from lumen_tui.providers.vendors.endpoints import Target
 
@@ -106,6 +110,10 @@ class RequestDeparture:
             self.now()
 
 
+def _unloaded(media: Media) -> None:
+    """Load nothing: what it weighs is in the count without its bytes."""
+
+
 class Assembler(Protocol):
     """Puts one answer together from the events of its stream."""
 
@@ -154,7 +162,13 @@ class SdkClient(ABC):
 
     def size(self, prompt: Prompt) -> int:
         """Return about how many bytes the request has."""
-        return len(json.dumps(self._request(prompt), ensure_ascii=False).encode("utf-8", "replace"))
+        entries = self._fitted(prompt)
+        request = self._request(replace(prompt, load=_unloaded))
+        return len(json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")) + weight(entries)
+
+    def _fitted(self, prompt: Prompt) -> tuple[Entry, ...]:
+        """Return the entries with the images and PDF files that this model is sent, and a sentence for each other."""
+        return fitted(prompt.entries, self.target.endpoint.takes, self.target.label)
 
     def close(self) -> None:
         """Close the connections."""

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files import opening, seen
+from lumen_tui.tools.files.media import media_type, read_media
 from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, resolve, special
 
 _CHUNK = 256 * 1024
@@ -80,7 +81,10 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
     seen.note_read(context, path)
     if arguments.byte_offset:
         return _read_from(path, arguments.byte_offset)
-    lines, more, count = _read_lines(context, open_regular(path), arguments)
+    fd = open_regular(path)
+    if arguments.offset == 1 and (kind := media_type(fd)):
+        return read_media(context, fd, kind, str(path))
+    lines, more, count = _read_lines(context, fd, arguments)
     if not lines and arguments.offset > 1:
         raise ToolError(f"{arguments.path} has {plural(count, 'line')}: offset counts lines, byte_offset counts bytes")
     last = arguments.offset + len(lines) - 1
@@ -147,10 +151,10 @@ def _row(entry: os.DirEntry[str]) -> tuple[str, str, int, float]:
 
 READ_FILE = Tool(
     "read_file",
-    "Read a text file, or a part of it by lines. Use offset and limit for the place that grep named; for a folder "
-    "use list_dir. You get the lines as they are, without numbers; lines over 2,000 bytes and reads over 200,000 "
-    "are cut, and the last line says with which offset to go on. Binary and special files, keys and secrets are "
-    "refused.",
+    "Read a text file, or a part of it by lines; or see an image (PNG, JPEG, GIF, WebP) or a PDF whole. Use offset "
+    "and limit for the place that grep named; for a folder use list_dir. You get the lines as they are, without "
+    "numbers; lines over 2,000 bytes and reads over 200,000 are cut, and the last line says with which offset to go "
+    "on. Other binary and special files, keys and secrets are refused.",
     ReadArguments,
     read_file,
     lambda a: f"read_file {a.path}" + (f" from line {a.offset}" if a.offset > 1 else ""),

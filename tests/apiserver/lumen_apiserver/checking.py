@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import Any
 
@@ -22,7 +23,7 @@ def problem(request: Request) -> str:
         return _chat_problem(request)
     if request.kind == "messages" and not isinstance(request.body.get("max_tokens"), int):
         return "max_tokens: Field required"
-    return _pairs_problem(request.messages) or _marks_problem(request)
+    return _pairs_problem(request.messages) or _marks_problem(request) or _media_problem(request.messages)
 
 
 def _list(content: Any) -> list[dict[str, Any]]:
@@ -54,6 +55,36 @@ def _pairs_problem(messages: list[dict[str, Any]]) -> str:
         if len(set(open_calls)) != len(open_calls):
             return f"messages.{number}: `tool_use` ids must be unique"
     return f"messages: `tool_use` without `tool_result`: {open_calls}" if open_calls else ""
+
+
+_BEGINNINGS = {
+    "image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8", "image/webp": b"RIFF",
+    "application/pdf": b"%PDF-",
+}  # fmt: skip
+_MOST_BASE64 = 5 * 1024 * 1024
+
+
+def _sources(value: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The images and documents, inside results of tools as well: their kind, and where they come from."""
+    found = []
+    for block in _list(value):
+        if block.get("type") in ("image", "document"):
+            found.append((block["type"], block.get("source") or {}))
+        found += _sources(block.get("content"))
+    return found
+
+
+def _media_problem(messages: list[dict[str, Any]]) -> str:
+    for kind, source in [one for message in messages for one in _sources(message.get("content"))]:
+        of = source.get("media_type")
+        if source.get("type") != "base64" or of not in _BEGINNINGS or (of == "application/pdf") != (kind == "document"):
+            return f"messages: {kind}.source: Input should be a base64 source of a known media type"
+        data = base64.b64decode(source["data"], validate=True)
+        if kind == "image" and len(source["data"]) > _MOST_BASE64:
+            return f"messages: image exceeds 5 MB maximum: {len(source['data'])} bytes > {_MOST_BASE64} bytes"
+        if not data.startswith(_BEGINNINGS[of]):
+            return f"messages: {kind}.source.base64: the media type {of} does not match the data"
+    return ""
 
 
 def _marks_problem(request: Request) -> str:

@@ -18,6 +18,7 @@ from lumen_task import TaskFolder
 from msgspec import Struct, field
 
 from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.media import Media
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import (
@@ -47,6 +48,7 @@ class Reply(Struct):
     text: str = "done"
     ok: bool = True
     data: dict[str, Any] = {}
+    media: tuple[Media, ...] = ()
 
 
 class Tool(Struct):
