@@ -30,6 +30,11 @@ def order(text: str, by: str, about: str) -> str:
     return _tagged("order", text, f'from="{_attribute(by)}" about="{_attribute(about)}"')
 
 
+def words_of(text: str, by: str, about: str, *, seen: bool) -> str:
+    """Return the words of `by`: an order where they were `seen` to be the operator's, else data."""
+    return order(text, by, about) if seen else fence(text, f"{by}, {about}; that this is the operator was not seen")
+
+
 def conventions_of(text: str, path: str) -> str:
     """Return the text of AGENTS.md or its like: how work is done in its folder."""
     return _tagged("conventions", text, f'from="{_attribute(path)}"')

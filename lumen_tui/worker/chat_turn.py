@@ -13,7 +13,7 @@ import msgspec
 from lumen_tui.model import agent, times
 from lumen_tui.model.chat import ChatLine, Conversation, Kind, Turn, TurnEnd
 from lumen_tui.model.evolution_words import runs_of
-from lumen_tui.model.fences import order
+from lumen_tui.model.fences import words_of
 from lumen_tui.model.prompts import Line, lines_of
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
@@ -71,7 +71,8 @@ def _orders(turn: Turn | None) -> str:
     if turn is None:
         return _NO_TURN
     return "\n\n".join(
-        order(message.text, message.by, f"{message.id}, {times.stamp_of(message.at)}") for message in turn.messages
+        words_of(message.text, message.by, f"{message.id}, {times.stamp_of(message.at)}", seen=message.order)
+        for message in turn.messages
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from lumen_tui.model.fences import fence, order
+from lumen_tui.model.fences import words_of
 from lumen_tui.model.steering import Steer, SteerState
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
@@ -53,7 +53,7 @@ class Control:
     def news(self) -> tuple[str, ...]:
         """Return what the next request is to hold, each once; what is returned counts as read."""
         said, self._said = self._said, []
-        return (*said, *self._changed_limits(), *map(self._words, self._taken()))
+        return (*said, *self._changed_limits(), *map(_steer_words, self._taken()))
 
     def waits(self, ends_with: str) -> bool:
         """Return whether there may be something that no request held, before the task ends with a call of this tool."""
@@ -92,12 +92,6 @@ class Control:
             self._events.event("steered", f"{steer.by}: {steer.text}", steer=steer.id)
         return taken
 
-    def _words(self, steer: Steer) -> str:
-        about = _about(steer)
-        if steer.order:
-            return order(steer.text, steer.by, about)
-        return fence(steer.text, f"{one_line(steer.by, 60)}, {about}; that this is the operator was not seen")
-
     def _changed_limits(self) -> list[str]:
         stamp = self._spec_stamp()
         if stamp == self._stamp:
@@ -126,6 +120,10 @@ class Control:
         except OSError:
             return (0, 0)
         return status.st_ino, status.st_mtime_ns
+
+
+def _steer_words(steer: Steer) -> str:
+    return words_of(steer.text, one_line(steer.by, 60), _about(steer), seen=steer.order)
 
 
 def _about(steer: Steer) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from lumen_tui.model import agent
 from lumen_tui.model.approvals import ASK, MOST_QUESTIONS, Approval, Decision, call_hash
-from lumen_tui.model.fences import fence, order
+from lumen_tui.model.fences import words_of
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import span
@@ -143,9 +143,7 @@ class QuestionClient(Waiting):
         """Have the answer in the next request: as an order where it is the operator's, else as anybody's words."""
         if answer.ended:
             return
-        about = _about(request)
-        unseen = f"{one_line(answer.by, 60)}, {about}; that this is the operator was not seen"
-        self._hear(order(answer.answer, answer.by, about) if answer.order else fence(answer.answer, unseen))
+        self._hear(words_of(answer.answer, one_line(answer.by, 60), _about(request), seen=answer.order))
 
     def _record_answer(self, request: Approval, text: str, *, ok: bool) -> None:
         self._events.event("answered", text, tool=ASK, ok=ok, approval=request.id)

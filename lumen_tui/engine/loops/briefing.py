@@ -18,7 +18,7 @@ from lumen_tui.engine.loops.tiers import OWN, Tier
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.capsule import Briefing, Capsule, Section, assemble_briefing, bounded
 from lumen_tui.model.chat import Turn
-from lumen_tui.model.fences import escaped, fence, order
+from lumen_tui.model.fences import escaped, fence, order, words_of
 from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
 from lumen_tui.model.roles import Role, role_line
@@ -169,7 +169,10 @@ def _talk(inputs: BriefingInputs) -> list[str]:
 
 def _talked(turn: Turn) -> str:
     """Return one turn of the chat: the operator's orders whole, and what the agent answered and ordered there."""
-    ordered = [order(message.text, message.by, f"said in the chat, {message.id}") for message in turn.messages]
+    ordered = [
+        words_of(message.text, message.by, f"said in the chat, {message.id}", seen=message.order)
+        for message in turn.messages
+    ]
     answer = bounded(escaped(turn.answer.strip()), _MESSAGE) or f"(no answer: {turn.end.reason if turn.end else ''})"
     return "\n".join([*ordered, f"You answered in {agent.turn_id(turn.number)}: {answer}"])
 

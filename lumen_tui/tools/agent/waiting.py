@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import ids
 from lumen_tui.model.agent import WAIT
-from lumen_tui.model.fences import fence
+from lumen_tui.model.fences import escaped, fence
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
@@ -63,7 +63,7 @@ def _what_became_of(layout: Layout, task_id: str) -> tuple[bool, str]:
     if end is None:
         status = task_files.status_of(folder)
         return False, f"{task_id}: has not ended ({status}). Wait again, go on without it, or cancel it."
-    reason = f" ({one_line(end.reason, 400)})" if end.reason else ""
+    reason = f" ({escaped(one_line(end.reason, 400))})" if end.reason else ""
     head = f"{task_id}: {end.status}{reason}."
     lines = [head, *_result(task_id, files.read(folder / "result.md") or b"", done=end.status == Status.DONE)]
     return True, "\n".join(lines)
