@@ -416,7 +416,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("task_limits", "l", "limits", "Change how far it may go, while it runs.", "limits", writes=True),
         _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
         _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
-        _s("task_replay", "p", "replay", "Judge its calls again, by the rules of today.", "act('replay')", writes=True),
+        _s("task_replay", "Z", "replay", "Judge its calls again, by the rules of today.", "act('replay')", writes=True),
         _s("task_copy", "y", "copy result", "Copy the result as text.", "copy"),
         _s("task_editor", "e", "open in $EDITOR", "Open the result in $EDITOR.", "edit"),
         _like("why"),

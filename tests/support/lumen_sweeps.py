@@ -1,13 +1,15 @@
 """Sweeps: a fault at every point where there could be one.
 
-A run of the suite takes a sample, drawn with a seed that it prints; LUMEN_SEED=N draws the same one again. With
-LUMEN_FULL=1 (`make sweeps`) all points are taken. A table at the end says how many points of how many each test took.
+A run of the suite takes a sample, drawn with a seed that it prints; LUMEN_SEED=N draws the same one again. On a build
+machine (CI is set) the commit is the seed, so that whoever checks it out gets the same verdict. With LUMEN_FULL=1
+(`make sweeps`) all points are taken. A table at the end says how many points of how many each test took.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import subprocess
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -22,7 +24,17 @@ Point = TypeVar("Point")
 
 def draw_seed() -> None:
     """Draw the seed of the whole run, before processes are started that share it."""
-    os.environ.setdefault("LUMEN_SEED", str(random.SystemRandom().randrange(1_000_000)))
+    drawn = _commits_seed() if os.environ.get("CI") else None
+    os.environ.setdefault("LUMEN_SEED", str(random.SystemRandom().randrange(1_000_000) if drawn is None else drawn))
+
+
+def _commits_seed() -> int | None:
+    """Return a seed that is the same for everybody who has these files; None where no git knows them."""
+    try:
+        named = subprocess.run(["git", "rev-parse", "HEAD^{tree}"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return int(named.stdout[:12], 16) % 1_000_000
 
 
 def seed() -> int:

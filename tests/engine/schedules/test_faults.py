@@ -98,6 +98,7 @@ class Life:
 
     def _back(self) -> None:
         self.ground.now -= self.chance.choice([3.0, 300.0, 7200.0, 90_000.0])
+        self._poll()  # only who looks now knows how far it was set back
 
     def _forward(self) -> None:
         self._pass(self.chance.choice([300.0, 7200.0, 400_000.0]))

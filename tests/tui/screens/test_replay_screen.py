@@ -33,19 +33,19 @@ def done(port: RemotePort, tmp_path) -> str:
 async def test_a_task_is_replayed_from_its_screen(room, port, tmp_path):
     task_id = done(port, tmp_path)
     async with room(TaskDetailScreen(port, task_id, NOW)) as (app, pilot):
-        await until(pilot, lambda: "p replay" in app.shown)
-        await pilot.press("p")
+        await until(pilot, lambda: "Z replay" in app.shown)
+        await pilot.press("Z")
         await until(pilot, lambda: "identical: 2 decisions" in app.shown)
         assert "the folder as it is now" in app.shown
         await pilot.press("escape")
-        await until(pilot, lambda: "p replay" in app.shown)
+        await until(pilot, lambda: "Z replay" in app.shown)
     assert not (port.root / "replays").exists()
 
 
 async def test_what_cannot_be_replayed_is_said_there(room, port, tmp_path):
     task_id = done(port, tmp_path)
     async with room(TaskDetailScreen(port, task_id, NOW), size=(80, 24)) as (app, pilot):
-        await until(pilot, lambda: "p replay" in app.shown)
+        await until(pilot, lambda: "Z replay" in app.shown)
         (Layout(port.root).task(task_id) / "spec.json").write_bytes(b"{")
-        await pilot.press("p")
+        await pilot.press("Z")
         await until(pilot, lambda: "cannot be read" in app.shown)
