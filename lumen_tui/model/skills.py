@@ -23,6 +23,10 @@ _FIELDS = frozenset(("name", "description", "license", "compatibility", "metadat
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Orders of writing, tags and selectors of variants that carry letters which nobody sees. Flags of regions are made so.
 _CONCEALING = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
+# What a terminal obeys in place of showing it: escapes, C1 controls, and going back over what stands in the line.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?=.)")
+_FAR = 200
+_GAP = re.compile(rf"[ \t]{{{_FAR},}}(?=\S)")  # behind it nobody looks
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2065\u3164\ufeff\uffa0]"
@@ -125,19 +129,19 @@ def _name_faults(name: object, folder: str) -> Iterator[Fault]:
 
 def hidden_text(text: str) -> Iterator[tuple[int, str, bool]]:
     """Yield line, what is hidden in it, and whether it conceals words: then nobody can have read what it says."""
-    if text.isascii():
-        return
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.isascii():
+        if line.isascii() and line.isprintable() and len(line) < _FAR:
             continue
         seen = _FLAG.sub("", line.removeprefix("\ufeff") if number == 1 else line)
         invisible = len(_INVISIBLE.findall(_JOINED.sub("", seen)))
-        if found := _CONCEALING.search(seen):
+        if found := _CONCEALING.search(seen) or _CONTROL.search(seen):
             yield number, f"text is concealed with U+{ord(found[0]):04X}", True
         elif invisible >= _LONG_RUN:
             yield number, f"{invisible} invisible characters conceal something", True
         elif invisible:
             yield number, f"{invisible} invisible character{'' if invisible == 1 else 's'}", False
+        elif gap := _GAP.search(seen):
+            yield number, f"text stands behind {len(gap[0]):,} blanks", False
 
 
 def as_rendered(markdown: str) -> tuple[str, tuple[tuple[int, int], ...]]:

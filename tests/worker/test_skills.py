@@ -58,6 +58,42 @@ def test_a_worker_is_told_names_and_reads_the_text_of_one_by_name(make_task, api
     assert [note for note in notes if "skill not used" in note and "broken/SKILL.md:3: description is missing" in note]
 
 
+def test_three_skills_of_three_places_are_used_with_their_files_and_scripts(sandbox, make_task, api, tmp_path):
+    top = tmp_path / "project"
+    (top / ".git").mkdir(parents=True)
+    release, report, words = (top / place / name for place, name in (
+        (".agents/skills", "release"), (".claude/skills", "report"), ("skills", "words")
+    ))  # fmt: skip
+    for folder in (release, report, words):
+        write(folder, f"What to do about {folder.name}. Use it for {folder.name}.")
+        (folder / "scripts").mkdir()
+    (report / "references").mkdir()
+    (report / "references" / "form.md").write_text("First the figure.\n")
+    (words / "scripts" / "counting.py").write_text("def count(text):\n    return len(text.split())\n")
+    (words / "scripts" / "words.py").write_text(
+        "import pathlib, sys, counting\nprint(counting.count(pathlib.Path(sys.argv[1]).read_text()), 'words')\n"
+    )
+    (release / "scripts" / "tag.sh").write_text("echo 1.0 > version.txt; cat version.txt\n")
+    (top / "text").write_text("one two three")
+    api.say(
+        tool("read_skill", {"name": "words"}),
+        tool("shell", {"command": f"python3 -B {words}/scripts/words.py text", "cwd": str(top)}),
+        tool("read_skill", {"name": "report", "path": "references/form.md"}),
+        tool("shell", {"command": f"sh {release}/scripts/tag.sh"}),
+        tool("shell", {"command": f"echo x > {release}/SKILL.md"}),
+        tool("write_result", text="ok"),
+    )
+    task = make_task("Count, report, release", role="builder", folder=str(top))
+    assert task.run(warm=True, **api.anthropic_env)["status"] == "done"
+    listed = section(api.asked[0].first_text)
+    assert [f"- {name}: What to do about {name}." in listed for name in ("release", "report", "words")] == [True] * 3
+    assert "Split with qpdf" not in api.asked[0].first_text
+    answers = [request.results[-1] for request in api.asked[1:]]
+    assert "scripts/counting.py" in answers[0] and answers[1].startswith("3 words")
+    assert "First the figure." in answers[2] and answers[3].startswith("1.0")
+    assert "What to do about" in (release / "SKILL.md").read_text()  # it is not among what the task may change
+
+
 @pytest.fixture
 def shown(make_task):
     """Return what a task would be sent."""

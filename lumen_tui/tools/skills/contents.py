@@ -15,7 +15,7 @@ from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.levels import read_regular
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.files.paths import special
-from lumen_tui.tools.skills.reading import concealed
+from lumen_tui.tools.skills.reading import Refused, concealed, legible
 
 LARGEST = 1024 * 1024  # bytes of one file that are read
 _HUGE = 20 * LARGEST
@@ -113,4 +113,7 @@ def text_within(skill: Skill, path: str, closed: Closed) -> str:
         raise ToolError(f"the skill {skill.name} has no file {shown}: read_skill without a path lists its files")
     if len(data) > LARGEST or b"\0" in data:
         raise ToolError(f"{shown} is {'larger than 1 MiB' if len(data) > LARGEST else 'binary'} and not read here")
-    return data.decode("utf-8", "replace")
+    try:
+        return legible(data.decode("utf-8", "replace"))
+    except Refused as error:
+        raise ToolError(f"{shown} is not read: {error}") from error

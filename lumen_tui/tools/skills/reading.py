@@ -36,9 +36,12 @@ def read_skill(folder: str, path: str, place: str) -> tuple[Skill | None, tuple[
         fields, front, body_line = _front_matter(text, path, problems)
     except Refused as refused:
         return None, (*problems, SkillProblem(path, str(refused), refused.line, refused=True))
+    fields = {name: _rendered(value) for name, value in fields.items()}
     for field, what, is_refused in faults(fields, os.path.basename(os.path.dirname(path))):
         problems.append(SkillProblem(path, what, _line_of(front, field), is_refused))
     problems += concealed(text, path)
+    if not any(problem.refused for problem in problems):
+        problems += _escaped(fields, front, path)
     problems.sort(key=lambda problem: problem.line)
     if any(problem.refused for problem in problems):
         return None, tuple(problems)
@@ -109,6 +112,27 @@ def _line_of(front: str, field: str) -> int:
     """Return the line of SKILL.md on which a field is set; 1 where it is not."""
     match = re.search(rf"(?m)^[\"']?{re.escape(field)}[\"']?[ \t]*:", front)
     return front.count("\n", 0, match.start()) + 2 if match else 1
+
+
+def _rendered(value: object) -> object:
+    """Return the value of a field as its reader sees it."""
+    return as_rendered(value)[0] if isinstance(value, str) else value
+
+
+def _escaped(fields: Mapping[str, object], front: str, path: str) -> Iterator[SkillProblem]:
+    """Yield what a value hides that is spelled with escapes of YAML, such as `\\u202e`, in the file."""
+    for name, value in fields.items():
+        hidden = (what for _, what, refused in hidden_text(f"{name} {value}".replace("\n", " ")) if refused)
+        for what in hidden:
+            yield SkillProblem(path, what, _line_of(front, name), refused=True)
+
+
+def legible(text: str) -> str:
+    """Return a text of a skill. Raise Refused where it conceals something from those who look at it."""
+    for line, what, refused in hidden_text(text):
+        if refused:
+            raise Refused(f"line {line}: {what}", line)
+    return text
 
 
 def concealed(text: str, path: str) -> Iterator[SkillProblem]:
