@@ -52,6 +52,7 @@ def _dashes(word: str) -> int:
 def no_such(problem: str, word: str, known: Sequence[str], shown_first: Sequence[str] | None = None) -> ActionError:
     """Return the error for an unknown name, with near matches, else with some of `shown_first` (all known)."""
     near = nearest(word, known)
-    shown = (known if shown_first is None else shown_first)[:_SHOWN]
-    text = f"{problem}; there is {', '.join(shown)}" if shown and not near else problem
+    shown = known if shown_first is None else shown_first
+    more = f" and {len(shown) - _SHOWN:,} more" if len(shown) > _SHOWN else ""
+    text = f"{problem}; there is {', '.join(shown[:_SHOWN])}{more}" if shown and not near else problem
     return ActionError(text, candidates=near, missing=True)

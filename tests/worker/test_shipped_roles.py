@@ -130,6 +130,12 @@ def test_its_example_runs_to_its_end(sandbox, make_task, api, project, pages, na
     assert example.objective in api.asked[0].first_text
 
 
+def test_the_example_of_a_researcher_needs_no_model(sandbox, make_task, project):
+    task = make_task(shipped_role("researcher").example.objective, role="researcher", folder=str(project))
+    assert task.run(warm=True)["status"] == "done", task.instead()
+    assert "test_add.py" in task.result
+
+
 def test_a_reviewer_runs_tests_and_changes_nothing_but_its_own_folder(sandbox, make_task, api, project):
     before = {path.name: path.read_bytes() for path in project.iterdir() if path.is_file()}
     api.say(

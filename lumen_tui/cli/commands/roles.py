@@ -14,7 +14,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.editing import edited
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, read_text, say, table, talk
-from lumen_tui.model import analytics, times
+from lumen_tui.model import agent, analytics, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
@@ -129,6 +129,8 @@ def run_show(session: Session, args: Namespace) -> int:
 
 def run_try(session: Session, args: Namespace) -> int:
     role = _role(session, args.name)
+    if role.name == agent.ROLE:
+        raise ActionError(f"role {role.name} is the agent itself and is given no tasks: `lumen-tui chat` talks to it")
     if role.example is None:
         raise ActionError(
             f"role {role.name} has no example: give one under [example] with `role adjust {role.name} --edit`"

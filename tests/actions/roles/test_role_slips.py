@@ -143,7 +143,9 @@ def test_the_example_of_a_role_is_shown_and_queued(house, lumen, tmp_path):
     example = load_role(house.layout, "tester").example
     assert (spec.objective, spec.role, spec.folder) == (example.objective, "tester", str(tmp_path))
     assert (spec.steps, spec.timeout_seconds) == (9, 300.0)
-    assert "has no example" in lumen("role", "try", "main", code=2)
+    assert "is given no tasks" in lumen("role", "try", "main", code=2)
+    house.layout.role("night-owl").write_text('+++\npurpose = "p"\n+++\n\nWork.\n')
+    assert "has no example" in lumen("role", "try", "night-owl", code=2)
 
 
 def test_the_limits_of_a_task_are_given_by_flags_and_shown(house, lumen):
