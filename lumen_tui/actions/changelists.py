@@ -22,6 +22,7 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.tasks import change_records, task_files
+from lumen_tui.tools.base import plural
 from lumen_tui.tools.isolation import placing, records
 from lumen_tui.tools.isolation.placing import Unplaceable
 
@@ -201,9 +202,9 @@ def accept(store: Store, request: AcceptChanges, *, by: str, now: float) -> Done
         planned, conflicts = _plans(found, chosen)
         if conflicts and (not request.fitting or not planned):
             raise _does_not_fit(found, conflicts)
-        count = len(planned)
         rest = f"; {len(conflicts)} did not fit" if conflicts else ""
-        text = f"{_files(count)} of task {ids.short(found.task_id)} accepted{rest}"
+        fitting = [one for one in chosen if one.change.path not in conflicts]
+        text = f"{_counted(fitting)} of task {ids.short(found.task_id)} accepted{rest}"
         return _carry_out(store, found, planned, "changes.accept", text, by=by, now=now)
 
 
@@ -236,8 +237,11 @@ def _some(found: Listed, paths: Sequence[str]) -> list[Chosen]:
     return chosen
 
 
-def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
+def _counted(chosen: Sequence[Chosen]) -> str:
+    """Say how much that is: of one file that is not meant whole its hunks."""
+    if len(chosen) == 1 and not chosen[0].whole:
+        return f"{plural(len(chosen[0].hunks), 'hunk')} of {one_line(chosen[0].change.path, 100)}"
+    return plural(len(chosen), "file")
 
 
 def drop(store: Store, request: DropChanges, *, by: str, now: float) -> Done:
@@ -246,7 +250,7 @@ def drop(store: Store, request: DropChanges, *, by: str, now: float) -> Done:
         found = listed(store, request.task_id)
         chosen = _some(found, request.paths)
         decided = {one.change.path: _dropped(found.decision(one.change), one) for one in chosen}
-        text = f"{_files(len(decided))} of task {ids.short(found.task_id)} dropped"
+        text = f"{_counted(chosen)} of task {ids.short(found.task_id)} dropped"
         changes = [_decided(found, path, decision) for path, decision in decided.items()]
         action = edits.new_action("changes.drop", changes, summary=text, by=by, now=now, target=found.task_id)
         with journal.carrying_out(store.layout, action):

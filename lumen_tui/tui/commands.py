@@ -167,6 +167,7 @@ _CHANGES = (
     ),
     _s("changes_drop", "d", "drop", "Decide against the changes.", "drop", writes=True),
     _s("changes_edit", "e", "edit", "Open the file with both sides in $EDITOR, and bring it in.", "edit", writes=True),
+    _like("new_task", "give", "to a worker", "Have a worker bring in the file, together with what is there now."),
     _like("undo"),
 )
 _NO = _s("question_leave", "enter", "cancel", "Leave the question with no.", "leave")

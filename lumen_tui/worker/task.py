@@ -145,9 +145,10 @@ class Task:
         session = store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
         turn = agent.turn_of(self.spec.id)
         self._transcript = TurnTranscript(store.layout, turn, tally, *session) if turn else Transcript(*session)
-        self.spec, self._isolation = place_of(world, self.spec, self._role, self._config)
+        given = self.spec  # what the engine compares the record of the steps with
+        self.spec, self._isolation = place_of(world, given, self._role, self._config)
         self._closing = Closing(world, self.spec, self._role, self._config.models, self._events, tally)
-        self._handover = Handover(world, self.spec, tally)
+        self._handover = Handover(world, given, tally)
         self._steps = self._handover.steps
         self.limits = Limits(world.stopper, self._role, self.spec, tally.seconds)
         self._spending = Spending(

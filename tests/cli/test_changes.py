@@ -32,7 +32,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def test_a_list_is_shown_accepted_and_undone(task, capsys, tmp_path):
     assert main(["changes"]) == 0
-    assert "1 files +1 -0" in capsys.readouterr().out
+    assert "1 file +1 -0" in capsys.readouterr().out
     assert main(["changes", "show", task]) == 0
     shown = capsys.readouterr().out
     assert "open" in shown

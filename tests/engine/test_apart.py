@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lumen_apiserver import text, tool
+from lumen_apiserver import held, text, tool
 from lumen_folder import StateFolder
 from lumen_program import Child, start_lumen
 from lumen_repository import Repository
@@ -160,6 +160,30 @@ def test_without_a_folder_the_task_ends_with_a_sentence(yard, api, bad):
     until(lambda: (yard.folder(task_id) / "exit.json").exists())
     assert "folder" in (yard.folder(task_id) / "exit.json").read_text()
     assert api.asked == []
+
+
+@pytest.mark.parametrize("who", ["worker", "engine and worker"])
+def test_a_builder_that_was_killed_goes_on_in_its_worktree_and_repeats_nothing(yard, api, sandbox, who):
+    calls = [tool("shell", command="echo one >> made.txt"), tool("shell", command="echo two >> made.txt")]
+    steps = iter([*calls, held(text("never said"))])
+    api.otherwise(lambda asked: next(steps))
+    yard.start()
+    task_id = yard.order("change it")
+    until(lambda: len(api.asked) == 3, lambda: yard.instead(task_id))
+    api.otherwise(
+        lambda asked: text("ok") if "three" in words(asked) else tool("shell", command="echo three >> made.txt")
+    )
+    if who != "worker":
+        yard.kill_engine()
+    yard.kill_worker(task_id)
+    api.release()
+    if who != "worker":
+        yard.start()
+    (change,) = yard.changes(task_id).files
+    assert records.content(yard.folder(task_id), change.after) == b"one\ntwo\nthree\n"
+    assert '"status":"done"' in (yard.folder(task_id) / "exit.json").read_text().replace(" ", "")
+    assert len(api.asked) == 5
+    until(lambda: not yard.leavings(), yard.leavings)
 
 
 @pytest.mark.sweep(most=3)

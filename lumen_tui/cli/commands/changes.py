@@ -24,6 +24,7 @@ from lumen_tui.model.requests.changes import (
     WriteChange,
 )
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.tools.base import plural
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -73,7 +74,7 @@ def run_list(session: Session, args: Namespace) -> int:
 
 
 def _row(one: change_views.ListView, now: float) -> tuple[str, ...]:
-    files = f"{len(one.changes.files):,} files +{one.added:,} -{one.removed:,}"
+    files = f"{plural(len(one.changes.files), 'file')} +{one.added:,} -{one.removed:,}"
     ago = times.age(now - times.epoch(one.changes.at))
     return one.task_id, one.state, files, ago, one_line(one.objective, 60), safe(one.changes.top)
 
@@ -101,7 +102,11 @@ def run_show(session: Session, args: Namespace) -> int:
 def _file_row(found: Listed, change: FileChange) -> tuple[str, ...]:
     state = found.decision(change).state(change)
     conflict = change_views.conflict(found, change)
-    size = f"+{change.added:,} -{change.removed:,}, {change.hunks} hunks" if change.text else change_views.sizes(change)
+    size = (
+        f"+{change.added:,} -{change.removed:,}, {plural(change.hunks, 'hunk')}"
+        if change.text
+        else change_views.sizes(change)
+    )
     words = f"does not fit: {conflict}" if conflict else change_views.remark(change, found.changes.files)
     return state, change.kind, safe(change.path), size, words
 

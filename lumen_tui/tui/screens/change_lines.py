@@ -16,7 +16,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.changelist import FileChange
-from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, WriteChange
+from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, GiveConflicts, WriteChange
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import safe
 from lumen_tui.tui import words
@@ -26,6 +26,7 @@ from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
 
+ACTS = ("changes_accept", "changes_drop", "changes_edit", "new_task", "undo", "mark")
 _STATE = 9  # cells
 _AROUND = _STATE + 4  # cells of a row beside the text
 _LONGEST = 2000
@@ -75,7 +76,7 @@ class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
         return LineRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = () if self._refusal else self.offer("changes_accept", "changes_drop", "changes_edit", "undo", "mark")
+        acts = () if self._refusal else self.offer(*ACTS)
         return (*acts, *self.offer("next_need", "previous_need"), *super().keys()[1:])
 
     def _loaded(self, result: FileLines) -> None:
@@ -107,6 +108,14 @@ class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
     def action_drop(self) -> None:
         if paths := self._chosen():
             self.run_worker(act(self, self._port, DropChanges(task_id=self._task_id, paths=paths)), group="act")
+
+    def action_give(self) -> None:
+        """Have a worker bring in the file, together with what is there now."""
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+        else:
+            request = GiveConflicts(task_id=self._task_id, paths=(self._path,))
+            self.run_worker(act(self, self._port, request), group="act")
 
     def action_edit(self) -> None:
         """Open the file with both sides in the operator's editor, and bring in what comes back."""

@@ -11,7 +11,7 @@ from lumen_tui.actions import change_views
 from lumen_tui.actions.change_views import FileView
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.requests.changes import AcceptChanges, DropChanges
+from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, GiveConflicts
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
@@ -19,7 +19,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
-from lumen_tui.tui.screens.change_lines import ChangeLinesScreen, edited
+from lumen_tui.tui.screens.change_lines import ACTS, ChangeLinesScreen, edited
 
 
 class FileRows(Rows[FileView]):
@@ -77,7 +77,7 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
         return FileRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = () if self._refusal else self.offer("changes_accept", "changes_drop", "changes_edit", "undo", "mark")
+        acts = () if self._refusal else self.offer(*ACTS)
         return (*acts, *super().keys())
 
     def _loaded(self, found: Sequence[FileView]) -> None:
@@ -110,6 +110,11 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
     def action_drop(self) -> None:
         for task_id, paths in self._chosen().items():
             self.run_worker(act(self, self._port, DropChanges(task_id=task_id, paths=paths)), group="act")
+
+    def action_give(self) -> None:
+        """Have a worker bring in what was chosen, together with what is there now."""
+        for task_id, paths in self._chosen().items():
+            self.run_worker(act(self, self._port, GiveConflicts(task_id=task_id, paths=paths)), group="act")
 
     def action_edit(self) -> None:
         """Open the file with both sides in the operator's editor, and bring in what comes back."""

@@ -68,7 +68,8 @@ def test_hunks_are_accepted_and_dropped_one_by_one(desk):
     furnish(desk)
     task = desk.work(many_changes)
     assert [line for line in desk.diff(task, "a.txt") if line.startswith("@@")][1].endswith("hunk 2")
-    desk.do("changes.accept", task_id=task, paths=["a.txt:2"])
+    done = desk.do("changes.accept", task_id=task, paths=["a.txt:2"])
+    assert done.summary.startswith("1 hunk of a.txt of task ")
     assert (desk.top / "a.txt").read_text() == replaced(TEXT, l30="thirty\n")
     assert desk.states(task)["a.txt"] == "part"
     desk.do("changes.drop", task_id=task, paths=["a.txt:1"])

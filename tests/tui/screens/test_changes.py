@@ -21,6 +21,7 @@ from lumen_tui.model.snapshot import Need
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.isolation import living
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.screens.approval_answer import NO_SANDBOX, NeedsHost
@@ -139,6 +140,27 @@ async def test_a_file_is_edited_from_its_hunks_and_taken_back(
         await until(pilot, lambda: (repository.root / "a.txt").read_text() == after + "and more\n")
         await pilot.press("u")
         await until(pilot, lambda: (repository.root / "a.txt").read_bytes() == _TEXT.encode())
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_file_that_does_not_fit_is_given_to_a_worker(
+    room: Any, port: RemotePort, tmp_path: Path, whole: bool
+) -> None:
+    root = tmp_path / "state"
+    repository, task_id, _ = three_hunks(root, tmp_path / "mine")
+    (repository.root / "a.txt").write_text(_TEXT.replace("line 30", "mine"))
+    place = (task_id, "a.txt")
+    screen = ChangesScreen(port, _NOW, root) if whole else ChangeLinesScreen(port, _NOW, root, place)
+    async with room(screen, (80, 24)) as (app, pilot):
+        await until(pilot, lambda: "1 in conflict" in app.shown)
+        assert "t to a worker" in app.shown
+        await pilot.press("t")
+        await until(pilot, lambda: "queued for builder" in app.shown)
+    (given,) = [path.parent.name for path in Layout(root).tasks.glob("*/spec.json") if path.parent.name != task_id]
+    spec = task_files.read_spec(Layout(root), given)
+    assert spec is not None
+    assert (spec.isolate, spec.folder) == ("copy", str(repository.root))
+    assert (repository.root / "a.txt").read_text() == _TEXT.replace("line 30", "mine")
 
 
 async def test_two_lists_that_change_one_file_name_each_other(room: Any, port: RemotePort, tmp_path: Path) -> None:
