@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,7 +21,7 @@ from lumen_tui.storage import process
 from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.task_records import nothing_begun
-from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, ToolError
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, TaskParked, ToolError
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.sandbox.policy import FILES
 from lumen_tui.worker.record import Recorder
@@ -92,12 +92,37 @@ class Waiting:
 
 
 class ApprovalClient(Waiting):
-    """Asks a person on behalf of one task whether a call may be made."""
+    """Asks a person on behalf of one task whether a call may be made.
+
+    The task waits without a process, but where `stays` holds. `park` notes for which request, before that is on file:
+    so a kill between the two leaves a task that asks again under the same id. `unused` tells of a yes that an attempt
+    before took whether no call was begun with it.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        spec: Spec,
+        events: Recorder,
+        attempt: int,
+        *,
+        park: Callable[[str], None] = lambda approval: None,
+        stays: Callable[[], bool] = lambda: True,
+        unused: Callable[[str], bool] = lambda approval: False,
+    ) -> None:
+        super().__init__(world, spec, events, attempt)
+        self._park, self._stays, self._unused = park, stays, unused
+        self._granted = ""
+
+    def granted(self) -> str:
+        """Return the id of the yes that the call uses up which begins now; empty where it needed none."""
+        granted, self._granted = self._granted, ""
+        return granted
 
     def ask(self, request: ApprovalRequest) -> ApprovalReply:
-        """Return a person's decision on the call; block until there is one or the time is over. Raises Stopped.
+        """Return a person's decision on the call, or wait for one. Raises TaskParked, Stopped.
 
-        The time does not count against the task's limit.
+        A wait in this process does not count against the task's limit.
 
         An answer that was given while no worker waited for it counts, once. A call that was refused stays refused.
         """
@@ -107,7 +132,7 @@ class ApprovalClient(Waiting):
         while True:
             with self._world.stopper.untimed():
                 approval = self._open(request, call, outdated)
-                answer = self._take(approval) or self._wait(approval, f"waits for a person: {approval.summary}")
+                answer = self._take(approval) or self._wait_for_answer(approval)
             settled = self._settled(approval, answer, call)
             changed = [path for path, text in hashes_now(approval.files).items() if text != approval.files[path]]
             if not settled.allowed or not changed:
@@ -117,14 +142,26 @@ class ApprovalClient(Waiting):
             self._events.event("note", f"not begun: {reason}; asks again")
             request = msgspec.structs.replace(request, reason=f"{reason}: look at it again. {asked}")
 
+    def _wait_for_answer(self, approval: Approval) -> Decision:
+        text = f"waits for a person: {approval.summary}"
+        stays = self._stays()
+        with self._world.stopper.guard():
+            if not stays:
+                self._park(approval.id)
+            approvals.ask(self._layout, approval)
+            if not stays:
+                self._record_wait(approval, text)
+        if stays:
+            return self._wait(approval, text)
+        raise TaskParked
+
     def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
         """Return the request on file if it still counts and is not outdated, else a new one."""
         for turn in range(_MOST_TURNS):
             approval_id = approvals.id_for(self._spec.id, call, turn)
             known = approvals.read(self._layout, approval_id)
             if known is None:
-                with self._world.stopper.guard():
-                    return approvals.ask(self._layout, self._new(approval_id, call, request))
+                return self._new(approval_id, call, request)
             if known.id not in outdated and self._counts(known):
                 return known
         raise ToolError(f"a person was asked {_MOST_TURNS} times about this call: that is enough")
@@ -136,12 +173,14 @@ class ApprovalClient(Waiting):
             return True
         acted = approvals.acted(self._layout, known.id)
         if answer.allowed or answer.ended == "withdrawn":
-            return answer.allowed and (acted is None or self._was_lost(acted))
+            return answer.allowed and (acted is None or self._was_lost(known.id, acted))
         return not answer.ended or acted is None or acted.attempt == self._attempt
 
-    def _was_lost(self, acted: Acted) -> bool:
+    def _was_lost(self, approval_id: str, acted: Acted) -> bool:
         """Return whether an earlier attempt took a yes and ended before the call began."""
-        return acted.attempt < self._attempt and nothing_begun(self._world.folder, self._attempt)
+        return acted.attempt < self._attempt and (
+            self._unused(approval_id) or nothing_begun(self._world.folder, self._attempt)
+        )
 
     def _new(self, approval_id: str, call: str, request: ApprovalRequest) -> Approval:
         redact = self._world.redact

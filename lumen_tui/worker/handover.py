@@ -94,6 +94,10 @@ class Handover:
         if self._call.id:
             self.keep(CallBegun(self._call.id, self._call.name, self._what, self.granted()))
 
+    def unused(self, approval: str) -> bool:
+        """Return whether the steps of the attempts before are known, and no call was begun with this yes."""
+        return bool(self.steps.earlier) and approval not in self.steps.state.used
+
     def cut_off(self, call: ToolCall, toolbox: Toolbox, events: Recorder) -> ToolResult:
         """Record a call that may have happened in the attempt before; return what the model is told of it."""
         seen = toolbox.traces(call.name, call.arguments)

@@ -164,6 +164,11 @@ class Task:
             park=self._handover.park,
         )  # fmt: skip
         self._waiter = TaskWaiter(world, self.spec, self._events, lambda: not self._resumes, self._handover)
+        self._approvals = ApprovalClient(
+            world, self.spec, self._events, tally.attempt, park=self._handover.park,
+            stays=lambda: not self._resumes or self._role.name == agent.ROLE, unused=self._handover.unused,
+        )  # fmt: skip
+        self._handover.granted = self._approvals.granted
         self._resumes = False
         self._context = self._make_context()
         before = self._steps.history(calls_made(world.folder, tally.attempt))
@@ -187,7 +192,7 @@ class Task:
             guard=world.stopper.guard,
             progress=lambda text: self._events.event("note", text),
             begins=self._handover.begins,
-            ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
+            ask=self._approvals.ask,
             perform=performer(world),
             question=self._questions.ask,
             wait=self._waiter.wait,

@@ -102,9 +102,9 @@ def asked(site: Site) -> int:
 @pytest.mark.sweep(most=1)
 @pytest.mark.parametrize("times", [1, 3])
 def test_an_answer_outlives_both_that_wait_for_it_however_often(site, times):
-    for attempt in range(1, times + 1):
+    for _ in range(times):
         site.start()
-        request = site.question(attempt)
+        request = site.question()
         site.kill()
     site.do("approval.allow", approval_ids=request.id, hash=request.hash)
     site.start()
@@ -188,13 +188,12 @@ def test_without_the_record_of_its_steps_a_change_is_left_to_a_person(site, api,
     assert (site.ended(), site.made()) == ("lost", "made\n")
 
 
-def test_of_a_worker_that_kept_no_notes_nobody_knows(site):
-    site.start()
-    site.question()
-    site.kill()
+def test_of_a_worker_that_kept_no_notes_nobody_knows(site, api):
+    killed_behind(site, api, "write_file")
     path = site.folder / "run.json"
     path.write_text(path.read_text().replace(',"notes_begun":true', ""))
-    (site.folder / "steps.jsonl").unlink()
+    for name in ("steps.jsonl", "begun.json"):
+        (site.folder / name).unlink()
     site.start()
     assert site.ended() == "lost"
 

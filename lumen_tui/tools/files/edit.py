@@ -229,6 +229,37 @@ def apply_patch(context: Context, arguments: PatchArguments) -> ToolResult:
     return _carry_out(context, plan_patch(context, arguments))
 
 
+def _state_of(context: Context, path: str) -> tuple[bytes | None, str]:
+    """Return what a file holds now, and that in words."""
+    data = writing.read_whole(_target_of(context, path))
+    if data is None:
+        return None, f"{one_line(path)} does not exist"
+    return data, f"{one_line(path)} has {plural(len(data), 'byte')}"
+
+
+def _write_traces(context: Context, arguments: WriteArguments) -> str:
+    data, words = _state_of(context, arguments.path)
+    same = data == arguments.content.encode("utf-8", "replace")
+    return f"{words}{'' if data is None else ', just what was to be written' if same else ', which is something else'}"
+
+
+def _edit_traces(context: Context, arguments: EditArguments) -> str:
+    data, words = _state_of(context, arguments.path)
+    if data is None:
+        return words
+    text = data.decode("utf-8", "replace")
+    there = [name for name in ("old_string", "new_string") if (part := getattr(arguments, name)) and part in text]
+    return f"{words}; {' and '.join(there) if there else 'neither old_string nor new_string'} stands in it"
+
+
+def _patch_traces(context: Context, arguments: PatchArguments) -> str:
+    try:
+        patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
+    except patching.BadPatch as error:
+        return str(error)
+    return "; ".join(_state_of(context, patch.path)[1] for patch in patches[:20])
+
+
 def _target(context: Context, arguments: WriteArguments | EditArguments) -> str:
     return _target_of(context, arguments.path)
 
@@ -256,6 +287,7 @@ WRITE_FILE = Tool(
     target=_target,
     preview=lambda c, a: diff_of(c, plan_write(c, a)),
     risk="It makes or replaces a file.",
+    traces=_write_traces,
 )
 EDIT_FILE = Tool(
     "edit_file",
@@ -269,6 +301,7 @@ EDIT_FILE = Tool(
     target=_target,
     preview=lambda c, a: diff_of(c, plan_edit(c, a)),
     risk="It changes a file.",
+    traces=_edit_traces,
 )
 APPLY_PATCH = Tool(
     "apply_patch",
@@ -281,4 +314,5 @@ APPLY_PATCH = Tool(
     target=_patch_target,
     preview=lambda c, a: diff_of(c, plan_patch(c, a)),
     risk="It changes files, and can make or remove them.",
+    traces=_patch_traces,
 )

@@ -74,6 +74,12 @@ class Worker(TaskFolder):
         self.children.append(child)
         return child
 
+    def go_on(self, attempt: int = 2, **environ: str) -> Child:
+        """Start the next worker as the engine does, once the one before has ended and left the task parked."""
+        assert self.children[-1].wait(20) == 3
+        assert not (self.folder / "exit.json").exists()
+        return self.start(attempt, **environ)
+
     def question(self) -> Approval:
         """The one question that waits, once there is one."""
         self.until(lambda: approvals.undecided(self.layout) and self.kinds("waiting"))
