@@ -7,6 +7,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from lumen_tui.model.text import one_line
+
+_CALL = 100  # characters of a call in a list of steps
+
 
 class Outcome(StrEnum):
     """What a replay found."""
@@ -136,7 +140,7 @@ def _step_line(step: StepReplay) -> str:
     same = decision_words(step.recorded) == decision_words(step.now) or step.recorded.kind is DecisionKind.OPEN
     decided = decision_words(step.now) if same else f"{decision_words(step.recorded)} -> {decision_words(step.now)}"
     result = f"; result {step.result}" if step.result is not ResultKind.NONE else ""
-    return f"  {step.number:>4}  {step.attempt}  {step.call or step.tool}: {decided}{result}"
+    return f"  {step.number:>4}  {step.attempt}  {one_line(step.call or step.tool, _CALL)}: {decided}{result}"
 
 
 def decision_words(decision: Decision) -> str:

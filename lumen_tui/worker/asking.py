@@ -134,11 +134,12 @@ class ApprovalClient(Waiting):
                 approval = self._open(request, call, outdated)
                 answer = self._take(approval) or self._wait_for_answer(approval)
             settled = self._settled(approval, answer, call)
-            changed = [path for path, text in hashes_now(approval.files).items() if text != approval.files[path]]
+            changed = self._changed(approval, request)
             if not settled.allowed or not changed:
+                self._granted = approval.id if settled.allowed else ""
                 return settled
             outdated.add(approval.id)
-            reason = f"{one_line(changed[0], 200)} was changed after it was asked and allowed"
+            reason = f"{changed} was changed after it was asked and allowed"
             self._events.event("note", f"not begun: {reason}; asks again")
             request = msgspec.structs.replace(request, reason=f"{reason}: look at it again. {asked}")
 
@@ -154,6 +155,16 @@ class ApprovalClient(Waiting):
         if stays:
             return self._wait(approval, text)
         raise TaskParked
+
+    def _changed(self, approval: Approval, request: ApprovalRequest) -> str:
+        """Return what the person did not see as it is now; empty where there is nothing."""
+        if approval.diff != self._shown(request):
+            return "what would be changed"
+        differs = (path for path, text in hashes_now(approval.files).items() if text != approval.files[path])
+        return one_line(next(differs, ""), 200)
+
+    def _shown(self, request: ApprovalRequest) -> str:
+        return safe(self._world.redact(request.diff))
 
     def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
         """Return the request on file if it still counts and is not outdated, else a new one."""
@@ -190,7 +201,7 @@ class ApprovalClient(Waiting):
             summary=brief(redact(request.summary), _SUMMARY),
             risk=safe(redact(request.risk)),
             why=safe(request.reason),
-            diff=safe(redact(request.diff)),
+            diff=self._shown(request),
             rule=request.rule if redact(request.rule) == request.rule else "",
             folder=request.folder,
             unwalled=request.unsandboxed,

@@ -86,6 +86,7 @@ class Handover:
     def calls(self, call: ToolCall, what: str) -> None:
         """Note that a call is made now; `what` is that in words."""
         self._call, self._what = call, what
+        self.granted()  # a yes to the call before, which then did not begin, is none to this one
 
     def begins(self, tool: str) -> None:
         """Note that what must not be made twice begins now: the next attempt does not repeat it."""
@@ -96,7 +97,8 @@ class Handover:
 
     def unused(self, approval: str) -> bool:
         """Return whether the steps of the attempts before are known, and no call was begun with this yes."""
-        return bool(self.steps.earlier) and approval not in self.steps.state.used
+        known = bool(self.steps.earlier) and not self.steps.found.damaged
+        return known and approval not in self.steps.state.used
 
     def cut_off(self, call: ToolCall, toolbox: Toolbox, events: Recorder) -> ToolResult:
         """Record a call that may have happened in the attempt before; return what the model is told of it."""

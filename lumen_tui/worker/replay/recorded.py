@@ -46,6 +46,7 @@ class Marks(Struct):
     attempt: int
     asked: list[str] = msgspec.field(default_factory=list)  # ids of approvals
     answered: bool | None = None  # whether a person allowed it
+    waits: bool = False  # it waited still when its worker ended
     ended: bool = False
     ok: bool = True
     refused: bool = False
@@ -115,9 +116,13 @@ def read(layout: Layout, folder: Path, spec: Spec) -> Record:
         marks = _marks(own, number)
         found, problems = _session(layout, spec, number)
         missing += problems
+        goes_on = _goes_on(own)
+        if attempts and goes_on >= 0 and found and _waited(attempts[-1], found[0]):
+            attempts[-1] = msgspec.structs.replace(attempts[-1], calls=attempts[-1].calls[:-1])
+            count -= 1
         calls, gap, broken = _paired(marks, found, count, last=number == numbers[-1])
         missing += [f"{gap} of attempt {number}"] * bool(gap)
-        attempts.append(Attempt(number, calls, _goes_on(own)))
+        attempts.append(Attempt(number, calls, goes_on))
         if broken:
             return Record(tuple(attempts), tuple(missing), f"attempt {number}: {broken}")
         count += len(calls)
@@ -127,6 +132,14 @@ def read(layout: Layout, folder: Path, spec: Spec) -> Record:
     if not numbers:
         missing.append("anything: the task has no record of an attempt")
     return Record(tuple(attempts), tuple(missing))
+
+
+def _waited(attempt: Attempt, first: SessionCall) -> bool:
+    """Return whether an attempt ended as its last call waited, for which the next one has that first call."""
+    if not attempt.calls or not attempt.calls[-1].marks.waits:
+        return False
+    call = attempt.calls[-1].call
+    return (call.name, call.arguments) == (first.name, first.arguments)
 
 
 def used_own_tools(folder: Path) -> bool:
@@ -147,7 +160,10 @@ def _marks(events: list[TaskEvent], attempt: int) -> list[Marks]:
             found.append(Marks(event.tool, attempt))
         elif not found:
             continue
-        elif event.kind in ("waiting", "answered") and event.tool != ASK and not event.data.get("budget"):
+        elif event.kind in ("waiting", "answered") and not event.data.get("budget"):
+            found[-1].waits = event.kind == "waiting"
+            if event.tool == ASK:
+                continue
             approval = event.data.get("approval")
             if isinstance(approval, str) and approval not in found[-1].asked:
                 found[-1].asked.append(approval)

@@ -215,7 +215,9 @@ class _Replay:
         if judged.gone:
             self._missing.append(f"step {number}: the decision {judged.gone} is not on record any more")
         elif was.kind is DecisionKind.OPEN:
-            self._notes.append(f"step {number} was cut off: it may have happened, or not")
+            waited = recorded.marks.waits
+            end = "waited still as its worker ended" if waited else "was cut off: it may have happened, or not"
+            self._notes.append(f"step {number} {end}")
         elif (was.kind, was.reason) != (now.kind, now.reason):
             self._divergence = Divergence(
                 Part.DECISION, decision_words(was), decision_words(now), number, attempt, name, call, now.rule

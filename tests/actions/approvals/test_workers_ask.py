@@ -103,6 +103,46 @@ def test_a_worker_that_died_while_it_waited_finds_the_answer_and_does_not_ask_tw
     assert [one.id for one in approvals.every(store.layout)] == [request.id]
 
 
+def test_a_yes_is_used_up_by_its_call_whoever_goes_on(make_worker, api, decide):
+    hangs = [30.0]
+    api.otherwise(
+        lambda request: hangs.pop() if request.results and hangs
+        else tool("shell", **COMMAND) if len(request.called) < 2 else text("ok")
+    )  # fmt: skip
+    worker = make_worker()
+    worker.start(**api.anthropic_env)
+    first = worker.question()
+    decide("allow", approval_ids=first.id)
+    child = worker.go_on(2, **api.anthropic_env)
+    worker.until(lambda: not hangs)
+    child.kill()
+    child.wait(5)
+    worker.start(attempt=3, **api.anthropic_env)
+    assert worker.question().id != first.id
+    assert [event["text"] for event in worker.kinds("answered")] == ["allowed by ann"]
+
+
+def test_a_yes_to_a_change_that_is_another_one_meanwhile_is_asked_for_again(make_worker, api, decide, store):
+    store.layout.config.write_text('[approvals]\nask = ["write_file"]\n')
+    api.say(tool("write_file", path="made.txt", content="new\n", overwrite=True), text("ok"))
+    worker = make_worker()
+    worker.start(**api.anthropic_env)
+    first = worker.question()
+    assert worker.children[-1].wait(20) == 3
+    path = worker.folder / "files" / "made.txt"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("of somebody else\n")
+    decide("allow", approval_ids=first.id)
+    worker.go_on(2, **api.anthropic_env)
+    second = worker.question()
+    assert second.why.startswith("what would be changed was changed after it was asked and allowed: look at it again.")
+    assert "-of somebody else" in second.diff and "-of somebody else" not in first.diff
+    assert path.read_text() == "of somebody else\n"
+    decide("allow", approval_ids=second.id)
+    worker.go_on(3, **api.anthropic_env).wait(20)
+    assert (worker.exit["status"], path.read_text()) == ("done", "new\n")
+
+
 def test_who_waits_can_be_cancelled(make_worker, api, store):
     api.say(tool("shell", **COMMAND), text("ok"))
     worker = make_worker()

@@ -44,13 +44,17 @@ class Played:
             task.layout.role("maker").write_text(BUILDER.format(more=more))
         if settings:
             task.layout.config.write_text(settings)
-        self._server.script = list(script)
+        self.say(*script)
         return task
+
+    def say(self, *script: object) -> None:
+        """Have the model go on with this script."""
+        self._server.script = list(script)
 
     def play(self, *script: object, **more: Any) -> Any:
         """Have a worker do a task by this script; return it."""
         task = self.prepare(*script, **more)
-        task.run(warm=True, **self.environ)
+        task.start(warm=True, **self.environ).wait(30)
         return task
 
     def asked(self, *script: object, allow: bool, **more: Any) -> Any:
@@ -59,11 +63,17 @@ class Played:
         worker = task.start(warm=True, **self.environ)
         task.until(lambda: question_of(task.layout, task.folder, 2))
         question = question_of(task.layout, task.folder, 2)
+        assert worker.wait(30) == 3
         assert question is not None
         answer = Decision(allowed=allow, hash=question.hash, at=iso(time.time()), by="ana", reason="so be it")
         approvals.decide(task.layout, question, answer, time.time())
-        worker.wait(30)
+        self.go_on(task, 3)
         return task
+
+    def go_on(self, task: Any, attempt: int) -> None:
+        """Start the worker of the next attempt, as the engine does, and wait for its end."""
+        task.write("run.json", {"attempt": attempt, "started_at": "2026-01-01T00:00:00Z"})
+        task.start(warm=True, **self.environ).wait(30)
 
     def replay(self, task: Any, variant: Variant | None = None, **more: Any) -> ReplayReport:
         environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **self.environ}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model.replay import DecisionKind, Outcome
+from lumen_tui.model.replay import DecisionKind, Outcome, ResultKind
 from lumen_tui.store import approvals
 
 DONE = ("write_result", {"text": "ok"})
@@ -70,3 +70,19 @@ def test_archived_decisions_and_tasks_are_found(played):
     report = played.replay(task)
     assert report.outcome is Outcome.IDENTICAL, report
     assert [step.now.kind for step in report.steps] == [DecisionKind.ASKED, DecisionKind.ALLOWED]
+
+
+def test_a_command_without_a_sandbox_is_decided_as_then_and_not_run(played):
+    task = played.asked(("shell", {"command": "echo one"}), DONE, allow=True, settings='[sandbox]\ntier = "ask"\n')
+    assert task.exit["status"] == "done", task.instead()
+    report = played.replay(task)
+    assert report.outcome is Outcome.IDENTICAL, report
+    assert (report.steps[0].now.kind, report.steps[0].result) == (DecisionKind.ASKED, ResultKind.RECORDED)
+    assert "1 command not run: no sandbox holds commands here" in report.notes
+
+
+def test_a_sandbox_that_holds_now_asks_nobody(played, sandbox):
+    task = played.asked(("shell", {"command": "echo one"}), DONE, allow=True, settings='[sandbox]\ntier = "ask"\n')
+    task.layout.config.write_text("")
+    divergence = played.replay(task).divergence
+    assert (divergence.step, divergence.recorded, divergence.now) == (1, "asked", "allowed")
