@@ -81,7 +81,7 @@ class Handover:
         files = {path: value.hex() for path, value in self._known.items() if known.get(path) != value}
         files |= {path: "" for path in known if path not in self._known}
         running = tuple(name for name, job in self.memo.running.items() if job.exit_code is None)
-        return CallEnded(record.result, web=tuple(sorted(self.memo.web)), running=running, files=files)
+        return replace(record, web=tuple(sorted(self.memo.web)), running=running, files=files)
 
     def calls(self, call: ToolCall, what: str) -> None:
         """Note that a call is made now; `what` is that in words."""

@@ -79,6 +79,13 @@ class CallEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
     web: tuple[str, ...] = ()  # hosts that were read from so far
     running: tuple[str, ...] = ()  # commands in the background
     files: dict[str, str] = {}  # path -> hash of what this call read or wrote; empty where it is gone
+    data: str = ""  # what it gave to a playbook, as JSON in ASCII: names of files need not be UTF-8
+
+
+class Clock(Struct, frozen=True, tag="clock"):
+    """From when a playbook counts: `now` in an objective is the same in each attempt. In seconds since 1970."""
+
+    at: float
 
 
 class Rewritten(Struct, frozen=True, tag="rewritten"):
@@ -111,7 +118,17 @@ class Summary(Struct, frozen=True, tag="summary"):
 
 
 Record = (
-    Head | GoesOn | UserMessage | AssistantMessage | Answer | CallBegun | CallWaits | CallEnded | Rewritten | Summary
+    Head
+    | GoesOn
+    | UserMessage
+    | AssistantMessage
+    | Answer
+    | CallBegun
+    | CallWaits
+    | CallEnded
+    | Clock
+    | Rewritten
+    | Summary
 )
 _decoder = msgspec.json.Decoder(Record)
 
@@ -166,7 +183,9 @@ class ConversationState:
     def _begin(self) -> None:
         self.entries: tuple[Entry, ...] = ()
         self.turn: AssistantMessage | None = None
+        self.clock = 0.0
         self.results: dict[str, ResultMessage] = {}  # of that answer
+        self.data: dict[str, str] = {}  # what calls gave to a playbook, by their ids
         self.begun: dict[str, CallBegun] = {}  # calls of that answer that may have happened
         self.ids: set[str] = set()  # of all calls
         self.rounds: list[tuple[AssistantMessage, tuple[ResultMessage, ...]]] = []  # answers whose calls have ended
@@ -186,6 +205,8 @@ class ConversationState:
             self.begun.pop(record.call_id, None)
         elif isinstance(record, CallEnded):
             self._end(record)
+        elif isinstance(record, Clock):
+            self.clock = record.at
         elif isinstance(record, Rewritten):
             self.entries, self.turn = record.entries, None
         elif isinstance(record, Summary):
@@ -209,6 +230,7 @@ class ConversationState:
         self.known = {path: known for path, known in (self.known | record.files).items() if known}
         self.calls.append(record.result)
         self.results[record.result.call_id] = record.result
+        self.data |= {record.result.call_id: record.data} if record.data else {}
         self.begun.pop(record.result.call_id, None)
         if self.turn and all(call.id in self.results for call in self.turn.calls):
             ordered = tuple(self.results[call.id] for call in self.turn.calls)

@@ -19,6 +19,7 @@ from lumen_tui.providers.base import (
     ToolCall,
     ask,
 )
+from lumen_tui.providers.offline.going_on import GoingOn
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookPlan
 from lumen_tui.providers.offline.objective_parser import SearchRoot, bare_names
 from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, choose
@@ -35,7 +36,7 @@ _ABSOLUTE = re.compile(r"(?<![\w:/.~*-])/[^\s\"'`,;?!]+")
 class OfflineProvider:
     """Plays the playbook that matches the objective; fails clearly where none does."""
 
-    resumes = False
+    resumes = True
     deaf = ""  # it takes none either, but is over within seconds
 
     def __init__(self) -> None:
@@ -43,7 +44,11 @@ class OfflineProvider:
 
     def converse(self, job: Job) -> Conversation:
         """Work on one task. Raises ProviderError where no playbook fits, and never answers by guessing."""
-        plan = yield from _planned(job)
+        before = GoingOn(job)
+        return (yield from before.play(self._work(job, before.started)))
+
+    def _work(self, job: Job, started: float) -> Conversation:
+        plan = yield from _planned(msgspec.structs.replace(job, now=lambda: started))
         if isinstance(plan, NoMatch):
             raise ProviderError(f"The offline provider {plan.reason}. {HELP}")
         self.brain = f"offline: {plan.playbook}"

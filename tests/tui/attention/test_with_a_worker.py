@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from lumen_apiserver import text, tool
-from lumen_program import start_worker
+from lumen_program import Child, start_worker
 from lumen_questions import asking_role, events_of
 
 from lumen_tui.engine.port import RemotePort
@@ -26,18 +26,27 @@ BUILDER = asking_role("shell", "write_result")
 
 
 class Worker:
-    """A task folder and a process on it, started as the engine does."""
+    """A task folder and processes on it, started as the engine does."""
 
     def __init__(self, root: Path, environ: dict[str, str]) -> None:
         self.folder = root / "tasks" / "tsk-one"
         self.folder.mkdir()
         self._write("spec.json", {"id": "tsk-one", "objective": "make it", "role": "builder"})
-        self._write("run.json", {"attempt": 1, "started_at": times.iso(time.time())})
+        self._env = {"PATH": os.environ["PATH"], "HOME": str(root), "PYTHONPATH": str(ROOT), **environ}
+        self.child = self._start(1)
+
+    def _start(self, attempt: int) -> Child:
+        self._write("run.json", {"attempt": attempt, "started_at": times.iso(time.time())})
         fd = locks.try_lock(self.folder / "run.lock")
         assert fd is not None
-        env = {"PATH": os.environ["PATH"], "HOME": str(root), "PYTHONPATH": str(ROOT), **environ}
-        self.child = start_worker(self.folder, env, fd)
+        child = start_worker(self.folder, self._env, fd)
         os.close(fd)
+        return child
+
+    def go_on(self) -> None:
+        """Start the next one, as the one before has left the task to wait."""
+        assert self.child.wait(20) == 3
+        self.child = self._start(2)
 
     def _write(self, name: str, record: object) -> None:
         files.replace(self.folder / name, json.dumps(record).encode())
@@ -59,9 +68,13 @@ def worker(desk: Any, api: Any) -> Iterator[Worker]:
     api.say(tool("shell", **COMMAND), tool("write_result", text="done"), text("ok"))
     with ExitStack() as stack:
         started = Worker(desk.store.root, api.anthropic_env)
-        stack.callback(started.child.wait)
-        stack.callback(started.child.kill)
+        stack.callback(lambda: started.child.wait())
+        stack.callback(lambda: started.child.kill())
         yield started
+
+
+def answered(desk: Any) -> bool:
+    return not approvals.undecided(desk.store.layout)
 
 
 async def test_yes_lets_it_go_on_and_cannot_be_taken_back_then(worker: Worker, desk: Any, open_room: Any) -> None:
@@ -70,6 +83,8 @@ async def test_yes_lets_it_go_on_and_cannot_be_taken_back_then(worker: Worker, d
         await room.press("n")
         await room.sees("Approval request: 1 of 1", "make it", COMMAND["command"], "it may do harm")
         await room.press("y")
+        await room.until(lambda: answered(desk))
+        worker.go_on()
         await room.until(lambda: worker.made)
         assert worker.answers == ["allowed by ann"]
         await room.press("u")
@@ -84,6 +99,8 @@ async def test_no_goes_back_with_its_reason(worker: Worker, desk: Any, open_room
         await room.press("exclamation_mark", "d")
         await room.sees("Deny")
         await room.press(*"later", "enter")
+        await room.until(lambda: answered(desk))
+        worker.go_on()
         await room.until(lambda: worker.answers)
         assert worker.answers == ["refused by ann: later"]
         await room.sees("nothing needs you")
