@@ -19,6 +19,7 @@ from lumen_tui.tools.base import TaskMemo, ToolResult
 from lumen_tui.tools.outputs import OUTPUTS
 from lumen_tui.tools.toolbox import Toolbox
 from lumen_tui.worker import recollection
+from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.limits import Limits
 from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript
@@ -44,7 +45,7 @@ class Handover:
     """Takes over from the attempt before, if that left something, and leaves to the next one."""
 
     def __init__(self, world: World, spec: Spec, tally: TaskTally) -> None:
-        self._world = world
+        self._world, self._spec = world, spec
         self._tally = tally
         self.steps = StepJournal(world.folder, spec, tally.attempt, world.redact, world.stopper.guard)
         self.memo = TaskMemo()
@@ -94,6 +95,14 @@ class Handover:
             task_records.note_unrepeatable_call(self._world.folder, self._tally.attempt, tool, self._world.now())
         if self._call.id:
             self.keep(CallBegun(self._call.id, self._call.name, self._what, self.granted()))
+
+    def approvals(self, events: Recorder, stays: Callable[[], bool]) -> ApprovalClient:
+        """Return who asks a person about calls. Where `stays` holds the process has to stay while it waits."""
+        client = ApprovalClient(
+            self._world, self._spec, events, self._tally.attempt, park=self.park, stays=stays, unused=self.unused
+        )
+        self.granted = client.granted
+        return client
 
     def unused(self, approval: str) -> bool:
         """Return whether the steps of the attempts before are known, and no call was begun with this yes."""

@@ -57,7 +57,6 @@ from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker import apart
 from lumen_tui.worker.accepted import unit_checks
 from lumen_tui.worker.acting import performer
-from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
 from lumen_tui.worker.closing import Closing
 from lumen_tui.worker.control import Control
@@ -164,11 +163,9 @@ class Task:
             park=self._handover.park,
         )  # fmt: skip
         self._waiter = TaskWaiter(world, self.spec, self._events, lambda: not self._resumes, self._handover)
-        self._approvals = ApprovalClient(
-            world, self.spec, self._events, tally.attempt, park=self._handover.park,
-            stays=lambda: not self._resumes or self._role.name == agent.ROLE, unused=self._handover.unused,
-        )  # fmt: skip
-        self._handover.granted = self._approvals.granted
+        self._approvals = self._handover.approvals(
+            self._events, lambda: not self._resumes or self._role.name == agent.ROLE
+        )
         self._resumes = False
         self._context = self._make_context()
         before = self._steps.history(calls_made(world.folder, tally.attempt))
