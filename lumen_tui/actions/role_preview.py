@@ -18,6 +18,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import grants
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
+from lumen_tui.store.settings.toolservers import role_problems
 from lumen_tui.tools.base import BadRules, TaskRules
 from lumen_tui.tools.policy.rules import derive
 
@@ -54,6 +55,8 @@ def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
         rules = derive(role, _NONE, context.config)
     except BadRules as error:
         return (("wrong", f"no task of it could begin: {error}"),)
+    if problem := next(role_problems(role, context.config), None):
+        return (("wrong", f"no task of it could begin: {problem.what}"),)
     return tuple(
         (name, text)
         for name, text in (
@@ -177,9 +180,7 @@ def _servers(role: Role, config: Config) -> str:
 
 
 def _reached(name: str, config: Config) -> str:
-    server = config.mcp.servers.get(name)
-    if server is None:
-        return "not configured, so no task of it could begin"
+    server = config.mcp.servers[name]
     where = one_line(server.url or " ".join(server.command), 60)
     return f"{where}{', may change things' if server.writes else ''}{', network' if server.network else ''}"
 

@@ -15,7 +15,7 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.settings import roles
+from lumen_tui.store.settings import roles, toolservers
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import RoleTexts
 
@@ -115,8 +115,11 @@ def _checked(store: Store, name: str, text: str) -> Role:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
     if not role.prompt.strip():
         raise ActionError(f"role {name} has no prompt: write below the closing +++ what the role is to do")
-    if "web_fetch" in role.tools and not load_config(store.layout)[0].web.with_those_of(role.hosts):
+    config = load_config(store.layout)[0]
+    if "web_fetch" in role.tools and not config.web.with_those_of(role.hosts):
         raise ActionError(f"role {name}: web_fetch needs hosts: give --hosts, or name some under [web] in lumen.toml")
+    if problem := next(toolservers.role_problems(role, config), None):
+        raise ActionError(f"role {name}: {problem.what}")
     return role
 
 

@@ -65,7 +65,9 @@ def _files(layout: Layout) -> Iterator[Path]:
 def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]]) -> tuple[Config, list[str]]:
     config, problems = load(layout)
     redact = redactor(os.environ)
-    wrong = [*problems, *list_roles(layout)[2], *roles.list_custom_tools(layout)[1], *server_problems(layout, config)]
+    in_force, _, unreadable = list_roles(layout)
+    servers = server_problems(layout, config, in_force)
+    wrong = [*problems, *unreadable, *roles.list_custom_tools(layout)[1], *servers]
     return config, [
         redact(one_line(f"{problem.where}: {problem.what}" + (problem.hint and f"; {problem.hint}"), 600))
         for problem in wrong

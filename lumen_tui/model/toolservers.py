@@ -138,6 +138,15 @@ def _url_fault(server: ToolServer) -> str:
     return ""
 
 
+def rights_fault(server: ToolServer, *, write: bool, network: bool) -> str:
+    """Return what a role with these rights lacks to have the server, or an empty string."""
+    if server.writes and not write:
+        return "it may change something, and the role has no write = true (writes = false says that it does not)"
+    if server.network and not network:
+        return "it needs the network, and the role has no network = true"
+    return ""
+
+
 def full_name(server: str, tool: str) -> str:
     return f"{server}{BETWEEN}{tool}"
 

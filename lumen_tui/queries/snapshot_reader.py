@@ -107,6 +107,11 @@ def _wake_state(layout: Layout) -> WakeState:
     return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(layout.wake_state).st_mtime)
 
 
+def _tool_problems(layout: Layout) -> list[Problem]:
+    servers = server_problems(layout, load_config(layout)[0], list_roles(layout)[0])
+    return [*servers, *list_custom_tools(layout)[1]]
+
+
 def _folder_problems(layout: Layout) -> list[Problem]:
     return integrity.disk_problems(layout.root) + integrity.misplaced_files(layout)
 
@@ -130,8 +135,11 @@ class SnapshotReader:
         )
         self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
         self._tools = Stamped(
-            lambda: [layout.config, layout.operator, layout.accepted, layout.custom_tools, *python_files(layout)],
-            lambda: [*server_problems(layout, load_config(layout)[0]), *list_custom_tools(layout)[1]],
+            lambda: [
+                *(layout.config, layout.operator, layout.accepted, layout.custom_tools),
+                *(*python_files(layout), *_role_files(layout)),
+            ],
+            lambda: _tool_problems(layout),
         )
         self._work = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))

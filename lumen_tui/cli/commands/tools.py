@@ -63,7 +63,7 @@ def _server_row(session: Session, name: str, server: ToolServer) -> dict[str, ob
 
     accepted, seen = records.accepted_definitions(session.layout, name), records.seen(session.layout, name)
     count = len([tool for tool in accepted.tools if not tool.problem]) if accepted else 0
-    state = f"accepted {accepted.hash}, {count} tools" if accepted else "not accepted"
+    state = f"accepted {accepted.hash}, {_tools(count)}" if accepted else "not accepted"
     if seen and (changed := toolservers.differences(accepted, seen)) and accepted:
         state += f"; differs now ({toolservers.in_words(changed)})"
     if fault := toolservers.server_fault(name, server):
@@ -75,6 +75,10 @@ def _server_row(session: Session, name: str, server: ToolServer) -> dict[str, ob
         "hash": accepted.hash if accepted else "", "seen": seen.hash if seen else "",
         "tools": sorted(accepted.named()) if accepted else [],
     }  # fmt: skip
+
+
+def _tools(count: int) -> str:
+    return f"{count} tool{'' if count == 1 else 's'}"
 
 
 def _python_row(session: Session, tool: PythonTool) -> dict[str, object]:
@@ -141,8 +145,7 @@ def _checked(session: Session, name: str, server: ToolServer) -> dict[str, objec
     changed = toolservers.differences(accepted, seen)
     state = f"not what was accepted ({toolservers.in_words(changed)})" if accepted else "not accepted yet"
     state = state if changed or not accepted else "accepted as they are"
-    many = f"{len(seen.tools)} tool{'' if len(seen.tools) == 1 else 's'}"
-    said = f"speaks {seen.protocol}, {many}, hash {seen.hash}: {state}"
+    said = f"protocol {seen.protocol}, {_tools(len(seen.tools))}, hash {seen.hash}: {state}"
     return {"name": name, "reachable": True, "said": said, "protocol": seen.protocol, "hash": seen.hash,
             "tools": [tool.name for tool in seen.tools], "changed": changed}  # fmt: skip
 

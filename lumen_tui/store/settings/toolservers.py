@@ -5,6 +5,7 @@ Nothing of it is visible to a command of a worker. What cannot be read counts as
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,8 +15,9 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.problem import Problem
+from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line
-from lumen_tui.model.toolservers import Acceptance, Accepted, ServerTools
+from lumen_tui.model.toolservers import Acceptance, Accepted, ServerTools, grants
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 
@@ -104,23 +106,45 @@ def _write(path: Path, tools: ServerTools) -> None:
     files.replace(path, msgspec.json.format(msgspec.json.encode(tools), indent=1))
 
 
-def server_problems(layout: Layout, config: Config) -> list[Problem]:
-    """Return problems for servers that cannot be used, and for those whose tools are not what was accepted."""
-    problems = []
+def server_problems(layout: Layout, config: Config, roles: Sequence[Role]) -> list[Problem]:
+    """Return problems of servers that cannot be used or wait for a person, and of roles that cannot use theirs."""
+    problems: list[Problem] = []
     for name, server in config.mcp.servers.items():
         where = f"mcp.servers.{one_line(name, 64)}"
         if fault := toolservers.server_fault(name, server):
             problems.append(Problem(where=where, what=fault, hint="no task of a role that names it can begin"))
-            continue
-        current, before = seen(layout, name), accepted_definitions(layout, name)
-        if current is None or (before is not None and before.hash == current.hash):
-            continue
-        changed = toolservers.in_words(toolservers.differences(before, current))
-        problems.append(
-            Problem(
-                where=where,
-                what=f"its tools are not what was accepted ({changed})" if before else "its tools wait to be accepted",
-                hint=f"`lumen-tui tool show {name}` shows them, `lumen-tui tool accept {name}` accepts them",
-            )
-        )
+        else:
+            needed_by = [role.name for role in roles if name in grants(role.mcp)]
+            problems += _waiting(layout, name, where, needed_by)
+    for role in roles:
+        problems += role_problems(role, config)
     return problems
+
+
+def _waiting(layout: Layout, name: str, where: str, needed_by: Sequence[str]) -> Iterator[Problem]:
+    """Yield what a person has to look at before workers get a server's tools."""
+    current, before = seen(layout, name), accepted_definitions(layout, name)
+    if current is None and before is None and needed_by:
+        what = f"it was not asked for its tools yet, and {', '.join(needed_by)} cannot work without them"
+        yield Problem(where=where, what=what, hint=f"`lumen-tui tool check {name}` asks it")
+    if current is None or (before is not None and before.hash == current.hash):
+        return
+    changed = toolservers.in_words(toolservers.differences(before, current))
+    yield Problem(
+        where=where,
+        what=f"its tools are not what was accepted ({changed})" if before else "its tools wait to be accepted",
+        hint=f"`lumen-tui tool show {name}` shows them, `lumen-tui tool accept {name}` accepts them",
+    )
+
+
+def role_problems(role: Role, config: Config) -> Iterator[Problem]:
+    """Yield why a role cannot use servers that it names."""
+    for name in grants(role.mcp):
+        server = config.mcp.servers.get(name)
+        if server is None:
+            fault = f"[mcp.servers.{one_line(name, 64)}] is not in lumen.toml"
+        else:
+            fault = toolservers.rights_fault(server, write=role.write, network=role.network)
+        if fault:
+            what = f"it cannot use the MCP server {one_line(name, 64)!r}: {fault}"
+            yield Problem(where=f"roles/{role.name}.md", what=what, hint="no task of it can begin")

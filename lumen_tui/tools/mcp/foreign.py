@@ -26,6 +26,7 @@ from lumen_tui.model.toolservers import (
     can_be_declared,
     full_name,
     grants,
+    rights_fault,
     server_fault,
 )
 from lumen_tui.storage.layout import Layout
@@ -94,15 +95,8 @@ def _settings(name: str, role: Role, config: Config) -> ToolServer:
     server = config.mcp.servers.get(name)
     if server is None:
         raise BadRules(f"role {role.name} names the MCP server {name!r}, and [mcp.servers.{name}] is not in lumen.toml")
-    fault = server_fault(name, server)
-    if not fault and server.writes and not role.write:
-        fault = (
-            f"it may change something, and the role {role.name} has no write = true (writes = false says it does not)"
-        )
-    if not fault and server.network and not role.network:
-        fault = f"it needs the network, and the role {role.name} has no network = true"
-    if fault:
-        raise BadRules(f"the MCP server {name!r} cannot be used: {fault}")
+    if fault := server_fault(name, server) or rights_fault(server, write=role.write, network=role.network):
+        raise BadRules(f"the role {role.name} cannot use the MCP server {name!r}: {fault}")
     return server
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import closing
+
 import msgspec
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.toolservers import ServerTools, definition
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.settings import toolservers as records
+from tests.actions.conftest import NOW
 
 SCHEMA = {"type": "object"}
 
@@ -94,3 +99,55 @@ def test_what_was_accepted_and_cannot_be_read_is_not_accepted(desk, layout):
     assert records.accepted_definitions(layout, "git") is not None
     layout.accepted_tools.write_bytes(b"\xff{")
     assert records.accepted_definitions(layout, "git") is None
+
+
+ROLE = """+++
+purpose = "p"
+tools = ["write_result"]
+mcp = {mcp}
++++
+
+Work.
+"""
+
+
+def waiting(layout) -> dict[str, str]:
+    """What needs a person because of tools, by where."""
+    with closing(SnapshotReader(layout.root)) as reader:
+        reader.load(NOW)
+        rows = reader.snapshot(NOW).attention
+    return {row.target: row.text for row in rows if row.target.startswith(("mcp.", "roles/"))}
+
+
+def test_what_waits_for_a_person_is_in_the_attention_list_until_it_is_done(desk, layout):
+    assert waiting(layout) == {"mcp.servers.git": "mcp.servers.git: its tools wait to be accepted"}
+    desk.do("tool.accept", name="git")
+    assert waiting(layout) == {}
+    records.keep_seen(layout, offered("log", "diff", more=" and more"))
+    assert "its tools are not what was accepted (changed: diff, log)" in waiting(layout)["mcp.servers.git"]
+    desk.do("tool.accept", name="git")
+    assert waiting(layout) == {}
+    desk.do("tool.withdraw", name="git")
+    assert waiting(layout) == {"mcp.servers.git": "mcp.servers.git: its tools wait to be accepted"}
+    desk.do("undo")
+    assert waiting(layout) == {}
+
+
+@pytest.mark.parametrize(
+    ("mcp", "what"),
+    [
+        ('["git"]', "'git': it may change something, and the role has no write = true"),
+        ('["web"]', "'web': it needs the network, and the role has no network = true"),
+        ('["nowhere"]', r"'nowhere': \[mcp.servers.nowhere\] is not in lumen.toml"),
+    ],
+)
+def test_a_role_that_cannot_use_its_servers_is_refused_and_named_where_it_is_there(desk, layout, mcp, what):
+    with layout.config.open("a") as config:
+        config.write('[mcp.servers.web]\ncommand = ["web"]\nwrites = false\nnetwork = true\n')
+    desk.do("tool.accept", name="git")
+    with pytest.raises(ActionError, match=f"role clerk: it cannot use the MCP server {what}"):
+        desk.do("role.hire", name="clerk", text=ROLE.format(mcp=mcp))
+    layout.role("clerk").write_text(ROLE.format(mcp=mcp))
+    assert re.search(what, waiting(layout)["roles/clerk.md"])
+    asked = "was not asked for its tools yet, and clerk cannot work without them"
+    assert (asked in waiting(layout).get("mcp.servers.web", "")) == ("web" in mcp)

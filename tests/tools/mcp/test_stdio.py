@@ -199,10 +199,10 @@ def test_a_changed_definition_is_refused_and_reported_until_it_is_accepted(serve
     assert "is not declared by its server as it was accepted" in result.text
     assert served.call("fail").text == "it did not work"
     assert served.notes == ["the tools of small are not what was accepted (changed: echo): `lumen-tui tool show small`"]
-    (problem,) = records.server_problems(state.layout, load_config(state.layout)[0])
+    (problem,) = records.server_problems(state.layout, load_config(state.layout)[0], [])
     assert "changed: echo" in problem.what and "tool accept small" in problem.hint
     accept(state, records.seen(state.layout, "small"))
-    assert records.server_problems(state.layout, load_config(state.layout)[0]) == []
+    assert records.server_problems(state.layout, load_config(state.layout)[0], []) == []
 
 
 @pytest.mark.parametrize("way", ["modern", "legacy"])
