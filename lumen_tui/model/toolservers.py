@@ -21,7 +21,7 @@ OLDER = ("2025-06-18", "2025-03-26", "2024-11-05")  # what a server may answer `
 BETWEEN = "__"  # in the full name of a tool: server__tool
 FIND, CALL = "find_tools", "call_tool"  # with which a model looks tools up and calls them
 _SERVER = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
-_TOOL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _DECLARED = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the APIs of models take
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_DESCRIPTION = 10_000  # characters
@@ -110,6 +110,8 @@ def server_fault(name: str, server: ToolServer) -> str:
         return "it needs either a command or a url"
     if strange := [part for part in server.command if not part or "\0" in part]:
         return f"command: {strange[0]!r} is no argument"
+    if server.command and server.command[0].startswith(("./", "../")):
+        return "command: a server is started in a folder of the task: name its program with its whole path"
     if server.url and (fault := _url_fault(server)):
         return fault
     if server.command and server.token_env:
@@ -179,8 +181,9 @@ def can_be_declared(name: str) -> bool:
     return _DECLARED.fullmatch(name) is not None
 
 
-def definition(raw: Mapping[str, object]) -> ToolDefinition:
+def definition(declared: object) -> ToolDefinition:
     """Return what a server said of one tool. What cannot be used has a `problem`, and the hash all the same."""
+    raw = declared if isinstance(declared, dict) else {}
     said = {key: value for key, value in raw.items() if key != "_meta"}
     encoded = msgspec.json.encode(said, order="deterministic")
     name, description, schema = (
@@ -189,7 +192,7 @@ def definition(raw: Mapping[str, object]) -> ToolDefinition:
         raw.get("inputSchema"),
     )
     if not isinstance(name, str) or not _TOOL.fullmatch(name):
-        shown = one_line(name, 60) if isinstance(name, str) else "nothing"
+        shown = one_line(name, 60) if isinstance(name, str) else "(no name)"
         return ToolDefinition(shown, hash=short(encoded), problem="its name is not made of A-Z, a-z, 0-9, _ . -")
     problem = _fault(description, schema, encoded)
     if problem or not isinstance(description, str) or not isinstance(schema, dict):

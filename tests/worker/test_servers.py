@@ -26,6 +26,7 @@ KEY = "sk-ant-0123456789abcdef"
 CLERK = """+++
 purpose = "p"
 tools = ["write_result"]
+write = {write}
 mcp = {mcp}
 +++
 
@@ -33,16 +34,21 @@ Work.
 """
 
 
-def give(layout: Layout, role: str, **servers: list[str]) -> Store:
-    """Configure servers, ask them what they offer, accept that, and hire a role that has them."""
-    tables = {name: {"command": command, "writes": False, "risk": "low"} for name, command in servers.items()}
-    layout.config.write_text(tomli_w.dumps({"mcp": {"servers": tables}}))
+def give(layout: Layout, role: str, *, log: Path | None = None, **servers: list[str]) -> Store:
+    """Configure servers, ask them what they offer, accept that, and hire a role that has them.
+
+    With a `log` they may write, and $SERVER_LOG is there.
+    """
+    more: dict[str, object] = {"writes": True, "env": ["SERVER_LOG"]} if log else {"writes": False}
+    tables = {name: {"command": command, "risk": "low", **more} for name, command in servers.items()}
+    writable = {"sandbox": {"writable": [str(log.parent)]}} if log else {}
+    layout.config.write_text(tomli_w.dumps({"mcp": {"servers": tables}, **writable}))
     store = Store(layout.root)
-    environ = {"PATH": os.environ["PATH"], "HOME": str(layout.root)}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(layout.root), "SERVER_LOG": str(log)}
     for name, server in load_config(layout)[0].mcp.servers.items():
         look_at(store, name, server, now=time.time(), environ=environ, note=print)
         perform(store, named("tool.accept", {"name": name}), by="ann", now=time.time())
-    text = CLERK.format(mcp=list(servers)).replace("'", '"')
+    text = CLERK.format(mcp=list(servers), write=str(bool(log)).lower()).replace("'", '"')
     perform(store, named("role.hire", {"name": role, "text": text}), by="ann", now=time.time())
     return store
 
@@ -104,3 +110,28 @@ def test_a_server_ends_with_a_worker_that_is_killed(make_task, server, tmp_path)
     os.kill(worker.pid, signal.SIGKILL)
     worker.wait(30)
     until(lambda: not running(mark))
+
+
+def test_a_call_that_a_kill_cut_off_may_have_happened_and_is_not_made_again(make_task, server, api, tmp_path):
+    log = tmp_path / "granted" / "log"
+    log.parent.mkdir()
+    environ = {"SERVER_LOG": str(log), "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
+    server.script = [("call_tool", {"name": "small__hang", "arguments": {}}), ("write_result", {"text": "ok"})]
+    task = make_task("anything", role="clerk")
+    give(task.layout, "clerk", log=log, small=[sys.executable, str(SMALL)])
+    worker = task.start(warm=True, **environ)
+    until(lambda: calls_in(log), task.instead)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait(30)
+    task.write("run.json", {"attempt": 3, "started_at": "2026-01-01T00:00:00Z"})
+    ended = task.run(warm=True, **environ)
+    assert ended["status"] == "done", task.instead()
+    (uncertain,) = task.kinds("uncertain")
+    assert "may have happened, as the worker ended meanwhile: small__hang" in uncertain["text"]
+    assert "It may have happened, wholly, in part or not at all, and was not made again" in str(api.asked[-1].body)
+    assert len(calls_in(log)) == 1
+
+
+def calls_in(log: Path) -> list[str]:
+    """The calls of tools that a server was asked for."""
+    return [line for line in log.read_text().splitlines() if line.startswith("tools/call")] if log.exists() else []

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.toolservers import ServerTools, ToolServer, server_fault
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, TaskRules, ToolError
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, ToolError
 from lumen_tui.tools.mcp.messages import ServerFailed
 from lumen_tui.tools.mcp.servers import RunningServer
 from lumen_tui.tools.policy.fence import redactor
+from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.shell import background
 
 
@@ -21,25 +24,43 @@ def look_at(
 ) -> ServerTools:
     """Start the server, or connect to it, and return what it declares, which is kept. ToolError where that fails.
 
-    It runs in the sandbox with no more than reading, and the network where its settings say that it needs it. Without a
-    sandbox it runs all the same: a person asked for it.
+    It runs in the sandbox with the rights that its settings name, since some write or connect before they answer, and
+    in a folder of its own that is gone afterwards. Without a sandbox it runs all the same: a person asked for it.
     """
     if fault := server_fault(name, server):
         raise ToolError(fault)
-    rules = TaskRules(shell="any", network=server.network)  # noqa: S604 - a right, no call
-    context = Context(
-        role=Role(name="check", purpose="", shell="any", network=server.network),  # noqa: S604
-        spec=Spec(id="check", objective=""),
+    with tempfile.TemporaryDirectory(prefix="lumen-tool-check-") as folder:
+        context = _context(store, server, Path(folder), now=now, environ=environ, note=note)
+        return _declared(context, name, server)
+
+
+def _context(
+    store: Store,
+    server: ToolServer,
+    folder: Path,
+    *,
+    now: float,
+    environ: Mapping[str, str],
+    note: Callable[[str], None],
+) -> Context:
+    role = Role(name="check", purpose="", shell="any", write=server.writes, network=server.network)  # noqa: S604
+    spec = Spec(id="check", objective="")
+    return Context(
+        role=role,
+        spec=spec,
         store=store,
-        folder=store.layout.custom_tools,  # of the state folder a command sees this, and nothing is written there
+        folder=folder,
         now=lambda: now,
         monotonic=time.monotonic,
         redact=redactor(environ),
         environ=environ,
         progress=note,
         ask=_yes,
-        rules=rules,
+        rules=derive(role, spec),
     )
+
+
+def _declared(context: Context, name: str, server: ToolServer) -> ServerTools:
     running: RunningServer | None = None
     try:
         running = RunningServer(context, name, server, None)

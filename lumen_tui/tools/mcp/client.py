@@ -113,7 +113,7 @@ class McpClient:
         for _ in range(_MOST_PAGES):
             page = self.request("tools/list", params, max(0.1, ends - self._monotonic()))
             for raw in page.get("tools") or ():
-                tool = definition(raw) if isinstance(raw, dict) else definition({})
+                tool = definition(raw)
                 if tool.name in found:
                     raise ServerFailed(f"it declares {tool.name!r} twice")
                 found[tool.name] = tool
@@ -168,13 +168,17 @@ class McpClient:
             if news > _MOST_NEWS:
                 raise ServerFailed(f"it sent {_MOST_NEWS:,} messages that nobody asked for")
             self._take(message, left)
-        raise _Silent(f"it gave no answer to {method} within {seconds:g} s")
+        noise = self._transport.noise
+        said = f"; of its lines {noise:,} are no messages, which belong to standard error" if noise else ""
+        raise _Silent(f"it gave no answer to {method} within {seconds:g} s{said}")
 
     def _take(self, message: Message, seconds: float) -> None:
         """Take a message that is no answer: a request is refused, of notices only that of other tools matters."""
         method, number = message.get("method"), message.get("id")
         if not isinstance(method, str):
-            return  # a late answer
+            if number is not None and not (isinstance(number, int) and 0 < number < self._number):
+                raise ServerFailed(f"it answered request {one_line(str(number), 40)}, which was never made")
+            return  # an answer that comes too late, or to something that it could not read
         if number is None:
             self.stale = self.stale or method == _CHANGED
             return

@@ -37,6 +37,7 @@ class HttpTransport:
 
     def __init__(self, url: str, token: str) -> None:
         self.version = ""
+        self.noise = 0
         parts = urlsplit(url)
         self._secure = parts.scheme == "https"
         self._host = parts.hostname or ""
@@ -153,8 +154,13 @@ class HttpTransport:
         body = response.read(MAX_MESSAGE + 1)
         self._count(len(body))
         answer = decoded(body) if kind == "application/json" else None
-        if answer is not None and ("error" in answer or response.status < 300):
-            self._hand_on({**answer, "id": number} if "method" not in answer else answer)
+        if answer is not None and "error" in answer and answer.get("id") in (None, "server-error", number):
+            self._hand_on({**answer, "id": number})  # a server that could not read the request knows no id of it
+            return
+        if answer is not None and response.status < 300:
+            if "method" in answer or answer.get("id") != number:
+                raise ServerFailed(f"it answered something else than request {number}")
+            self._hand_on(answer)
             return
         if response.status < 300:
             raise ServerFailed(f"it answered with {one_line(kind or 'nothing', 60)} (HTTP {response.status})")

@@ -37,6 +37,7 @@ class Transport(Protocol):
     """How messages reach a server and come back. Every method raises ServerFailed where that is not possible."""
 
     version: str  # of the protocol, once it is known
+    noise: int  # lines that the server sent and that are no messages
 
     def send(self, message: Message, seconds: float, headers: Mapping[str, str] | None = None) -> None:
         """Send one message; `headers` go with it where the transport has any."""
@@ -59,10 +60,12 @@ def stamped(params: Mapping[str, object]) -> dict[str, object]:
 
 
 def decoded(line: bytes) -> Message | None:
-    """Return a message; None for what is none."""
+    """Return a message; None for what is none. ServerFailed for one that is damaged: somebody may wait for it."""
     try:
         message = msgspec.json.decode(line)
-    except (*UNDECODABLE, RecursionError):
+    except (*UNDECODABLE, RecursionError) as error:
+        if b'"jsonrpc"' in line:
+            raise ServerFailed("it sent a message that is no JSON in UTF-8") from error
         return None
     return message if isinstance(message, dict) and message.get("jsonrpc") == "2.0" else None
 

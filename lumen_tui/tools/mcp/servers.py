@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -214,10 +215,12 @@ def _narrowed(rules: TaskRules, settings: ToolServer) -> TaskRules:
 
 def _started(context: Context, name: str, settings: ToolServer) -> StdioTransport:
     argv = [os.path.expanduser(settings.command[0]), *settings.command[1:]]
+    env = process.environment(context)
+    if shutil.which(argv[0], path=env["PATH"]) is None:
+        raise ServerFailed(f"{one_line(argv[0], 200)} was not found: install it, or name it with its whole path")
     cwd = home(context)
     admission = admit(context, process.command_line(argv), cwd, trusted=not settings.writes)
-    env = {**process.environment(context), "PWD": cwd}
-    env |= {variable: context.environ[variable] for variable in settings.env}
+    env |= {"PWD": cwd} | {variable: context.environ[variable] for variable in settings.env}
     log = ErrorLog(Path(context.folder), name, context.redact)
     try:
         with context.guard():

@@ -38,6 +38,7 @@ class StdioTransport:
         network: TaskNetwork | None,
     ) -> None:
         self.version = ""
+        self.noise = 0
         self._log = log
         source, self._input = os.pipe()
         try:
@@ -102,7 +103,7 @@ class StdioTransport:
         self._log.close()
 
     def _follow(self) -> None:
-        buffer, total, noise = bytearray(), 0, 0
+        buffer, total = bytearray(), 0
         with selectors.DefaultSelector() as selector:
             selector.register(self._running.output, selectors.EVENT_READ)
             while not self._must_end():
@@ -117,24 +118,26 @@ class StdioTransport:
                     break
                 buffer += part
                 total += len(part)
-                noise += self._take_lines(buffer)
-                self._why = _flood(len(buffer), total, noise)
+                self._take_lines(buffer)
+                self._why = self._why or _flood(len(buffer), total, self.noise)
         self._finish()
 
-    def _take_lines(self, buffer: bytearray) -> int:
-        """Hand on the whole lines in a buffer; return how many were no messages."""
+    def _take_lines(self, buffer: bytearray) -> None:
+        """Hand on the whole lines in a buffer, and count those that are no messages."""
         if b"\n" not in buffer:
-            return 0
+            return
         *lines, rest = bytes(buffer).split(b"\n")
         buffer[:] = rest
-        noise = 0
         for line in lines:
-            message = decoded(line)
+            try:
+                message = decoded(line)
+            except ServerFailed as error:
+                self._why = str(error)
+                return
             if message is None:
-                noise += bool(line.strip())
+                self.noise += bool(line.strip())
             else:
                 self._hand_on(message)
-        return noise
 
     def _hand_on(self, message: Message) -> None:
         while not self._must_end():

@@ -42,6 +42,12 @@ def tools():
         declared = [{**ECHO, "name": f"tool{number}"} for number in range(1000)]
     if "hinted" in WAYS:
         declared[0]["annotations"] = {"readOnlyHint": True}
+    if "escapes" in WAYS:
+        declared[0]["description"] = "Clears\x1b[2J\x1b]0;mine\x07 it. \x9b31mRed."
+        declared.append({**ECHO, "name": "\x1b[31mred"})
+        declared.append({**ECHO, "name": "../../etc/passwd"})
+        declared.append({**ECHO, "name": "long" * 100})
+        declared.append({**ECHO, "name": ["echo"]})
     return declared
 
 
@@ -138,6 +144,29 @@ def respond(number, params):
     if "huge" in WAYS:
         while True:
             sys.stdout.write("x" * 65536)
+    if "wrong-id" in WAYS:
+        number += 1000
+    if "rubbish" in WAYS:
+        sys.stdout.buffer.write(b"\xff\xfe\n{\n[]\nnull\n\x00\x1b[2J\n" + b"[" * 100_000 + b"\n")
+        sys.stdout.buffer.write(b'{"jsonrpc":"1.0","id":7,"result":{}}\n{"jsonrpc":"2.0"}\n')
+    if "not-utf8" in WAYS:
+        sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"\xff"}]}}\n')
+        sys.stdout.flush()
+        return
+    if "no-result" in WAYS:
+        send(id=number, result=["echo"])
+        return
+    if "prints" in WAYS:
+        sys.stdout.write("it prints where messages go\n")
+        sys.stdout.flush()
+        return
+    if "surrogate" in WAYS:
+        sys.stdout.write('{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"\\ud800"}]}}\n')
+        sys.stdout.flush()
+        return
+    if "paints" in WAYS:
+        send(id=number, error={"code": -1, "message": "\x1b[2J\x1b]0;mine\x07 gone\u202e"})
+        return
     if "swaps" in WAYS:
         WAYS.add("changed")
         send(method="notifications/tools/list_changed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import ssl
 import threading
@@ -77,6 +78,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._drip()
         elif way == "endless":
             self._endless()
+        elif way == "huge":
+            self._huge()
+        elif way == "wrong-id":
+            self._result({"id": message["id"] + 1000}, self._echo(message))
+        elif way == "wrong-error":
+            self._reply(b'{"jsonrpc": "2.0", "id": 1000, "error": {"code": -1, "message": "x"}}', 400)
+        elif way == "not-utf8":
+            self._reply(b'{"jsonrpc": "2.0", "id": %d, "result": {"content": "\xff"}}' % message["id"])
+        elif way == "zipped":
+            self._reply(gzip.compress(b"{}" * 1_000_000), **{"Content-Encoding": "gzip"})
         elif way == "refuses":
             error = {"code": -32602, "message": f"no such file; your token is {self.server.token}"}
             self._reply(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode(), 400)
@@ -116,6 +127,17 @@ class _Handler(BaseHTTPRequestHandler):
         while True:
             self.wfile.write(b"data: " + b"x" * 65536 + b"\n")
 
+    def _huge(self) -> None:
+        """Announce 100 MB and send them for as long as somebody reads."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(100_000_000))
+        self.end_headers()
+        part = b" " * 1_000_000
+        for _ in range(100):
+            self.wfile.write(part)
+            self.server.sent += len(part)
+
     def _result(self, message: dict[str, Any], result: dict[str, Any], **headers: str) -> None:
         self._reply(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode(), 200, **headers)
 
@@ -134,6 +156,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.way = "plain"
         self.token = ""
+        self.sent = 0  # bytes of a body that is too long
         self.scheme = "http"
         self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.released = threading.Event()
@@ -209,13 +232,19 @@ def test_the_token_is_sent_and_never_told(serve, web):
         ("page", "answered with text/html"),
         ("drops", "gave no answer that can be read"),
         ("endless", "a message of more than"),
+        ("huge", "a message of more than"),
+        ("wrong-id", "answered something else than request"),
+        ("wrong-error", "HTTP 400"),
+        ("not-utf8", "a message that is no JSON in UTF-8"),
+        ("zipped", "answered with application/json"),
     ],
 )
 def test_a_server_that_does_not_speak_it_is_named_with_the_reason(serve, web, way, what):
     web.way = way
     served = serve_web(serve, web)
     assert what in served.call("echo", text="x").text
-    assert not any("elsewhere" in headers.get("Referer", "") for _, headers, _ in web.seen)
+    assert web.sent < 30_000_000  # what was read, and what was under way
+    assert way != "redirect" or len(web.seen) == 1
 
 
 @pytest.mark.parametrize("way", ["silent", "drips"])
