@@ -190,6 +190,8 @@ def unusable(role: Role) -> tuple[str, str]:
     held = [tool for tool in role.tools if tool in BACKGROUND_TOOLS and not any_command]
     if held:
         return "tools", _needs(held, 'shell = "any" and write = true')
+    if strange := [host for host in role.hosts if "/" in host or host.split() != [host]]:
+        return "hosts", f"{strange[0]!r} is no host: give its name alone, such as docs.python.org"
     writes = {*role.tools} & {*WRITE_TOOLS, *(("shell", *BACKGROUND_TOOLS) if any_command else ())}
     if role.write and not (writes or role.custom_tools or role.mcp):
         return "write", f'write = true needs a tool that writes: one of {", ".join(WRITE_TOOLS)}, or shell = "any"'

@@ -391,6 +391,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("roles_rehire", "R", "rehire", "Hire the role again.", "do('rehire')", writes=True),
         _s("roles_adjust", "a", "adjust", "Change what the role may do.", "do('adjust')", writes=True),
         _s("roles_edit", "e", "edit", "Edit the role's file in $EDITOR.", "do('edit')", writes=True),
+        _like("new_task", "do('try')", "task", "Give the role a task: its example is filled in."),
         _like("undo", "do('undo')"),
     ),
     "schedules": _on(

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.content import Content
@@ -13,10 +14,11 @@ from textual.widgets import Static
 
 from lumen_tui.actions.role_preview import firing, model_words, unended, until_words
 from lumen_tui.engine.port import Port
-from lumen_tui.model import analytics, times
+from lumen_tui.model import agent, analytics, times
 from lumen_tui.model.analytics import Retirement, Stats, Tally, TaskStatistics
 from lumen_tui.model.approvals import rule_words
 from lumen_tui.model.budget import dollars
+from lumen_tui.model.config import Config
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, RehireRole
@@ -123,12 +125,8 @@ def role_facts(row: RoleRow, snapshot: Snapshot, look: Appearance) -> list[Fact]
         *([("in force", until)] if (until := until_words(role, snapshot.taken)) else []),
         *_figures(row.stats, look),
         ("model", model_words(role, snapshot.config, beat.brain if (beat := snapshot.engine.heartbeat) else "")),
-        *_permissions(role),
-        *(
-            [("example", f"{one_line(role.example.objective, 400)} (`lumen-tui role try {role.name}`)")]
-            if role.example
-            else []
-        ),
+        *_permissions(role, snapshot.config),
+        *_example(role, shown_key(BY_ACTION["new_task"], keys)),
         *(("asks not", rule_words(rule)) for rule in snapshot.config.allow if rule.role == role.name),
     ]
 
@@ -152,17 +150,27 @@ def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
     yield "tokens", number(stats.tokens)
 
 
-def _permissions(role: Role) -> list[Fact]:
+def _example(role: Role, key: str) -> Iterator[Fact]:
+    if role.example:
+        yield "example", f"{one_line(role.example.objective, 400)} ({key} fills it in)"
+
+
+def _permissions(role: Role, config: Config) -> list[Fact]:
     limits = role.limits
     return [
         ("tools", " ".join(role.tools) or "none"),
+        *([("pages", _pages(role, config))] if "web_fetch" in role.tools else []),
         ("skills", _skills(role)),
         ("shell", _SHELL.get(role.shell, role.shell)),
-        ("may", ", ".join(_powers(role)) or "read; change nothing, stay off the network"),
+        ("may", ", ".join(_powers(role)) or "read; change nothing, no command on the network"),
         ("limits", f"{times.limit(limits.timeout_seconds)} a task · {limits.max_steps} steps"),
         ("stall timeout", times.limit(limits.stall_seconds)),
         ("concurrency", str(limits.at_once or "engine default")),
     ]
+
+
+def _pages(role: Role, config: Config) -> str:
+    return " ".join(config.web.with_those_of(role.hosts)) or "none: it is given no task before you name hosts"
 
 
 def _skills(role: Role) -> str:
@@ -205,7 +213,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         yield from beside([filter_line, Static(heads(), markup=False, classes="heads"), roles, message], _TITLE)
 
     def keys(self) -> Keys:
-        acts = self.offer("roles_hire", "roles_fire", "roles_rehire", "roles_adjust", "roles_edit", "undo")
+        acts = self.offer("roles_hire", "roles_fire", "roles_rehire", "roles_adjust", "roles_edit", "new_task", "undo")
         return (*(() if self.snapshot.read_only else acts), *self.offer("why", "back"))
 
     def on_mount(self) -> None:
@@ -317,6 +325,23 @@ def _in_force(screen: RolesScreen) -> RoleRow | None:
     return row
 
 
+async def _try(screen: RolesScreen) -> None:
+    """Fill in a task with the role's example, or with the role alone."""
+    from lumen_tui.tui.screens.task_form import TaskForm, here
+
+    row = _in_force(screen)
+    if row is None or row.role is None:
+        return
+    if row.name == agent.ROLE:
+        screen.say(f"{row.name} is the agent itself and is given no tasks.", bad=True)
+        return
+    example = msgspec.to_builtins(row.role.example) if row.role.example else {}
+    workers = [role for role in screen.snapshot.roles if role.name != agent.ROLE]
+    request = await screen.app.push_screen_wait(TaskForm(workers, {"folder": here(), "role": row.name, **example}))
+    if request is not None:
+        await screen.submit(msgspec.structs.replace(request, context=example.get("context", "")))
+
+
 async def _undo(screen: RolesScreen) -> None:
     await screen.submit(Undo())
 
@@ -328,5 +353,6 @@ _JOBS: dict[str, Callable[[RolesScreen], Awaitable[None]]] = {
     "rehire": _rehire,
     "adjust": _adjust,
     "edit": _edit,
+    "try": _try,
     "undo": _undo,
 }

@@ -70,6 +70,43 @@ async def test_the_detail_names_the_skills_that_a_role_has(room, scouted):
         assert "all where it works" in app.shown
 
 
+async def test_the_example_of_a_role_is_filled_in_as_a_task(room, scouted):
+    async with room(RolesScreen(scouted, newest(scouted), at="tester")) as (app, pilot):
+        await until(pilot, lambda: "t fills it in" in " ".join(app.shown.split()))
+        await pilot.press("t")
+        await until(pilot, lambda: "New task" in app.shown and "Find out how the tests" in app.shown)
+        await pilot.press("f2")
+        await until(pilot, lambda: len(newest(scouted).tasks) == 2)
+    spec = next(task.spec for task in newest(scouted).tasks if task.spec.role == "tester")
+    role = next(role for role in newest(scouted).roles if role.name == "tester")
+    assert spec.objective == role.example.objective
+
+
+async def test_the_main_agent_is_given_no_task(room, scouted):
+    async with room(RolesScreen(scouted, newest(scouted), at="main")) as (app, pilot):
+        await pilot.press("t")
+        await until(pilot, lambda: "is given no tasks" in app.shown)
+
+
+async def test_hosts_of_a_role_for_the_web_are_named_in_its_form_and_shown(room, scouted):
+    async with room(RolesScreen(scouted, newest(scouted), at="web")) as (app, pilot):
+        await until(pilot, lambda: "none: it is given no task" in app.shown)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        await pilot.press("f2")
+        await until(pilot, lambda: "web_fetch needs hosts" in app.shown)
+        assert app.screen.focused.id == "hosts"
+        app.screen.focused.value = "https://docs.python.org/3"
+        await pilot.press("f2")
+        await until(pilot, lambda: "is no host" in app.shown)
+        app.screen.query_one("#hosts", TextField).value = "docs.python.org, *.example.org"
+        await pilot.press("f2")
+        await until(pilot, lambda: "web adjusted" in app.shown)
+        await until(pilot, lambda: "docs.python.org *.example.org" in app.shown)
+    role = next(role for role in newest(scouted).roles if role.name == "web")
+    assert role.hosts == ("docs.python.org", "*.example.org")
+
+
 async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("f")
