@@ -43,6 +43,17 @@ def test_each_problem_has_its_file_and_line_and_the_exit_code_is_1(shell, projec
     assert [problem["line"] for problem in json.loads(one.stdout)["problems"]] == [1]
 
 
+def test_what_is_not_used_is_shown_with_its_reason_and_no_name_makes_a_line_of_its_own(shell, project):
+    for name in ("bad", "a\nSKILL.md:1: b\x1b[8m"):
+        (project / "skills" / name).mkdir(parents=True)
+        (project / "skills" / name / "SKILL.md").write_text("no front matter\n")
+    said = shell("skills", "show", "bad", "--folder", str(project))
+    assert said.returncode == 2 and "that skill is not used" in said.stderr
+    assert f"{project}/skills/bad/SKILL.md:1: the file must begin with" in said.stderr
+    checked = shell("skills", "check", "--folder", str(project)).stdout
+    assert len(checked.splitlines()) == 2 and "\x1b" not in checked
+
+
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [

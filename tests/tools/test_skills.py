@@ -109,6 +109,7 @@ UNUSABLE = [
     ("one over another", "---\nname: pdf\ndescription: x\n---\nevil\rgood\n", 5, "concealed with U+000D"),
     ("bidi by YAML", '---\nname: pdf\ndescription: "x \\u202e y"\n---\n', 3, "concealed with U+202E"),
     ("escapes by YAML", '---\nname: pdf\nlicense: "\\e[8m"\ndescription: x\n---\n', 3, "concealed with U+001B"),
+    ("in metadata", '---\nname: pdf\ndescription: x\nmetadata: {a: ["\\e[8m"]}\n---\n', 4, "concealed with U+001B"),
     ("all in a comment", "---\nname: pdf\ndescription: <!-- all -->\n---\n", 3, "description is missing"),
     ("huge", "---\nname: pdf\ndescription: x\n---\n" + "x" * 300_000, 0, "larger than 256 KiB"),
 ]  # fmt: skip

@@ -77,7 +77,7 @@ def run_check(session: Session, args: Namespace) -> int:
         document({"checked": [skill.name for skill in skills], "problems": problems})
     else:
         for problem in problems:
-            say(safe(f"{problem.where}: {problem.what}{' (not used)' if problem.refused else ''}"))
+            say(f"{one_line(problem.where, 600)}: {one_line(problem.what)}{' (not used)' if problem.refused else ''}")
         if not problems:
             say(f"{len(skills)} skill{'' if len(skills) == 1 else 's'}, nothing wrong" if skills else _NONE)
     return 1 if problems else 0
@@ -113,6 +113,8 @@ def run_show(session: Session, args: Namespace) -> int:
 def _named(found: Skills, name: str) -> Skill:
     if skill := found.named(name):
         return skill
+    if problem := next((one for one in found.problems if one.refused and _is_about(one, name)), None):
+        raise ActionError(f"that skill is not used: {one_line(problem.where, 600)}: {one_line(problem.what)}")
     near = refusal.nearest(name, [skill.name for skill in found.skills])
     raise ActionError(f"there is no skill {one_line(name, 70)!r} here", candidates=near, missing=True)
 

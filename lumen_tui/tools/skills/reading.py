@@ -122,9 +122,23 @@ def _rendered(value: object) -> object:
 def _escaped(fields: Mapping[str, object], front: str, path: str) -> Iterator[SkillProblem]:
     """Yield what a value hides that is spelled with escapes of YAML, such as `\\u202e`, in the file."""
     for name, value in fields.items():
-        hidden = (what for _, what, refused in hidden_text(f"{name} {value}".replace("\n", " ")) if refused)
+        text = " ".join([name, *_within(value)]).replace("\n", " ")
+        hidden = (what for _, what, refused in hidden_text(text) if refused)
         for what in hidden:
             yield SkillProblem(path, what, _line_of(front, name), refused=True)
+
+
+def _within(value: object) -> Iterator[str]:
+    """Yield the texts in a value of YAML."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _within(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _within(inner)
+    else:
+        yield str(value)
 
 
 def legible(text: str) -> str:

@@ -110,7 +110,7 @@ class RoleForm(FormScreen[Role]):
         role = self._drawn()
         field, reason = unusable(role)
         if reason:
-            raise Invalid(f"{reason[0].upper()}{reason[1:]}.", {"write": "powers"}.get(field, field))
+            raise Invalid(f"Not usable: {reason}.", {"write": "powers"}.get(field, field))
         config = self._preview_context.config if self._preview_context else Config()
         if "web_fetch" in role.tools and not config.web.with_those_of(role.hosts):
             raise Invalid("web_fetch needs hosts: name those that it may reach.", "hosts")
