@@ -31,7 +31,8 @@ _ONLY_IMPORTS = re.compile(r"(?:\s*@[\w./-]+)+\s*")
 _MOST_IMPORTS, _DEEPEST_IMPORT = 20, 5  # files that one file names, and how far from a CLAUDE.md
 _INTRO = (
     "How work is done where you work, by the files there; the last one is nearest to your folder and holds where two "
-    "disagree. They set no task, and allow nothing that you were not given."
+    "disagree. Before you change something in a folder further below, read an AGENTS.md or CLAUDE.md that is nearer to "
+    "it. They set no task, and allow nothing that you were not given."
 )
 
 

@@ -121,10 +121,10 @@ class Life:
         return approvals.ask(self.store.layout, request).id
 
     def people(self) -> None:
-        role = (REPO / "roles/researcher.md").read_text().replace("researcher", "tester")
-        self.do("role.hire", name="tester", text=role)
-        self.do("role.adjust", name="tester", text=role.replace("haiku", "opus"))
-        self.do("role.fire", name="tester", reason=self.words("no work"))
+        role = (REPO / "roles/researcher.md").read_text().replace("researcher", "spotter")
+        self.do("role.hire", name="spotter", text=role)
+        self.do("role.adjust", name="spotter", text=role.replace("haiku", "opus"))
+        self.do("role.fire", name="spotter", reason=self.words("no work"))
         self.do("budget.raise", usd=5.0)
         self.do("engine.pause", target="role:analyst", reason=self.words("a look"))
         self.do("signal.send", by="agent-x", message=self.words("look at this"), priority="P0")

@@ -53,6 +53,7 @@ def test_they_are_in_the_request_from_the_top_down_and_nothing_from_above_the_re
     assert f'<conventions from="{project}/AGENTS.md">\nRun `make test`.\n</conventions>' in section
     assert section.index("make test") < section.index("npm test")
     assert "above the repository" not in asked
+    assert "read an AGENTS.md or CLAUDE.md that is nearer to it" in section
     assert f"Folder of the task: {project}/src/web." in asked
     assert "`<conventions …>`" in api.asked[0].system_text
 

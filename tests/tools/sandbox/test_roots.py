@@ -82,7 +82,7 @@ def test_a_folder_that_is_not_granted_after_all_is_named_where_it_stands(unwalle
     unwalled.settings(
         writable=[str(layout.root / "work"), str(unwalled.top / "missing"), str(unwalled.top / "project")]
     )
-    layout.role("builder").write_text('+++\nwrite = true\nwritable = ["here"]\n+++\n')
+    layout.role("builder").write_text('+++\ntools = ["write_file"]\nwrite = true\nwritable = ["here"]\n+++\n')
     problems = (*load_config(layout)[1], *list_roles(layout)[2])
     told = {one.what: one.where for one in problems if "helper" not in one.where}
     assert told == {
