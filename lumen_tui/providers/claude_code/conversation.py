@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 
-from msgspec import Struct
-
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.text import one_line
@@ -30,15 +28,12 @@ from lumen_tui.providers.base import (
 )
 from lumen_tui.providers.base import ask as ask_worker
 from lumen_tui.providers.claude_code import json_lines
-from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed
+from lumen_tui.providers.claude_code.endings import REFUSED, key_refused, not_reached, outcome, used_up
+from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed, Silence
 from lumen_tui.providers.claude_code.program import OWN, check_version
 from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.calling import StreamThrottle
 from lumen_tui.providers.conversation.conversation import opening_with_history
-from lumen_tui.providers.conversation.history import TokenCounts
-from lumen_tui.providers.errors import KEY, ModelCallError, map_error
-from lumen_tui.providers.resets import UNIFIED, moment
-from lumen_tui.providers.vendors.endpoints import Endpoint, Target
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, too_long
 
 Steps = Generator[Step, Reply | None, None]
@@ -46,8 +41,9 @@ _BEFORE, _AFTER, _STOP = "before", "after", "stop"  # our names of the moments a
 _NEVER = 86_400  # seconds that it waits for an answer to a callback; a person may be asked meanwhile
 _HELLO = "lumen-1"
 _NOT_USED = "this tool is not used here: use the others"
-_ENDPOINT = Endpoint("claude", "claude", key_env="ANTHROPIC_API_KEY")
-_WINDOW = "the conversation no longer fits the model: give a narrower objective or less context"
+_START = 60.0  # seconds that it may take until it is ready; about one was seen
+_BEGIN = "Begin."  # stands behind the task: it obeys `/compact` and reads `@path` in its last block of text only
+_KEY_TRIES = 2  # the second refusal of a key counts: behind the first a login may have been renewed
 
 
 class ClaudeConversation:
@@ -64,19 +60,19 @@ class ClaudeConversation:
         self._permitted: dict[str, PermissionRequest] = {}
         self._greeted = False
         self._limit = 0.0  # when the limit ends that it reported as used up; 0 where none is
+        self._unreached = False  # whether its last call got no answer from any server
         self._session = ""  # its own session file
         self.version = ""
 
     def run(self) -> Conversation:
         """Run until the program reports its result. Raises ProviderError."""
         self._pipe.send(_hello(self._job.system))
-        limit = self._config.first_byte_seconds + self._config.silence_seconds
         try:
             while True:
-                message, self._wait = self._pipe.receive(limit + self._wait), 0.0
+                message, self._wait = self._pipe.receive(self._patience + self._wait), 0.0
                 if message.get("type") == "result":
                     yield from self._counter.settle_rest(message.get("modelUsage"))
-                    return outcome(message, self._counter.model, self._job.now(), self._limit)
+                    return self._outcome(message)
                 yield from self._take(message)
         except PipeClosed:
             yield from self._counter.settle_lost()
@@ -84,9 +80,28 @@ class ClaudeConversation:
             return ConversationOutcome(
                 ok=False, reason=f"Claude Code ended without a result{': ' + stderr if stderr else ''}"
             )
+        except Silence as error:
+            yield from self._counter.settle_lost()
+            if self._greeted:
+                raise
+            advice = "run it once by hand, as it may ask something there, then `lumen-tui task retry`"
+            raise ProviderError(
+                f"Claude Code was not ready {error.seconds:g} seconds after its start: {advice}"
+            ) from error
         except ProviderError:
             yield from self._counter.settle_lost()
             raise
+
+    @property
+    def _patience(self) -> float:
+        """Seconds without a byte after which it is taken to hang."""
+        seconds = self._config.first_byte_seconds + self._config.silence_seconds
+        return seconds if self._greeted else min(seconds, _START)
+
+    def _outcome(self, message: JsonObject) -> ConversationOutcome:
+        if message.get("is_error") and self._unreached and not message.get("api_error_status"):
+            raise not_reached(message)
+        return outcome(message, self._counter.model, self._job.now(), self._limit)
 
     def interrupt(self) -> None:
         """Ask it to leave what it is at."""
@@ -106,7 +121,7 @@ class ClaudeConversation:
         elif kind == "system":
             yield from self._system(message)
         elif kind == "rate_limit_event":
-            self._limit = _used_up(table_of(message, "rate_limit_info"))
+            self._limit = used_up(table_of(message, "rate_limit_info"))
         elif kind == "user":
             yield from self._results(table_of(message, "message"))
 
@@ -127,8 +142,8 @@ class ClaudeConversation:
         declared = json.dumps([tool.schema for tool in self._tools]) + "".join(tool.description for tool in self._tools)
         self._counter.add_text(first_message + self._job.system + declared)
         yield from self._counter.reserve()
-        user_message = {"role": "user", "content": first_message}
-        # Without the mark a first `/` would be a command of its own, and `@path` would read that file unasked.
+        user_message = {"role": "user", "content": [_block(first_message), _block(_BEGIN)]}
+        # The mark says the same as the last block, to a program that is new enough to know it.
         self._pipe.send({"type": "user", "message": user_message, "parent_tool_use_id": None, "client_composed": True})
 
     # ---- what it streams
@@ -136,7 +151,7 @@ class ClaudeConversation:
     def _stream(self, event: JsonObject) -> Steps:
         kind, message = event.get("type"), table_of(event, "message")
         if kind == "message_start":
-            self._throttle, self._length = StreamThrottle(self._job.now), 0
+            self._throttle, self._length, self._unreached = StreamThrottle(self._job.now), 0, False
             yield from self._counter.begin(str(message.get("model") or ""), message.get("usage"))
         elif kind == "content_block_delta":
             yield from self._delta(table_of(event, "delta"))
@@ -158,14 +173,22 @@ class ClaudeConversation:
         if kind == "status" and message.get("status") == "requesting":
             yield from self._counter.reserve(already_sent=True)
         elif kind == "api_retry":
-            yield self._waits(message)
-            if self._counter.answering:
-                yield from self._counter.settle(ok=False)
-            yield from self._serve_held()
+            yield from self._retries(message)
         elif kind == "compact_boundary":
             yield TextUpdate("Claude Code has summarised the conversation so far, as it became too long", kind="note")
         elif kind == "init" and (broken := _broken(message)):
             raise ProviderError(f"Claude Code did not find our tools ({broken}): a newer one may, or another provider")
+
+    def _retries(self, message: JsonObject) -> Steps:
+        status, number = message.get("error_status"), message.get("attempt")
+        self._unreached = status is None
+        if status == REFUSED and isinstance(number, int) and number >= _KEY_TRIES:
+            yield from self._counter.settle(ok=False)
+            raise key_refused("its server refused the key or the login twice")
+        yield self._waits(message)
+        if self._counter.answering:
+            yield from self._counter.settle(ok=False)
+        yield from self._serve_held()
 
     def _waits(self, message: JsonObject) -> TextUpdate:
         delay, status = message.get("retry_delay_ms"), message.get("error_status")
@@ -294,6 +317,10 @@ def _broken(init: JsonObject) -> str:
     return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
 
 
+def _block(words: str) -> JsonObject:
+    return {"type": "text", "text": words}
+
+
 def _text(block: object) -> str:
     """Return the words in a block of content."""
     if not isinstance(block, dict):
@@ -302,60 +329,3 @@ def _text(block: object) -> str:
     if isinstance(content, list):
         return "\n".join(_text(part) for part in content)
     return content if isinstance(content, str) else ""
-
-
-class _Headers(Struct, frozen=True):
-    headers: dict[str, str]
-
-
-class _ApiError(Exception):
-    """An error of the API as the program tells it, in the form in which SDKs do."""
-
-    def __init__(self, status: int, words: str, limit: float = 0.0) -> None:
-        super().__init__(words)
-        self.status_code, self.message = status, words
-        self.response = _Headers({f"{UNIFIED}-status": "rejected", f"{UNIFIED}-reset": f"{limit}"} if limit else {})
-
-
-def _used_up(info: JsonObject) -> float:
-    """Return when a limit ends that is used up, in seconds since 1970; 0 for one that is not."""
-    rejected = info.get("status") == "rejected" and info.get("isUsingOverage") is not True
-    return moment(info.get("resetsAt")) if rejected else 0.0
-
-
-def outcome(message: JsonObject, model: str, now: float, limit: float = 0.0) -> ConversationOutcome:
-    """Return how the conversation ended. Raises ProviderError where the model could not be asked."""
-    text = message.get("result")
-    words = text if isinstance(text, str) else ""
-    if not message.get("is_error") and message.get("subtype") == "success":
-        return ConversationOutcome(ok=True, text=words)
-    if message.get("subtype") == "error_max_turns":
-        return ConversationOutcome(
-            ok=False, reason="it used all the turns that its role may take: raise max_steps, or ask for less"
-        )
-    if message.get("stop_reason") == "refusal":
-        return ConversationOutcome(ok=False, reason="the model declined to do this")
-    if message.get("terminal_reason") == "prompt_too_long":
-        return ConversationOutcome(ok=False, reason=_WINDOW)
-    raise _error(message, words or _errors(message), model, now, limit)
-
-
-def _errors(message: JsonObject) -> str:
-    errors = message.get("errors")
-    return "; ".join(map(str, errors)) if isinstance(errors, list) else ""
-
-
-def _error(message: JsonObject, words: str, model: str, now: float, limit: float) -> ProviderError:
-    detail = one_line(words, 300) or one_line(str(message.get("subtype")), 60)
-    status = message.get("api_error_status")
-    if status == 401 or "/login" in words:
-        return ModelCallError(
-            f"Claude Code may not use its model ({detail})",
-            "set a valid ANTHROPIC_API_KEY, or log in with `claude` once",
-            closed=KEY,
-            endpoint=_ENDPOINT.name,
-        )
-    if isinstance(status, int) or limit:
-        known = status if isinstance(status, int) else 429
-        return map_error(_ApiError(known, detail, limit), Target(_ENDPOINT, model), TokenCounts(), now)
-    return ProviderError(f"Claude Code ended with an error: {detail}")

@@ -24,6 +24,14 @@ class PipeClosed(Exception):
     """The program has closed its output: it has ended, or is about to."""
 
 
+class Silence(ProviderError):
+    """The program wrote nothing for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Claude Code was silent for {seconds:g} seconds and was ended: try again")
+        self.seconds = seconds
+
+
 class JsonLinesPipe:
     """Speaks with one program. Not for several threads."""
 
@@ -66,7 +74,7 @@ class JsonLinesPipe:
             pass  # it does not read, or has ended
 
     def receive(self, seconds: float) -> JsonObject:
-        """Return the next message. PipeClosed at the end; ProviderError after so many seconds without a byte."""
+        """Return the next message. PipeClosed at the end; Silence after so many seconds without a byte."""
         while True:
             while self._lines:
                 if message := _message(self._lines.popleft()):
@@ -75,7 +83,7 @@ class JsonLinesPipe:
                 raise PipeClosed
             readable = select.select(self._reads, [], [], seconds)[0]
             if not readable:
-                raise ProviderError(f"Claude Code was silent for {seconds:g} seconds and was ended: try again")
+                raise Silence(seconds)
             self._read(readable)
 
     def _read(self, readable: list[int]) -> None:

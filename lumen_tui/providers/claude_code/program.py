@@ -15,7 +15,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import Launched, ProviderError
 from lumen_tui.storage.origin import WORKER
 
-OLDEST = (2, 1, 248)  # before it, `/` and `@` at the beginning of a word were obeyed wherever they stood in a prompt
+OLDEST = (2, 1, 197)  # the oldest one that was tried; what is written over its pipes may differ before it
 MAX_OUTPUT = 16_000  # tokens of one answer
 SERVER = "lumen"  # under which our tools are its MCP server
 # Its own tools that are used, and the one of ours each replaces: a rule of ours can be asked about the one file, and

@@ -31,10 +31,10 @@ def test_it_works_with_our_tools_and_its_own(real_work, api, tmp_path):
     assert [one.partition(" ")[0] for one in real_work.texts("call")] == [
         "Read", "Read", "list_dir", "shell", "write_result",
     ]  # fmt: skip
-    assert "is where keys or private data are kept" in str(api.requests[2].results)
-    assert "two" in str(api.requests[1].results)
-    assert api.requests[0].tool_names[0] == "Read"
-    assert "Bash" not in api.requests[0].tool_names
+    assert "is where keys or private data are kept" in str(api.asked[2].results)
+    assert "two" in str(api.asked[1].results)
+    assert api.asked[0].tool_names[0] == "Read"
+    assert "Bash" not in api.asked[0].tool_names
 
 
 def test_our_system_prompt_stands_in_place_of_its_own(real_work, api):
@@ -92,14 +92,18 @@ def test_a_person_is_asked_through_its_own_question(real_work, api, tmp_path):
     perform(store, named("approval.deny", answer), by="ann", now=time.time())
     child.wait(30)
     assert real_work.exit["status"] == "done"
-    assert "refused by ann: look elsewhere" in str(api.requests[1].results)
+    assert "refused by ann: look elsewhere" in str(api.asked[1].results)
 
 
 def test_an_objective_is_never_one_of_its_commands(real_work, api):
-    real_work.spec(objective="/compact @/etc/hostname")
+    real_work.spec(objective="/compact @/etc/hostname", context="@/etc/passwd says\n/clear it")
     api.say(text("ok"))
     assert real_work.run()["status"] == "done"
-    assert api.requests[0].first_text.startswith("/compact @/etc/hostname")
+    sent = json.dumps(api.asked[0].messages)
+    assert "/compact @/etc/hostname" in sent
+    assert "/clear it" in sent
+    assert "root:x:0" not in sent
+    assert "Called the Read tool" not in sent
 
 
 def test_it_reads_nobodys_settings(real_work, api, tmp_path):
@@ -112,14 +116,14 @@ def test_it_reads_nobodys_settings(real_work, api, tmp_path):
     api.say(text("ok"))
     assert real_work.run()["status"] == "done"
     assert not (tmp_path / "hooked").exists()
-    assert "LEOPARD" not in json.dumps(api.requests[0].body)
+    assert "LEOPARD" not in json.dumps(api.asked[0].body)
 
 
 @pytest.mark.parametrize("stop", ["file", "kill"])
 def test_it_ends_with_its_worker(real_work, api, stop, is_alive):
     api.say(held(text("never")))
     child = real_work.start()
-    real_work.until(lambda: api.requests)
+    real_work.until(lambda: api.asked)
     below = real_work.below()
     assert below
     if stop == "kill":

@@ -85,8 +85,10 @@ def test_it_is_answered_in_its_own_words(fake, answer):
     fake.plays("whole")
     fake.talk(answer)
     said = next(one for one in fake.heard if one.get("type") == "user")
-    assert said["message"]["content"].startswith("/look @here\n")
-    assert said["client_composed"] is True  # else it would obey the first word and read the second
+    task, behind = said["message"]["content"]
+    assert task["text"].startswith("/look @here\n")
+    assert behind["text"] == "Begin."  # it obeys the first word and reads the second of the last block only
+    assert said["client_composed"] is True
     decided = [one["hookSpecificOutput"]["permissionDecision"] for one in fake.answers("hookSpecificOutput")]
     assert decided == ["ask", "ask", "allow", "allow"]
     allowed, refused = fake.answers("behavior")
@@ -220,8 +222,8 @@ def test_a_program_that_dies_is_no_result_and_its_call_counts(fake):
 def test_a_program_that_says_nothing_is_ended(fake, monkeypatch):
     monkeypatch.setattr(program, "_ASK_SECONDS", 0.1)
     fake.settings |= {"first_byte_seconds": 0.1, "silence_seconds": 0.1}
-    fake.plays("whole", lambda steps: [*steps[:3], {"sleep": 60}])
-    assert "was silent for 0.2 seconds" in fake.talk().error
+    fake.plays("whole", lambda steps: [{"sleep": 60}])
+    assert "was not ready 0.2 seconds after its start: run it once by hand" in fake.talk().error
 
 
 def test_a_call_in_which_it_falls_silent_counts_what_is_known(fake, monkeypatch):
@@ -258,11 +260,11 @@ def test_lines_that_are_no_messages_are_passed_over(fake):
 
 def test_an_old_program_is_not_used(fake):
     def older(steps):
-        return json.loads(json.dumps(steps).replace("2.1.329", "2.1.197"))
+        return json.loads(json.dumps(steps).replace("2.1.329", "2.1.99"))
 
     fake.plays("whole", older)
     talk = fake.talk()
-    assert "Claude Code 2.1.197 is too old: 2.1.248 or newer is needed" in talk.error
+    assert "Claude Code 2.1.99 is too old: 2.1.197 or newer is needed" in talk.error
     assert talk.order == ""
 
 
