@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _MOST = 1024 * 1024  # bytes of the JSON that are decoded
 _DRAIN = 64 * 1024 * 1024  # bytes read and dropped after that, so that the writer is not cut off
 _SILENCE = 5.0  # seconds without a byte after which reading ends
+_DID = ("file_path", "notebook_path", "command", "pattern", "url", "query", "description")  # arguments that say most
+_DID_SIZE = 160  # characters of what is kept of a call, or of an agent's last words
 _LOG = 256 * 1024  # bytes of the log beyond which nothing is added to it
 _TESTS = (
     "pytest", "unittest", "tox", "npm test", "npm run test", "pnpm test", "yarn test", "vitest", "jest", "cargo test",
@@ -169,6 +171,8 @@ def _record(root: str, event: str, payload: Raw, now: float) -> Raw:
         "wu": wu_id,
         "why": _label(payload.get("source") or payload.get("trigger")),
         "cwd": cwd,
+        "did": _did(payload, cwd),
+        "words": _short(payload.get("last_assistant_message")),
     }
     session = "".join(
         [c if c.isascii() and (c.isalnum() or c in "-_.:") else "-" for c in _label(payload.get("session_id"))]
@@ -183,6 +187,25 @@ def _record(root: str, event: str, payload: Raw, now: float) -> Raw:
     if record["event"] == hook_journal.TOOL_USED:
         record.update({key: True for key, is_so in (("tests", _tests), ("milestone", _milestone)) if is_so(payload)})
     return record | {"schema": 1}
+
+
+def _did(payload: Raw, cwd: str) -> str:
+    """Return what a call was about: the file, the command, the pattern; files of the folder by their names in it."""
+    arguments = table_of(payload, "tool_input")
+    for name in _DID:
+        if isinstance(value := arguments.get(name), str) and value.strip():
+            return _short(value.removeprefix(f"{cwd}/"))
+    return ""
+
+
+def _short(value: object) -> str:
+    """Return the beginning of a text from outside on one line. Its secrets are masked before it is cut."""
+    if not isinstance(value, str) or not value.strip():
+        return ""
+    from lumen_tui.model.secrets.redaction import redact  # whatever writes to a journal loads it
+
+    words = _label(redact(" ".join(value[: 8 * _DID_SIZE].split())), _DID_SIZE + 1)
+    return words if len(words) <= _DID_SIZE else f"{words[: _DID_SIZE - 1]}…"
 
 
 def _tests(payload: Raw) -> bool:

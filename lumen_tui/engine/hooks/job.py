@@ -18,6 +18,7 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import perform
+from lumen_tui.engine.hooks import deeds
 from lumen_tui.model import times
 from lumen_tui.model.jsontext import decode
 from lumen_tui.model.requests.sessions import SaveCheckpoint
@@ -30,12 +31,6 @@ from lumen_tui.store.work import sessions
 
 Raw = dict[str, object]
 _ROTATE_AT, _KEEP = 8 * 1024 * 1024, 2 * 1024 * 1024  # bytes of the journal
-_NOTES = {
-    "subagent_stop": "a sub-agent stopped",
-    "pre_compact": "before the context is compacted",
-    "tests_pass": "tests passed",
-    "milestone": "a step was completed",
-}
 
 
 def work(store: Store, now: float) -> int:
@@ -61,7 +56,10 @@ def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
     try:
         by = _agent(store, ses)
         request = SaveCheckpoint(
-            session=ses, note=_words(requests), trigger=str(last["ask"]), folder=str(last.get("cwd") or "")
+            session=ses,
+            note=deeds.note(str(store.root), requests),
+            trigger=str(last["ask"]),
+            folder=str(last.get("cwd") or ""),
         )
         saved = perform(store, request, by=by, now=now, client="hook")
     except (ActionError, files.StoreError, OSError, LookupError) as error:
@@ -96,14 +94,6 @@ def _agent(store: Store, ses: str) -> str:
     if session is None:
         raise ActionError(f"the work session {ses!r} is gone")
     return session.agent
-
-
-def _words(requests: list[Raw]) -> str:
-    """Return the text of the checkpoint: what asked for it."""
-    asks = dict.fromkeys(str(request["ask"]) for request in requests)
-    calls = sum(count for request in requests if isinstance(count := request.get("calls"), int))
-    parts = [f"{calls} tool calls" if ask == "tool_calls" else _NOTES.get(ask, ask) for ask in asks]
-    return ", ".join(parts)
 
 
 def shorten(store: Store) -> None:

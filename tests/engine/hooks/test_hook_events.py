@@ -75,7 +75,11 @@ def test_of_thirty_tool_calls_the_last_makes_a_checkpoint_and_each_session_is_co
     (node,) = agent.checkpoints()
     assert (outcome["ok"], outcome["answers"], outcome["node"]) == (True, [asked[0]["id"]], node["id"])
     assert node["metadata"]["trigger"] == "tool_calls"
-    assert (node["wu_id"], node["content"], node["created_by"]) == ("WU-042", "Checkpoint: 30 tool calls", "ana")
+    assert (node["wu_id"], node["content"], node["created_by"]) == (
+        "WU-042",
+        "Checkpoint: 30 tool calls: changed /p/a.py",
+        "ana",
+    )
     actions = [json.loads(line) for line in agent.layout.actions.read_bytes().splitlines()]
     assert [one["target"] for one in actions if one["verb"] == "checkpoint.save" and one["target"]] == [node["id"]]
     assert agent.lumen("ready", "--wu", "WU-042").stdout.count("30 tool calls") == 1

@@ -95,7 +95,8 @@ def test_tool_calls_make_checkpoints_and_the_start_is_told_where_things_stand(pr
     assert project.lines("Stop")
     (outcome,) = project.lines("outcome")
     assert outcome["ok"]
-    assert "3 tool calls" in project.lumen("ready", "--wu", "WU-042").stdout
+    done = "3 tool calls: changed a.txt; ran `echo hi`, `exit 3` (failed)"
+    assert done in project.lumen("ready", "--wu", "WU-042").stdout
     (start,) = project.lines("SessionStart")
     assert (start["wu"], start["why"]) == ("WU-042", "startup")
     assert "Recovery of WU-042: Session manager" in json.dumps(api.asked[0].body)
