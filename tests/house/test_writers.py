@@ -25,6 +25,7 @@ ALLOWED = {
     "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",
     "lumen_tui/storage/repair.py": "doctor --fix: closes modes, removes half-made task folders",
     "lumen_tui/engine/hooks/settings.py": "hooks install: the agent's settings file keeps its mode, its folder is made",
+    "lumen_tui/engine/hooks/sharing.py": "what git leaves alone in a project, with the mode that the list had",
 }
 OS_CALLS = {
     "rename", "replace", "renames", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs", "truncate",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.hooks import settings
+from lumen_tui.engine.hooks import settings, sharing
 from lumen_tui.engine.hooks.settings import Installed
 from lumen_tui.model import times
 from lumen_tui.model.config import AutoCheckpointConfig
@@ -34,7 +34,7 @@ def declare(commands: CommandGroup) -> None:
     hook.add_argument("event", metavar="EVENT", help=", ".join(hook_journal.EVENTS))
     group = commands.group("hooks", "Hooks of an agent's program: checkpoints without being asked.", alone="status")
     install = group.add(
-        "install", run_install, "Add our hooks to .claude/settings.json beside what is there.", "hooks install"
+        "install", run_install, "Add our hooks to .claude/settings.local.json beside what is there.", "hooks install"
     )
     uninstall = group.add("uninstall", run_uninstall, "Remove our hooks; others stay.", "hooks uninstall")
     status = group.add("status", run_status, "Whether hooks are installed, run, and do their work.", "hooks status")
@@ -50,10 +50,12 @@ def _add_place(parser: Parser) -> None:
     where.add_argument("--settings", default="", metavar="FILE", help="another settings file")
 
 
-def _path(args: Namespace) -> Path:
+def _paths(args: Namespace) -> tuple[Path, Path | None]:
+    """Return the settings file that is meant, and of a project the one that everybody shares."""
     if args.settings:
-        return Path(args.settings).expanduser().absolute()
-    return settings.path_of(Path(args.project or ".").expanduser().absolute())
+        return Path(args.settings).expanduser().absolute(), None
+    project = Path(args.project or ".").expanduser().absolute()
+    return sharing.local(project), sharing.shared(project)
 
 
 def run_hook(session: Session, args: Namespace) -> int:
@@ -73,25 +75,45 @@ def program() -> list[str]:
 
 
 def run_install(session: Session, args: Namespace) -> int:
-    path = _path(args)
+    path, shared = _paths(args)
+    if shared is None:
+        sharing.check(path)
     changed = settings.install(path, program(), session.root)
     say(f"{path}: {'hooks are installed' if changed else 'hooks were installed already'}")
+    if shared and settings.uninstall(shared):
+        say(f"{shared}: our hooks are out, as the file is shared and they name paths of this machine")
+    if shared and (note := sharing.keep_out_of_git(path)):
+        talk(note)
     if changed:
         talk("they count from the next start of the agent's program; `lumen-tui hooks status` shows whether they run")
     return 0
 
 
 def run_uninstall(session: Session, args: Namespace) -> int:
-    path = _path(args)
-    if settings.uninstall(path):
-        say(f"{path}: our hooks are out")
+    path, shared = _paths(args)
+    out = [found for found in (path, shared) if found and settings.uninstall(found)]
+    for found in out:
+        say(f"{found}: our hooks are out")
+    if shared:
+        sharing.forget(path)
+    if out:
         return 0
     say(f"{path}: nothing of ours is there")
     return _NOTHING
 
 
+def _installed(args: Namespace) -> Installed:
+    """Return what is installed; where that is only in the file that everybody shares, what is there."""
+    path, shared = _paths(args)
+    found = settings.installed(path)
+    if shared is None or found.events or found.trouble:
+        return found
+    other = settings.installed(shared)
+    return other if other.events or other.trouble else found
+
+
 def run_status(session: Session, args: Namespace) -> int:
-    installed = settings.installed(_path(args))
+    installed = _installed(args)
     hooks = HookEvents(session.layout)
     while hooks.refresh():
         pass
@@ -125,7 +147,11 @@ def _problems(session: Session, installed: Installed) -> list[str]:
 def _installed_lines(installed: Installed) -> list[str]:
     if not installed.events:
         return [f"{installed.path}: no hooks of ours; `lumen-tui hooks install` adds them"]
-    return [f"{installed.path}: installed for {', '.join(installed.events)}"]
+    lines = [f"{installed.path}: installed for {', '.join(installed.events)}"]
+    path = Path(installed.path)
+    if path == sharing.shared(path.parent.parent):
+        lines.append("this file is shared, and our hooks name paths of this machine: `hooks install` moves them")
+    return lines
 
 
 def _run_lines(session: Session, hooks: HookEvents) -> list[str]:

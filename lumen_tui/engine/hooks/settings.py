@@ -1,4 +1,4 @@
-"""Our entries in the settings file of an agent's program (.claude/settings.json), put beside what is there.
+"""Our entries in a settings file of an agent's program, put beside what is there.
 
 The shape is the documented one of Claude Code: `hooks` holds for each event a list of matchers, each with a list of
 commands. A command of ours is known by its words, so no key is needed that the program does not know.
@@ -37,11 +37,6 @@ class Installed(Struct, frozen=True):
     states: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     trouble: str = ""
-
-
-def path_of(project: Path) -> Path:
-    """Return the settings file of a project."""
-    return project / ".claude" / "settings.json"
 
 
 def command(program: list[str], event: str, root: Path) -> str:

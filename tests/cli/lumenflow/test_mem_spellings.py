@@ -421,7 +421,7 @@ def test_the_life_of_a_work_unit_in_its_documented_words(shell, words):
 
 def test_hooks_are_installed_by_their_documented_command(shell, tmp_path):
     assert "hooks are installed" in shell("lumenflow:integrate", "--client", "claude-code")
-    assert "PostToolUse" in (tmp_path / ".claude" / "settings.json").read_text()
+    assert "PostToolUse" in (tmp_path / ".claude" / "settings.local.json").read_text()
     assert "already" in shell("lumenflow:integrate")
     assert shell.code("lumenflow:integrate", "--client", "claude-coed")[0] == 2
     assert "did you mean: claude-code" in shell.err

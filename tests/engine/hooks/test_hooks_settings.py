@@ -30,7 +30,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LUMEN_STATE", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
-    return tmp_path / ".claude" / "settings.json"
+    return tmp_path / ".claude" / "settings.local.json"
 
 
 def written(path: Path, text: str, mode: int = 0o644) -> Path:
@@ -69,7 +69,7 @@ def test_the_others_stay_and_what_was_there_comes_back_byte_for_byte(settings, i
     assert list(there) == list(THEIRS)
     assert commands(settings, "PostToolUse")[0] == "npx prettier --write"
     assert len(commands(settings, "PostToolUse")) == 2
-    assert (settings.parent / "settings.json.before-lumen").read_text() == text
+    assert (settings.parent / "settings.local.json.before-lumen").read_text() == text
     assert settings.stat().st_mode & 0o777 == 0o640
     assert main(["hooks", "uninstall"]) == 0
     assert settings.read_text() == text
@@ -101,7 +101,7 @@ def test_twice_is_once_and_another_state_folder_takes_the_place_of_the_first(set
         ours = [line for line in commands(settings, event) if " hook " in line]
         assert ours == [line for line in ours if f"'{tmp_path}/other place'" in line]
         assert len(ours) == 1
-    assert json.loads((settings.parent / "settings.json.before-lumen").read_text()) == THEIRS
+    assert json.loads((settings.parent / "settings.local.json.before-lumen").read_text()) == THEIRS
     main(["hooks", "uninstall"])
     assert json.loads(settings.read_text()) == THEIRS
 
@@ -117,7 +117,7 @@ def test_a_file_that_cannot_be_read_is_left_as_it_is(settings, text, capsys):
     assert str(settings) in said
     assert "nothing was changed" in said
     assert settings.read_text() == text
-    assert [path.name for path in settings.parent.iterdir()] == ["settings.json"]
+    assert [path.name for path in settings.parent.iterdir()] == ["settings.local.json"]
 
 
 def test_a_read_only_file_is_left_as_it_is(settings, capsys):
