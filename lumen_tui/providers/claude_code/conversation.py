@@ -232,9 +232,9 @@ class ClaudeConversation:
         elif kind == "mcp_message":
             answer = yield from self._tool(table_of(request, "message"))
         else:
-            return self._refuse(message, f"{kind} is not known here")
-        self._answer(message, answer)
-        return None
+            self._pipe.send(json_lines.refused(message, f"{kind} is not known here"))
+            return
+        self._pipe.send(json_lines.answered(message, answer))
 
     def _callback(self, moment: str, about: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         if not self._session:
@@ -268,14 +268,6 @@ class ClaudeConversation:
         reply = yield from ask_worker(ToolCall(*json_lines.called(message)))
         yield from self._counter.reserve()
         return {"mcp_response": json_lines.result(message, reply)}
-
-    def _answer(self, message: JsonObject, answer: JsonObject) -> None:
-        body = {"subtype": "success", "request_id": message.get("request_id"), "response": answer}
-        self._pipe.send({"type": "control_response", "response": body})
-
-    def _refuse(self, message: JsonObject, reason: str) -> None:
-        body = {"subtype": "error", "request_id": message.get("request_id"), "error": reason}
-        self._pipe.send({"type": "control_response", "response": body})
 
 
 def _hello(system: str) -> JsonObject:

@@ -118,6 +118,20 @@ def _message(line: bytes) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
+def answered(question: JsonObject, answer: JsonObject) -> JsonObject:
+    """Return the message that answers one of its questions."""
+    return _response(question, subtype="success", response=answer)
+
+
+def refused(question: JsonObject, reason: str) -> JsonObject:
+    """Return the message that says why a question has no answer."""
+    return _response(question, subtype="error", error=reason)
+
+
+def _response(question: JsonObject, **body: object) -> JsonObject:
+    return {"type": "control_response", "response": {"request_id": question.get("request_id"), **body}}
+
+
 CALL = "tools/call"
 
 
