@@ -14,7 +14,7 @@ from lumen_tui.actions import checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids
-from lumen_tui.model.changelist import ChangeList, Conflict, Decision, Decisions, FileChange, FileSide, merge
+from lumen_tui.model.changelist import MARK, ChangeList, Conflict, Decision, Decisions, FileChange, FileSide, merge
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, WriteChange
 from lumen_tui.model.text import one_line
@@ -170,9 +170,11 @@ def _merged(found: Listed, one: Chosen, target: str, there: FileSide | None) -> 
     change = one.change
     if not change.text or there is None or there.link or change.before is None or change.after is None:
         what = (
-            "is gone" if there is None else "was made or changed meanwhile" if change.before is None else "has changed"
-        )
-        raise Unplaceable(f"the file {what} since the task began")
+            "is gone since the task began" if there is None
+            else "was not there for the task, and is now" if change.before is None
+            else "is not as the task found it"
+        )  # fmt: skip
+        raise Unplaceable(f"the file {what}")
     before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
     try:
         text = merge(records.current(target, there), before, after, one.hunks)
@@ -278,7 +280,9 @@ def write(store: Store, request: WriteChange, *, by: str, now: float) -> Done:
             raise ActionError("what was edited is gone: open it again with `changes edit`")
         then = FileSide(request.sha256, len(kept), mode)
         planned = Planned(change.path, target, there, then, Decision(whole="edited"))
-        text = f"{change.path} of task {ids.short(found.task_id)} brought in as edited"
+        clashes = kept.count(MARK)
+        left = f", with {plural(clashes, 'clash', 'clashes')} still between marks" if clashes else ""
+        text = f"{change.path} of task {ids.short(found.task_id)} brought in as edited{left}"
         return _carry_out(store, found, [planned], "changes.write", text, by=by, now=now)
 
 

@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 
 MOST_BYTES = 1024 * 1024  # of a text that is shown and taken by hunks; others are taken whole
+MARK = b"<<<<<<< what is there now\n"  # begins what is between the marks of a clash
 _CONTEXT = 3
 
 
@@ -219,6 +220,20 @@ class _Places:
             return 0, 0
         return None
 
+    def around(self, hunk: Hunk) -> tuple[int, int]:
+        """Return the range of the current text that has taken the place of a hunk's old lines."""
+        start, end = -1 if hunk.first else 0, 0
+        for tag, first, last, new_first, new_last in self._codes:
+            if tag == "equal" and first <= hunk.first <= last and start < 0:
+                start = new_first + hunk.first - first
+            elif first <= hunk.first < last and start < 0:
+                start = new_first
+            if tag == "equal" and first <= hunk.last <= last:
+                end = new_first + hunk.last - first
+            elif first < hunk.last <= last or first == last == hunk.last:
+                end = new_last
+        return max(start, 0), max(start, end)
+
     def _holds(self, hunk: Hunk, first: int, last: int, new_first: int, new_last: int) -> bool:
         at_start, at_end = hunk.first == 0, hunk.last == self._length
         before = (first == 0 and new_first == 0) if at_start else first < hunk.first
@@ -227,22 +242,28 @@ class _Places:
 
 
 def marked(current: bytes, before: bytes, after: bytes, chosen: Collection[int]) -> bytes:
-    """Return `current` with what fits brought in; what does not is at the end, between the marks that git uses."""
-    hunks = hunks_of(before, after)
-    text, left = current, []
-    for number in sorted(chosen, reverse=True):
-        try:
-            text = merge(text, before, after, {number})
-        except Conflict:
-            left.append(number)
-    old = _lines(before)
-    for number in sorted(left):
+    """Return `current` with what fits brought in; what does not is in its place, between the marks that git uses."""
+    hunks, old = hunks_of(before, after), _lines(before)
+    places = _Places(old, _lines(current))
+    text, done = b"", 0
+    for number in sorted(chosen):
         hunk = hunks[number - 1]
-        if text and not text.endswith(b"\n"):
-            text += b"\n"
-        text += b"<<<<<<< before, line %d\n" % (hunk.first + 1)
-        text += _closed(old[hunk.first : hunk.last]) + b"=======\n" + _closed(hunk.new) + b">>>>>>> the task\n"
-    return text
+        found = places.of(hunk)
+        first, last = found or places.around(hunk)
+        first, last = max(first, done), max(last, done)  # behind the one before, where both clash with the same lines
+        text += b"".join(places.current[done:first])
+        done = last
+        if found:
+            text += b"".join(hunk.new)
+        else:
+            sides = places.current[first:last], old[hunk.first : hunk.last], hunk.new
+            text = _closed([text]) + _sides(hunk.first + 1, *sides)
+    return text + b"".join(places.current[done:])
+
+
+def _sides(line: int, now: Sequence[bytes], then: Sequence[bytes], new: Sequence[bytes]) -> bytes:
+    head = MARK + _closed(now) + b"||||||| when the task began, line %d\n" % line
+    return head + _closed(then) + b"=======\n" + _closed(new) + b">>>>>>> the task\n"
 
 
 def _closed(lines: Sequence[bytes]) -> bytes:

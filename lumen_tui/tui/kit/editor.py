@@ -75,17 +75,19 @@ def _end(program: subprocess.Popen[bytes]) -> None:
 
 
 def edit(lender: TerminalLender, text: str, suffix: str = ".md") -> str | None:
-    """`text` as it came back from the editor, None where nothing was changed. Raises NoEditor."""
+    """`text` as it came back from the editor, with its line ends, None where nothing was changed. Raises NoEditor."""
     try:
         with tempfile.TemporaryDirectory(prefix="lumen-edit-") as folder:
             path = Path(folder) / f"text{suffix}"
             files.replace(path, text.encode())
             edit_file(lender, path)
-            after = path.read_text(encoding="utf-8", errors="replace")
+            after = path.read_bytes().decode("utf-8", "replace")
     except (files.StoreError, OSError) as error:
         raise NoEditor(
             f"The text stays as it is ({error}): free some space in the folder that $TMPDIR names."
         ) from error
+    if "\r" not in text:
+        after = after.replace("\r\n", "\n")
     return None if after == text else after
 
 

@@ -103,7 +103,9 @@ def test_what_does_not_fit_is_said_and_nothing_is_written(desk):
     (desk.top / "bin").write_bytes(b"\0mine")
     (desk.top / "gone.txt").write_text("still needed\n")
     before = desk.tree()
-    with pytest.raises(ActionError, match=r"a\.txt: hunk 1 does not fit.*bin: the file has changed.*gone\.txt"):
+    with pytest.raises(
+        ActionError, match=r"a\.txt: hunk 1 does not fit.*bin: the file is not as the task found it.*gone\.txt"
+    ):
         desk.do("changes.accept", task_id=task)
     assert desk.tree() == before
     desk.do("changes.accept", task_id=task, fitting=True)
@@ -111,6 +113,28 @@ def test_what_does_not_fit_is_said_and_nothing_is_written(desk):
     assert desk.states(task)["crlf.txt"] == "accepted"
     desk.do("changes.accept", task_id=task, paths=["a.txt:2"])
     assert (desk.top / "a.txt").read_text() == replaced(TEXT, l3="mine\n", l30="thirty\n")
+
+
+def test_what_was_not_committed_when_the_task_began_stays_and_what_clashes_with_it_is_said(desk):
+    """A worktree begins from the commit: the operator's changes are not in it, and nothing of them is lost."""
+    furnish(desk)
+    mine = replaced(TEXT, l3="mine\n", l15="fifteen\n")
+    for name, content in (("a.txt", mine.encode()), ("bin", b"\0mine"), ("crlf.txt", b"one\r\ntwo\r\nthree\r\n")):
+        (desk.top / name).write_bytes(content)
+    (desk.top / "deep").mkdir()
+    (desk.top / "deep" / "new").mkdir()
+    (desk.top / "deep" / "new" / "file").write_text("mine, too")
+    before = desk.tree()
+    task = desk.work(many_changes)
+    with pytest.raises(
+        ActionError, match=r"a\.txt: hunk 1 does not fit.*bin: the file is not as the task found it.*now"
+    ):
+        desk.do("changes.accept", task_id=task)
+    assert desk.tree() == before
+    desk.do("changes.accept", task_id=task, paths=["a.txt:2"])
+    assert (desk.top / "a.txt").read_text() == replaced(mine, l30="thirty\n")
+    desk.do("undo")
+    assert desk.tree() == before
 
 
 def test_the_second_of_two_results_is_in_conflict_and_goes_to_a_worker_or_a_person(desk):
@@ -127,8 +151,13 @@ def test_the_second_of_two_results_is_in_conflict_and_goes_to_a_worker_or_a_pers
     assert "-line 3" in spec.context
     found = desk.listed(two)
     text = change_views.proposal(found, found.changes.find("a.txt"))
-    assert b"<<<<<<< before, line 4\nline 3\n=======\ntwo\n>>>>>>> the task\n" in text
+    began = b"||||||| when the task began, line 4\nline 3\n"
+    clash = b"<<<<<<< what is there now\none\n" + began + b"=======\ntwo\n>>>>>>> the task\n"
+    assert b"line 2\n" + clash + b"line 4\n" in text
     assert b"more\n" in text
+    done = desk.do("changes.write", task_id=two, path="a.txt", sha256=change_views.keep_edited(found, text))
+    assert "brought in as edited, with 1 clash still between marks" in done.summary
+    desk.do("undo")
     edited = re.sub(rb"<<<<<<<.*>>>>>>> the task\n", b"both\n", text, flags=re.DOTALL)
     desk.do("changes.write", task_id=two, path="a.txt", sha256=change_views.keep_edited(found, edited))
     assert (desk.top / "a.txt").read_bytes() == edited

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +252,29 @@ async def test_a_list_that_cannot_be_answered_from_here_says_why(room: Any, port
 async def test_nothing_to_decide_is_one_sentence(room: Any, port: RemotePort, tmp_path: Path) -> None:
     async with room(ChangesScreen(port, _NOW, tmp_path / "state")) as (app, pilot):
         await until(pilot, lambda: "No change list is open" in app.shown)
+
+
+class Lender:
+    """An application whose terminal is lent to an editor."""
+
+    def suspend(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "wanted"),
+    [
+        ("one\r\ntwo\r\n", "true", None),
+        ("one\r\ntwo\r\n", "printf 'three\\r\\n' >>", "one\r\ntwo\r\nthree\r\n"),
+        ("one\rtwo\n", "printf 'three\\n' >>", "one\rtwo\nthree\n"),
+        ("one\n", "printf 'two\\r\\n' >>", "one\ntwo\n"),
+    ],
+)
+def test_line_ends_come_back_from_the_editor_as_they_were(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, command: str, wanted: str | None
+) -> None:
+    program = tmp_path / "editor"
+    program.write_text(f'#!/bin/sh\n{command} "$1"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(program))
+    assert editor.edit(Lender(), text) == wanted
