@@ -208,8 +208,8 @@ def _settings(name: str, hint: object, arg: Arg, default: object) -> dict[str, A
         settings["type"] = seconds_of
     elif arg.commas:
         return {**settings, "type": words_of}
-    elif hint in (int, float, int | None):
-        settings["type"] = float if hint is float else int
+    elif hint in (int, float, int | None, float | None):
+        settings["type"] = float if hint in (float, float | None) else int
     if hint == str | Sequence[str] or (hint == Sequence[str] and arg.place):
         settings["nargs"] = "*" if optional else "+"
     elif hint == Sequence[str]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
 from lumen_commands import all_commands
 
+from lumen_tui.actions.registry import request_types
 from lumen_tui.cli.main import main
-from lumen_tui.cli.parser import Parser
+from lumen_tui.cli.parser import Parser, UsageError
+from lumen_tui.model.requests.base import declared_fields
 from lumen_tui.storage.layout import Layout
 
 GROUPS = {name: parser for name, parser in all_commands().below().items() if parser.below()}
@@ -58,6 +62,26 @@ def test_a_noun_without_a_listing_names_its_commands(capsys: pytest.CaptureFixtu
     for noun in GROUPS.keys() - LISTING.keys():
         assert main([noun]) == 2
         assert f"{noun} needs one of {', '.join(GROUPS[noun].below())}" in capsys.readouterr().err
+
+
+NUMBERS = [
+    (verb, name, field.hint)
+    for verb, kind in request_types().items()
+    for name, field in declared_fields(kind).items()
+    if {int, float} & {field.hint, *get_args(field.hint)}
+]
+
+
+@pytest.mark.parametrize(("verb", "name", "hint"), NUMBERS, ids=str)
+def test_a_number_is_read_as_one_and_words_are_refused(verb: str, name: str, hint: object) -> None:
+    parser = Parser(prog="lumen-tui")
+    parser.fields(request_types()[verb], name)
+    (option,) = (action for action in parser._actions if action.dest == name)
+    words = [option.option_strings[-1]] if option.option_strings else []
+    value = getattr(parser.parse_args([*words, "3"]), name)
+    assert msgspec.convert(value, hint, strict=True) == 3
+    with pytest.raises(UsageError):
+        parser.parse_args([*words, "many"])
 
 
 NO_REQUEST = {("init",), ("hook",), ("hooks", "install"), ("hooks", "uninstall")}

@@ -200,7 +200,7 @@ async def test_bounds_and_rubbish(desk, api):
     for limits, why in (
         ({}, "nothing to change"),
         ({"steps": -1}, "will not do"),
-        ({"usd": -1}, "."),
+        ({"usd": -1}, "a budget is 0 .none of its own. to 1,000,000"),
         ({"timeout_seconds": 1e9}, "7 days"),
     ):
         with pytest.raises(ActionError, match=why):
