@@ -155,7 +155,7 @@ class SchedulesScreen(LoadedSheet[ScheduleView, Sequence[ScheduleView]]):
     """The schedules in force, the next to run first."""
 
     SCOPE = "schedules"
-    EMPTY = "No schedules yet: `lumen-tui schedule add NAME TEXT --when '0 9 * * 1-5'` makes one."
+    EMPTY = "No schedules yet: t makes one, by time, on changed files or on a signal."
     TWO_LINES = True
 
     def __init__(

@@ -45,7 +45,7 @@ def _states(port: RemotePort) -> Callable[[], list[str]]:
 
 async def test_an_empty_list_names_the_next_step(room: Any, port: RemotePort) -> None:
     async with room(_screen(port)) as (app, pilot):
-        await until(pilot, lambda: "No schedules yet" in app.shown)
+        await until(pilot, lambda: "No schedules yet: t makes one" in app.shown)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
