@@ -149,6 +149,9 @@ def _commands(rules: TaskRules, context: PreviewContext) -> str:
         return "none"
     kind = "any command" if rules.shell == "any" else "commands that only read"
     network = "with the network" if rules.network and rules.shell == "any" else "without network"
+    if rules.proxied:
+        hosts = f"reaching {one_line(', '.join(rules.command_hosts), 100) or 'no host until a person allows one'}"
+        network = hosts if context.sandbox in ("", "bubblewrap") else f"without network: {hosts} needs bubblewrap"
     tier = {"ask": "no sandbox here", "refused": "refused: the sandbox that is required is not here"}
     return f"{kind}, {network}; {tier.get(context.sandbox, context.sandbox or 'sandbox not tested yet')}"
 

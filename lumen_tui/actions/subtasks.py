@@ -89,7 +89,8 @@ def _must_do_no_more(parent: Role, child: Role) -> None:
     more = [name for name in ("write", "network") if getattr(child, name) and not getattr(parent, name)]
     more += ["write"] if child.changes_files and parent.own_files_only else []
     more += ["shell"] if _SHELLS.index(child.shell) > _SHELLS.index(parent.shell) else []
-    more += [f"{name} {sorted(extra)[0]}" for name in ("writable", "hosts") if (extra := _beyond(parent, child, name))]
+    listed = ("writable", "hosts", "command_hosts")
+    more += [f"{name} {sorted(extra)[0]}" for name in listed if (extra := _beyond(parent, child, name))]
     more += sorted(_beyond(parent, child, "tools") - _ANYBODY) + sorted(_beyond(parent, child, "custom_tools"))
     more += sorted(entry for entry in child.mcp if not {entry, parts_of(entry)[0]} & set(parent.mcp))
     if more:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from lumen_tui.model.fences import escaped
+from lumen_tui.model.problem import Problem
 from lumen_tui.model.text import one_line
 
 RULE_KINDS = (
@@ -107,6 +108,7 @@ PLANNING_TOOLS = (  # the main agent has them, and the role planner; others wher
     "judge_discoveries",
     "list_discoveries",
 )
+REQUEST_HOST = "request_host"  # no shipped role but web has it; others where named
 REPORT_TOOLS = ("write_result", "signal", "discover")
 ALL_TOOLS = (
     *READ_TOOLS,
@@ -114,6 +116,7 @@ ALL_TOOLS = (
     *BACKGROUND_TOOLS,
     *WRITE_TOOLS,
     "web_fetch",
+    REQUEST_HOST,
     *MEMORY_TOOLS,
     *BLOCK_TOOLS,
     *RELAY_TOOLS,
@@ -161,6 +164,7 @@ class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     accept: tuple[str, ...] = ()  # what proves its tasks done, unless they say so themselves
     network: bool = False
     hosts: tuple[str, ...] = ()  # where its web_fetch may go, besides those of [web] hosts
+    command_hosts: tuple[str, ...] = ()  # where its commands may go, through the task's proxy; network = true: anywhere
     orders: tuple[str, ...] = ()  # roles that its create_task may name, besides those that may do no more than it
     custom_tools: tuple[str, ...] = ()  # of custom-tools/
     mcp: tuple[str, ...] = ()  # servers of [mcp.servers] (`git`), and single tools of theirs (`git__git_log`)
@@ -192,6 +196,8 @@ def unusable(role: Role) -> tuple[str, str]:
         return "tools", _needs(held, 'shell = "any" and write = true')
     if strange := [host for host in role.hosts if "/" in host or host.split() != [host]]:
         return "hosts", f"{strange[0]!r} is no host: give its name alone, such as docs.python.org"
+    if role.command_hosts and not any_command:
+        return "command_hosts", 'command_hosts needs shell = "any" and write = true: web_fetch goes by hosts'
     writes = {*role.tools} & {*WRITE_TOOLS, *(("shell", *BACKGROUND_TOOLS) if any_command else ())}
     if role.write and not (writes or role.custom_tools or role.mcp):
         return "write", f'write = true needs a tool that writes: one of {", ".join(WRITE_TOOLS)}, or shell = "any"'
@@ -201,6 +207,26 @@ def unusable(role: Role) -> tuple[str, str]:
 def _needs(tools: list[str], what: str) -> str:
     several = len(tools) > 1
     return f"{', '.join(tools)} need{'' if several else 's'} {what}: set it, or leave {'them' if several else 'it'} out"
+
+
+_NO_PROXY = {
+    "landlock": "commands run under Landlock here, which can give them no network of their own",
+    "ask": "no sandbox holds here, and nothing but the person who is asked keeps them to these hosts",
+}
+
+
+def unreached(roles: Iterable[Role], tier: str) -> tuple[Problem, ...]:
+    """Return a problem for each role whose commands reach hosts through a proxy, where this sandbox tier has none."""
+    why = _NO_PROXY.get(tier)
+    return tuple(
+        Problem(
+            f"role {role.name}",
+            f"its command_hosts ({one_line(', '.join(role.command_hosts), 100)}) need bubblewrap: {why}",
+            "install bubblewrap, or take command_hosts out of the role",
+        )
+        for role in roles
+        if why and role.command_hosts and not role.network
+    )
 
 
 class PersonnelEntry(Struct, frozen=True, omit_defaults=True):

@@ -15,6 +15,7 @@ from lumen_tui.model.loop import Heartbeat, LoopState
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Untriaged
+from lumen_tui.model.roles import unreached
 from lumen_tui.model.snapshot import EngineView, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe
@@ -364,6 +365,7 @@ class SnapshotReader:
         problems += [
             *self._config.value[1],
             *self._roles.value[2],
+            *unreached(self._roles.value[0], beat.sandbox if (beat := self._engine.heartbeat) else ""),
             *self._tools.value,
             *self._work.value[1],
             *self.tasks.problems.values(),

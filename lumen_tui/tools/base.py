@@ -7,19 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.media import Media
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.roles import Role, ToolRule
+from lumen_tui.model.roles import REQUEST_HOST, Role, ToolRule
 from lumen_tui.model.skills import Skills
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.sandbox.task_network import TaskNetwork
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.egress.task_egress import TaskEgress
 
 
 class BadRules(Exception):
@@ -39,6 +42,7 @@ class TaskRules(Struct, frozen=True):
     max_rows: int = 0  # of any table or numbered list in the result; 0: no limit
     roots: tuple[str, ...] = ()  # file tools stay below these; empty: anywhere
     hosts: tuple[str, ...] = ()  # where web_fetch may go; empty: nowhere
+    command_hosts: tuple[str, ...] = ()  # where commands may go, through a proxy
     private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
     hidden: tuple[str, ...] = ()  # real paths that no tool reads
     role: str = ""
@@ -48,6 +52,11 @@ class TaskRules(Struct, frozen=True):
     allows: tuple[AllowRule, ...] = ()  # of those, the calls that do not any more
     enforced: tuple[str, ...] = ()  # constraints that became a rule
     advice: tuple[str, ...] = ()  # constraints that only the prompt carries
+
+    @property
+    def proxied(self) -> bool:
+        """Whether commands reach hosts of an allow-list, which may be empty until a person adds one."""
+        return self.shell == "any" and not self.network and bool(self.command_hosts or REQUEST_HOST in self.tools)
 
 
 class Stopped(BaseException):
@@ -174,6 +183,8 @@ class TaskMemo:
     web: set[str] = field(default_factory=set)  # hosts that were read from; notes written after that are untrusted
     running: dict[str, BackgroundJob] = field(default_factory=dict)  # by name
     network: TaskNetwork | None = None  # of the first of them, for all later commands
+    egress: TaskEgress | None = None  # the network of commands that reach hosts through a proxy
+    hosts: tuple[str, ...] = ()  # that a person added for this task
     outputs: int = 0  # texts kept whole in outputs/
     output_bytes: int = 0
     env_files: set[str] = field(default_factory=set)  # found where commands work

@@ -24,6 +24,7 @@ from lumen_tui.tools.agent.blocks import MEMORY_INSERT, MEMORY_REPLACE, MEMORY_R
 from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
 from lumen_tui.tools.agent.questions import ASK_OPERATOR
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
+from lumen_tui.tools.agent.request_host import TOOL as REQUEST_HOST
 from lumen_tui.tools.agent.tools import PLANNING, tools_of
 from lumen_tui.tools.agent.waiting import WAIT_FOR_TASKS
 from lumen_tui.tools.base import (
@@ -87,6 +88,7 @@ TOOLS: dict[str, AnyTool] = {
         EDIT_FILE,
         APPLY_PATCH,
         WEB_FETCH,
+        REQUEST_HOST,
         MEMORY_SEARCH,
         RECALL,
         REMEMBER,

@@ -7,7 +7,6 @@ that neither a redirect nor a name that changes its address leads to this machin
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import re
 import socket
 import threading
@@ -18,8 +17,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from msgspec import Meta, Struct
 
+from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, size_text
+from lumen_tui.tools.egress.addresses import is_public, lookup
 from lumen_tui.tools.html import text_of
 
 TYPE_CHECKING = False
@@ -45,9 +46,8 @@ _CHARSETS = re.compile(
     r"utf-?(?:8(?:-sig)?|16|32)(?:-?[lb]e)?|(?:us-)?ascii|latin-?1|iso-?8859-\d{1,2}|(?:windows|cp)-?(?:125\d|874|932|949)|"
     r"koi8-[ru]|gb(?:k|2312|18030)|euc-(?:jp|kr)|shift-?jis|big5(?:-hkscs)?|iso-2022-jp|macintosh"
 )
+_ASKED = "; request_host asks for it"
 _MOVED = (301, 302, 303, 307, 308)
-_GIVEN_OUT = ipaddress.ip_network("2000::/3")  # all of IPv6 that is; elsewhere stand site-local and translated ones
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address is behind it
 
 
 class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,11 +85,12 @@ def parse(context: Context, url: str) -> SplitResult:
     if context.redact(url) != url:
         raise ToolError("the address holds what looks like a key: it is not sent anywhere")
     named = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
-    if not allowed(named, context.rules.hosts):
-        known = ", ".join(context.rules.hosts) or "none"
+    hosts = (*context.rules.hosts, *context.memo.hosts)
+    if not allowed(named, hosts):
+        known = ", ".join(hosts) or "none"
         raise ToolError(
             f"{one_line(named, 100)} is not among the hosts of this task ({known}); the operator can add it to [web] "
-            "hosts in lumen.toml, or to the role's hosts"
+            f"hosts in lumen.toml, or to the role's hosts{_ASKED if REQUEST_HOST in context.rules.tools else ''}"
         )
     return parts
 
@@ -108,10 +109,9 @@ def _addresses(context: Context, host: str, port: int) -> list[str]:
     """Return the addresses of a host. ToolError where one of them is private and that was not allowed."""
     try:
         name = host.encode("idna").decode() if not host.isascii() else host
-        rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        addresses = lookup(name, port)
     except (OSError, UnicodeError) as error:
         raise ToolError(f"{one_line(host, 100)} cannot be found: {one_line(str(error), 100)}") from error
-    addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
     private = [address for address in addresses if not is_public(address)]
     if private and not allowed(host, context.rules.private):
         raise ToolError(
@@ -119,21 +119,6 @@ def _addresses(context: Context, host: str, port: int) -> list[str]:
             "([web] private in lumen.toml names the hosts that may)"
         )
     return addresses
-
-
-def is_public(text: str) -> bool:
-    """Return whether an address is one of the open internet."""
-    address = ipaddress.ip_address(text.partition("%")[0])
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped:
-            address = address.ipv4_mapped
-        elif address.sixtofour:
-            address = address.sixtofour
-        elif address in _TRANSLATED:
-            address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        elif address not in _GIVEN_OUT:
-            return False
-    return address.is_global and not address.is_multicast
 
 
 def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds: float) -> http.client.HTTPConnection:

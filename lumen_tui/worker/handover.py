@@ -58,6 +58,7 @@ class Handover:
         state = self.steps.state
         tally.usage, tally.seconds = state.usage, state.seconds
         self.memo.web.update(state.web)
+        self.memo.hosts = state.hosts
         self.memo.known = {path: bytes.fromhex(known) for path, known in state.known.items()}
         self.memo.contents = recollection.contents(self.steps.earlier)
         self.memo.outputs, self.memo.output_bytes = _stored(world.folder)
@@ -82,7 +83,8 @@ class Handover:
         files = {path: value.hex() for path, value in self._known.items() if known.get(path) != value}
         files |= {path: "" for path in known if path not in self._known}
         running = tuple(name for name, job in self.memo.running.items() if job.exit_code is None)
-        return replace(record, web=tuple(sorted(self.memo.web)), running=running, files=files)
+        web = tuple(sorted(self.memo.web))
+        return replace(record, web=web, hosts=self.memo.hosts, running=running, files=files)
 
     def calls(self, call: ToolCall, what: str) -> None:
         """Note that a call is made now; `what` is that in words."""

@@ -10,6 +10,7 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
 from lumen_tui.model.isolation import Isolation
+from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, TaskRules
@@ -115,11 +116,32 @@ def _repositories(context: Context, roots: list[str]) -> Iterator[str]:
 
 def _reach(context: Context, tier: str) -> Iterator[str]:
     rules = context.rules
-    if rules.shell != "none":
+    if rules.proxied:
+        yield _by_proxy((*rules.command_hosts, *context.memo.hosts), tier)
+    elif rules.shell != "none":
         reaches = rules.shell == "any" and rules.network
         yield "Network: commands reach it." if reaches else f"Network: none for commands{_own_network(rules, tier)}."
     if "web_fetch" in rules.tools:
-        yield f"web_fetch reaches {', '.join(rules.hosts)} only."
+        hosts = ", ".join((*rules.hosts, *context.memo.hosts))
+        yield f"web_fetch reaches {hosts} only." if hosts else "web_fetch reaches no host yet."
+    if REQUEST_HOST in rules.tools:
+        yield f"Where another host is needed, {REQUEST_HOST} asks the operator for it."
+
+
+def _by_proxy(hosts: tuple[str, ...], tier: str) -> str:
+    """Return what commands reach that have an allow-list of hosts."""
+    named = f"{', '.join(hosts)} only" if hosts else "no host yet"
+    if tier == "bubblewrap":
+        return (
+            f"Network: commands reach {named}, through the proxy in HTTP_PROXY and HTTPS_PROXY: HTTP and TLS, at ports "
+            "80 and 443 where no other is named. They also reach 127.0.0.1 of this task: what shell_start runs there."
+        )
+    if tier == "landlock":
+        return (
+            "Network: none for commands, not even 127.0.0.1: the hosts that this role may reach need bubblewrap, and "
+            "here commands run under Landlock."
+        )
+    return f"Network: commands are to reach {named}; nothing here holds them to that but the person who is asked."
 
 
 def _own_network(rules: TaskRules, tier: str) -> str:

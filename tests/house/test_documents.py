@@ -67,6 +67,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "events.jsonl",
         "result.md",
         "steps.jsonl",
+        "network.jsonl",
         "parked.json",
         "wait.json",
         "steers.jsonl",

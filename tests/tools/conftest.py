@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.model.roles import ALL_TOOLS, Limits, Role, ToolRule
+from lumen_tui.model.roles import ALL_TOOLS, REQUEST_HOST, Limits, Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
 from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
+WITHOUT_HOSTS = tuple(tool for tool in ALL_TOOLS if tool != REQUEST_HOST)  # it gives commands a proxy
 MakeBox = Callable[..., Toolbox]
 
 
@@ -32,7 +33,7 @@ def state(tmp_path: Path) -> Store:
 @pytest.fixture
 def make_box(state: Store) -> MakeBox:
     def make(
-        shell: str = "read", write: bool = False, network: bool = False, tools: tuple[str, ...] = ALL_TOOLS,
+        shell: str = "read", write: bool = False, network: bool = False, tools: tuple[str, ...] = WITHOUT_HOSTS,
         constraints: tuple[str, ...] = (), stopped: Callable[[], bool] = bool,
         monotonic: Callable[[], float] = time.monotonic, progress: Callable[[str], None] = str,
         limits: Limits | None = None, rules: tuple[ToolRule, ...] = (), hosts: tuple[str, ...] = (),

@@ -38,7 +38,9 @@ def round_of(number: int) -> list[Record]:
     return [
         Answer(AssistantMessage("", (call,), "tool"), Usage(10, 1, 0.5), f"spd-{number}", "2026-01-01", number * 10.0),
         CallBegun(call.id, "shell", f"echo {number}", seconds=number * 10.0 + 1),
-        CallEnded(ResultMessage(call.id, "shell", str(number)), seconds=number * 10.0 + 2, web=("a.org",)),
+        CallEnded(
+            ResultMessage(call.id, "shell", str(number)), seconds=number * 10.0 + 2, web=("a.org",), hosts=("b.org",)
+        ),
     ]
 
 
@@ -70,6 +72,7 @@ def test_what_was_paid_called_and_used_goes_over(folder):
     state = kept(folder)
     assert [result.text for result in state.calls] == ["1", "2", "3"]
     assert (state.usage, state.seconds, state.web) == (Usage(30, 3, 1.5), 32.0, ("a.org",))
+    assert state.hosts == ("b.org",)
     assert state.paid is not None and state.paid.key == "spd-3"
     assert len(state.entries) == 7 and state.turn is None
 

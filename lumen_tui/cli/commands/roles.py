@@ -92,6 +92,7 @@ def _declare_changes(parser: Parser) -> None:
     parser.add_argument("--network", choices=("yes", "no"), help="whether its commands may reach the network")
     parser.add_argument("--skills", help="of those where it works, these, with commas between them; *: all")
     parser.add_argument("--hosts", help="where its web_fetch may go, with commas between them")
+    parser.add_argument("--command-hosts", help="where its commands may go, through a proxy: example.org,*.example.net")
     parser.add_argument("--mcp", help="the MCP servers it has, or single tools such as git__git_log")
     for name, (kind, words) in _LIMITS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=words)
@@ -155,7 +156,7 @@ def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     texts = ("purpose", "tier", "shell")
     changes: dict[str, object] = {name: value for name in texts if (value := getattr(args, name))}
     changes |= {name: value == "yes" for name in ("write", "network") if (value := getattr(args, name))}
-    for listed in ("tools", "hosts", "mcp", "skills"):
+    for listed in ("tools", "hosts", "command_hosts", "mcp", "skills"):
         if (value := getattr(args, listed)) is not None:
             changes[listed] = tuple(part.strip() for part in value.split(",") if part.strip())
     limits = {limit: value for limit in _LIMITS if (value := getattr(args, limit)) is not None}

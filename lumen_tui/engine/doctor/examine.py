@@ -18,6 +18,7 @@ from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.records import Action, Change, Relationship, Stage
+from lumen_tui.model.roles import unreached
 from lumen_tui.model.snapshot import EngineLife
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
@@ -111,7 +112,9 @@ _SQLITE = b"SQLite format 3\x00"
 def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Report problems in what a person writes: settings, roles, work units, sessions."""
     yield from _as_findings("settings", load_config(layout)[1])
-    yield from _as_findings("roles", list_roles(layout)[2])
+    listed, _, faults = list_roles(layout)
+    beat = read_json(layout.heartbeat, Heartbeat)
+    yield from _as_findings("roles", [*faults, *unreached(listed, beat.sandbox if beat else "")])
     yield from _as_findings("work units", list_units(layout)[1])
     yield from _old_names(layout)
     for path in sorted(layout.root.glob("sessions/[!.]*.json")):

@@ -102,7 +102,7 @@ class Constraints:
 
     def _network(self) -> Iterator[str]:
         roles, _, _ = list_roles(self._layout)
-        if roles and not any(role.network for role in roles):
+        if roles and not any(role.network or role.command_hosts for role in roles):
             yield "no role may use the network"
 
 

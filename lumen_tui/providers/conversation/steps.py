@@ -77,6 +77,7 @@ class CallEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
     result: ResultMessage
     seconds: float = 0.0
     web: tuple[str, ...] = ()  # hosts that were read from so far
+    hosts: tuple[str, ...] = ()  # that a person added for this task so far
     running: tuple[str, ...] = ()  # commands in the background
     files: dict[str, str] = {}  # path -> hash of what this call read or wrote; empty where it is gone
     data: str = ""  # what it gave to a playbook, as JSON in ASCII: names of files need not be UTF-8
@@ -175,6 +176,7 @@ class ConversationState:
         self.usage = Usage()
         self.seconds = 0.0
         self.web: tuple[str, ...] = ()
+        self.hosts: tuple[str, ...] = ()
         self.running: tuple[str, ...] = ()
         self.paid: Answer | Summary | None = None  # the last one
         for record in records:
@@ -226,7 +228,7 @@ class ConversationState:
 
     def _end(self, record: CallEnded) -> None:
         self._note_time(record.seconds)
-        self.web, self.running = record.web, record.running
+        self.web, self.running, self.hosts = record.web, record.running, record.hosts
         self.known = {path: known for path, known in (self.known | record.files).items() if known}
         self.calls.append(record.result)
         self.results[record.result.call_id] = record.result

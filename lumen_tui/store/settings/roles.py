@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import acceptance, agent, ids, renamed, times
+from lumen_tui.model.hosts import pattern_fault
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.roles import ALL_TOOLS, CustomTool, PythonTool, Role, ToolRule, rule_fault, unusable
 from lumen_tui.model.tasks import TIERS
@@ -79,6 +80,8 @@ def _check(role: Role, text: str) -> None:
         raise BadFile(f"tool {unknown[0]!r} is unknown: of {', '.join(ALL_TOOLS)}", line)
     if role.shell not in ("none", "read", "any"):
         raise BadFile(f"shell {role.shell!r} is unknown: none, read or any", frontmatter.line_of(text, "shell"))
+    if fault := next((f"{name!r} is {why}" for name in role.command_hosts if (why := pattern_fault(name))), ""):
+        raise BadFile(f"command_hosts: {fault}", frontmatter.line_of(text, "command_hosts"))
     try:
         acceptance.checked(role.accept)
     except acceptance.BadCheck as error:

@@ -259,7 +259,7 @@ def _no_shell(rules: TaskRules, text: str) -> Change:
 
 
 def _no_network(rules: TaskRules, text: str) -> Change:
-    return {"network": False, "offline": True, "hosts": ()} if _NO_NETWORK.fullmatch(text) else {}
+    return {"network": False, "offline": True, "hosts": (), "command_hosts": ()} if _NO_NETWORK.fullmatch(text) else {}
 
 
 def _top(rules: TaskRules, text: str) -> Change:
@@ -306,7 +306,7 @@ def _only(rules: TaskRules, text: str) -> Change:
 
 def _asks(rules: TaskRules, text: str) -> Change:
     groups = groups_that_ask(text)
-    if groups == ("web_fetch",) and rules.network:
+    if groups == ("web_fetch",) and (rules.network or rules.proxied):
         groups = (*groups, "shell:any")  # a command could fetch as well
     if groups and rules.custom and groups != ("shell",):
         groups = (*groups, "custom")  # nobody knows what such a program does

@@ -9,7 +9,7 @@ import msgspec
 from lumen_tui.model import agent
 from lumen_tui.model.approvals import ASK
 from lumen_tui.model.config import Config
-from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.roles import BACKGROUND_TOOLS, REQUEST_HOST, WRITE_TOOLS, Role
 from lumen_tui.model.skills import TOOL as SKILL
 from lumen_tui.model.tasks import Spec
 from lumen_tui.tools.base import BadRules, TaskRules
@@ -40,9 +40,11 @@ def settle(rules: TaskRules) -> TaskRules:
     gone = {"shell"} if shell == "none" else set[str]()
     gone |= set() if shell == "any" else set(BACKGROUND_TOOLS)
     gone |= set() if rules.write else set(WRITE_TOOLS)
-    gone |= set() if rules.hosts else {"web_fetch"}
+    gone |= {REQUEST_HOST} if rules.offline else set()
+    gone |= set() if rules.hosts or REQUEST_HOST in rules.tools - gone else {"web_fetch"}
     gone |= rules.custom if rules.roots else set()  # a program reads where it likes
-    return msgspec.structs.replace(rules, shell=shell, tools=rules.tools - gone)
+    reached = rules.command_hosts if shell == "any" and not rules.network else ()
+    return msgspec.structs.replace(rules, shell=shell, tools=rules.tools - gone, command_hosts=reached)
 
 
 def too_many_rows(text: str, limit: int) -> int:
@@ -62,8 +64,9 @@ def too_many_rows(text: str, limit: int) -> int:
 def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[str, ...] = ()) -> TaskRules:
     """Return the rules of one task; `foreign` are tools of MCP servers. BadRules where they contradict each other."""
     settings = config or Config()
+    closed = {REQUEST_HOST} if settings.web.closed else set[str]()
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, *foreign, *_always(role))),
+        tools=frozenset((*role.tools, *role.custom_tools, *foreign, *_always(role))) - closed,
         shell=role.shell,
         write=role.write,
         own_files_only=role.own_files_only,
@@ -72,6 +75,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[
         role=role.name,
         custom=frozenset((*role.custom_tools, *foreign)),
         hosts=settings.web.with_those_of(role.hosts),
+        command_hosts=() if settings.web.closed else role.command_hosts,
         private=settings.web.private,
         tool_rules=role.rules,
         asks=settings.approvals.ask,

@@ -59,6 +59,7 @@ class Policy(Struct, frozen=True):
     shown: tuple[str, ...] = ()  # what must be visible, also where a private folder covers it
     temporary: str = ""  # another one for temporary files, where what is left in `scratch` counts as a change
     network: bool = False
+    hosts: tuple[str, ...] = ()  # without it: where it goes through the task's proxy, under bubblewrap
     caps: Caps = Caps()
     not_granted: tuple[tuple[str, str], ...] = ()  # folders that were requested and not granted, each with the reason
 
@@ -146,6 +147,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str, *, reading: bool
         shown=tuple(filter(None, (*_borrowed(context), *skill_folders(context), task_folder(context)))),
         temporary=temporary,
         network=context.rules.network and not reading,
+        hosts=(*context.rules.command_hosts, *context.memo.hosts) if context.rules.proxied and not reading else (),
         caps=caps(settings, context.role.limits),
         not_granted=narrowed,
     )

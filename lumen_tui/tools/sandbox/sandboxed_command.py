@@ -291,6 +291,8 @@ LANDLOCK_GAPS = (
 def describe_access(policy: Policy, tier: str = "") -> str:
     """Describe what a command may do, and which requested folders were not granted."""
     network = "" if policy.network else ", and reaches no network"
+    if policy.hosts and not policy.network and tier == BUBBLEWRAP:
+        network = f", and reaches {', '.join(policy.hosts)} alone, through the proxy in HTTPS_PROXY"
     if not policy.writable:
         return f"it can change no file{network}"
     narrowed = [f"not in {one_line(path, 100)} ({reason})" for path, reason in policy.not_granted]

@@ -14,6 +14,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from lumen_tui.tools.base import BackgroundJob, Context, Effect, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.egress.task_egress import joined, refusals
 from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
@@ -151,9 +152,11 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     name = f"job-{len(_jobs(context)) + 1}"
     context.begins("shell_start")
     with context.guard():
-        environment = {**process.environment(context), "PWD": cwd}
-        running = RunningCommand(admission, argv, cwd, environment, context.memo.network)
-        context.memo.network = context.memo.network or running.network()
+        network, variables = joined(context, admission, reading=False)
+        environment = {**process.environment(context), "PWD": cwd, **variables}
+        running = RunningCommand(admission, argv, cwd, environment, network)
+        if context.memo.egress is None:
+            context.memo.network = context.memo.network or running.network()
         ends = context.monotonic() + arguments.timeout
         context.memo.running[name] = BackgroundCommand(running, arguments.command, ends, context.monotonic)
     return ToolResult(
@@ -179,6 +182,7 @@ def shell_output(context: Context, arguments: OutputArguments) -> ToolResult:
     output, dropped = job.take(arguments.timeout, context.check)
     text = output.decode("utf-8", "replace")
     notes = [f"{dropped:,} bytes before this were dropped"] if dropped else []
+    notes += [f"network: {one}" for one in refusals(context)]
     notes.append(job.state)
     data = {"running": job.exit_code is None, "exit_code": job.exit_code, "output": text}
     return ToolResult(
@@ -203,6 +207,9 @@ def stop_all(context: Context) -> None:
     for job in _jobs(context).values():
         job.stop()
         report(context, job.take_quarantined())
+    if context.memo.egress is not None:
+        context.memo.egress.close()
+        context.memo.egress = None
     if context.memo.network:
         context.memo.network.close()
         context.memo.network = None

@@ -11,11 +11,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.origin import WORKER
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
+from lumen_tui.tools.egress.task_egress import joined, refusals
 from lumen_tui.tools.sandbox import limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.admission import Admission, admit
 from lumen_tui.tools.sandbox.limits import Caps
@@ -41,6 +43,7 @@ class CommandResult(Struct, frozen=True):
     tier: str = ""  # the sandbox tier it ran in
     access: str = ""  # what its sandbox let it do, in words
     caps: Caps = Caps()
+    refused: tuple[str, ...] = ()  # connections that the task's proxy did not make
 
     @property
     def interrupted(self) -> bool:
@@ -190,13 +193,14 @@ def started(
     `reading` and `trusted` as `admit` takes them.
     """
     admission = admit(context, command_line(argv), cwd, reading=reading, trusted=trusted)
+    network, variables = joined(context, admission, reading=reading)
     running: RunningCommand | None = None
     may_change = not reading or admission.tier == sandboxed_command.ASK
     if may_change and not trusted:
         context.begins("shell")
     try:
         with context.guard():
-            running = RunningCommand(admission, argv, cwd, env, context.memo.network, streams)
+            running = RunningCommand(admission, argv, cwd, {**env, **variables}, network, streams)
         yield running
     finally:
         with context.guard():
@@ -239,7 +243,7 @@ def run(
         result = _Collector(context, running, seconds, keep).collect()
         if not result.interrupted and not running.began_sandboxed():
             raise _fallen(running.admission.tier, result.output)
-    return result
+    return msgspec.structs.replace(result, refused=tuple(refusals(context)))
 
 
 def _fallen(tier: str, output: bytes) -> ToolError:

@@ -17,8 +17,9 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, no_rule, preview_rule, whole_call
 from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, SnoozeItems
 from lumen_tui.model.requests.base import Request
+from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.snapshot import Attention, Snapshot
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.fields import TextField
@@ -70,6 +71,7 @@ class SandboxView(NamedTuple):
     tier: str = ""
     network: bool = True
     roots: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()  # that its commands reach where they have no network
 
     @property
     def active(self) -> bool:
@@ -82,6 +84,8 @@ class SandboxView(NamedTuple):
             return "no command runs: the tool keeps to what its role may read and change"
         if not self.active:
             return _NONE.get(self.tier, _NONE[""])
+        if self.hosts and not self.network and self.tier == "bubblewrap":
+            return f"{_NAMES[self.tier]}, reaching {one_line(', '.join(self.hosts), 120)} alone"
         return f"{_NAMES[self.tier]}, {'with the network open to this role' if self.network else 'without network'}"
 
 
@@ -90,7 +94,8 @@ def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
     beat = snapshot.engine.heartbeat
     role = next((role for role in snapshot.roles if role.name == request.role), None)
     roots = snapshot.config.sandbox.granted(role.writable) if role and role.changes_files else ()
-    return SandboxView(beat.sandbox if beat else "", role.network if role else True, roots)
+    hosts = role.command_hosts if role else ()
+    return SandboxView(beat.sandbox if beat else "", role.network if role else True, roots, hosts)
 
 
 NO_SANDBOX = SandboxView()
@@ -103,7 +108,7 @@ def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
     """
     if request.tool in _SHELL:
         return _of_command(whole_call(request), request.folder, sandbox)
-    if request.tool == "web_fetch":
+    if request.tool in ("web_fetch", REQUEST_HOST):
         return "it reaches the network"
     if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
         return "it removes a file"
@@ -114,7 +119,7 @@ def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
 
 def _of_command(command: str, folder: str, sandbox: SandboxView) -> str:
     """Return the risk of a command: one in a sandbox changes nothing outside its roots, and may have no network."""
-    shut = sandbox.active and not sandbox.network
+    shut = sandbox.active and not (sandbox.network or sandbox.hosts)
     risks = [risk for pattern, risk in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
     if _OUTSIDE.search(command) or _leaves(folder, sandbox.roots if sandbox.active else ()):
         risks.append("it may reach outside the task's own files")

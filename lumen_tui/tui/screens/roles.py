@@ -182,6 +182,8 @@ def _powers(role: Role) -> Iterator[str]:
         yield "write files in their tasks' folders only" if role.own_files_only else "write files"
     if role.network:
         yield "use the network"
+    elif role.command_hosts:
+        yield f"run commands that reach {one_line(', '.join(role.command_hosts), 120)} (bubblewrap only)"
 
 
 _TITLE = "active · retired"

@@ -237,7 +237,8 @@ def powers(role: Role) -> str:
     words = [f"{len(role.tools)} tools", "may write" if role.changes_files else "read only"]
     if role.shell != "none":
         words.append("any command" if role.shell == "any" else "shell to read")
-    return ", ".join([*words, "network"] if role.network else words)
+    reach = "network" if role.network else f"{len(role.command_hosts)} hosts" if role.command_hosts else ""
+    return ", ".join([*words, reach] if reach else words)
 
 
 def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content:

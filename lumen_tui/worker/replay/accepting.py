@@ -21,7 +21,7 @@ _SECONDS = 300.0  # for all checks together
 
 def checked_again(context: Context, known: Sequence[CheckResult]) -> list[CheckResult | None]:
     """Return what each check finds in the shadow; None for one that looks elsewhere. Raises Stopped."""
-    role = msgspec.structs.replace(context.role, network=False)
+    role = msgspec.structs.replace(context.role, network=False, command_hosts=())
     toolbox = Toolbox(role, context.spec, context)
     journal = Journal(context.folder / "events.jsonl")
     events = Recorder(journal, 1, context.now, context.redact, lambda **_: nullcontext())

@@ -15,7 +15,9 @@ from msgspec import Struct
 from lumen_tui.model.approvals import COMMANDS, AllowRule, call_hash
 from lumen_tui.model.config import Config
 from lumen_tui.model.replay import Decision, DecisionKind, ResultKind
+from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.store import approvals
+from lumen_tui.tools.agent import request_host
 from lumen_tui.tools.base import (
     ApprovalReply,
     ApprovalRequest,
@@ -145,6 +147,9 @@ class RecordedHandling(Handling):
         """Make the call in the shadow, and give what is on record of it."""
         course = self.course
         self._ask_without_sandbox(context, requested)
+        if requested.tool.name == REQUEST_HOST and course.recorded.asked:
+            course.asks = request_host.REASON
+            request_host.ask_person(context)
         course.rerun = self._runner(requested, course.recorded)
         call = course.recorded.call
         return ToolResult(call.text or "", call.ok, summary=call.summary)

@@ -17,6 +17,7 @@ from msgspec import Struct
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.replay import Base
+from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout
@@ -124,6 +125,8 @@ def make(order: ShadowOrder, place: Path) -> Shadow:
     rules = msgspec.structs.replace(
         gate.rules,
         network=False,
+        command_hosts=(),
+        tools=gate.rules.tools - {REQUEST_HOST},
         roots=tuple(map(paths.path, gate.rules.roots)),
         hidden=(*gate.rules.hidden, *_controls(real)),
     )

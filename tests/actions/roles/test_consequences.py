@@ -13,15 +13,15 @@ from lumen_tui.engine.monitors import RoleExpiry
 from lumen_tui.model import times
 from lumen_tui.model.analytics import Stats
 from lumen_tui.model.config import ApprovalsConfig, Config, ModelsConfig, SandboxConfig
-from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
+from lumen_tui.model.roles import ALL_TOOLS, REQUEST_HOST, Role, ToolRule, unreached
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks.role_stats import book
 
 TEXT = '+++\npurpose = "Helps."\nuntil = "2027-01-22T08:00:00Z"\n+++\n\nHelp.\n'  # a week after NOW
 BUILDER = msgspec.convert(
-    {"name": "smith", "purpose": "builds", "tools": ALL_TOOLS, "shell": "any", "write": True, "writable": ["/srv/shop"],
-     "prompt": "x"}, Role,
+    {"name": "smith", "purpose": "builds", "tools": [tool for tool in ALL_TOOLS if tool != REQUEST_HOST],
+     "shell": "any", "write": True, "writable": ["/srv/shop"], "prompt": "x"}, Role,
 )  # fmt: skip
 
 
@@ -42,6 +42,16 @@ def test_tools_walls_and_what_will_ask():
     assert found["asks for"] == "shell on git push *, write"
     assert "of no use to it: web_fetch" in found["tools"]
     assert found["a task costs"] == "no history yet"
+
+
+def test_hosts_that_commands_reach_are_named_with_the_tier_that_they_need():
+    role = msgspec.structs.replace(BUILDER, command_hosts=("pypi.org",))
+    assert said(role, sandbox="bubblewrap")["commands"] == "any command, reaching pypi.org; bubblewrap"
+    without = said(role, sandbox="landlock")["commands"]
+    assert without == "any command, without network: reaching pypi.org needs bubblewrap; landlock"
+    assert unreached([role], "bubblewrap") == unreached([BUILDER], "landlock") == ()
+    (problem,) = unreached([role, BUILDER], "landlock")
+    assert problem.where == "role smith" and "(pypi.org) need bubblewrap" in problem.what
 
 
 def test_without_a_sandbox_every_command_asks():

@@ -21,7 +21,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import SandboxConfig
-from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
+from lumen_tui.model.roles import ALL_TOOLS, REQUEST_HOST, Limits, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, ToolResult
@@ -57,7 +57,8 @@ class Machine:
     def box(self, **role: Any) -> Toolbox:
         given = {"shell": "any", "write": True, "limits": Limits(), **role}
         spec = Spec(id="tsk-a", objective="o", roots=given.pop("roots", ()), constraints=given.pop("constraints", ()))
-        who = Role(name="builder", purpose="p", tools=ALL_TOOLS, **given)
+        tools = given.pop("tools", tuple(tool for tool in ALL_TOOLS if tool != REQUEST_HOST))
+        who = Role(name="builder", purpose="p", tools=tools, **given)
         env = {"PATH": os.environ["PATH"], "HOME": str(self.top / "home")}
         context = Context(
             role=who, spec=spec, store=self.store, folder=self.store.layout.task("tsk-a"), now=time.time,

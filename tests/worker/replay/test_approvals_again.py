@@ -86,3 +86,15 @@ def test_a_sandbox_that_holds_now_asks_nobody(played, sandbox):
     task.layout.config.write_text("")
     divergence = played.replay(task).divergence
     assert (divergence.step, divergence.recorded, divergence.now) == (1, "asked", "allowed")
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_decision_on_a_host_is_used(played, allow, tmp_path):
+    role = '+++\npurpose = "p"\ntools = ["request_host", "web_fetch", "write_result"]\n+++\n\nWork.\n'
+    (tmp_path / "state" / "roles" / "asker.md").write_text(role)
+    ask = ("request_host", {"host": "docs.python.org", "why": "to read it"})
+    task = played.asked(ask, DONE, allow=allow, role="asker")
+    report = played.replay(task)
+    assert report.outcome is Outcome.IDENTICAL, report
+    kind = DecisionKind.ASKED if allow else DecisionKind.REFUSED
+    assert [step.now.kind for step in report.steps] == [kind, DecisionKind.ALLOWED]
