@@ -79,6 +79,7 @@ class Handover:
             return replace(record, key=held.id, day=held.day)
         if not isinstance(record, CallEnded):
             return record
+        self._call = ToolCall("", {})
         known, self._known = self._known, dict(self.memo.known)
         files = {path: value.hex() for path, value in self._known.items() if known.get(path) != value}
         files |= {path: "" for path in known if path not in self._known}

@@ -342,6 +342,7 @@ class Task:
         """Decide whether a back end may use a tool of its own."""
         described = self._toolbox.describe(step.call.name, step.call.arguments)
         self._events.event("call", described, tool=step.name, counts_as=step.call.name)
+        self._handover.calls(step.call, described)
         result = self._toolbox.permit(step.call.name, step.call.arguments)
         if not result.ok:
             self._ran(BuiltinToolResult(step.call, step.name, result.text, ok=False), refused=True)

@@ -29,11 +29,11 @@ from lumen_tui.providers.base import (
 from lumen_tui.providers.base import ask as ask_worker
 from lumen_tui.providers.claude_code import json_lines
 from lumen_tui.providers.claude_code.endings import REFUSED, key_refused, not_reached, outcome, used_up
+from lumen_tui.providers.claude_code.going_on import KeptSteps, in_our_words
 from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed, Silence
 from lumen_tui.providers.claude_code.program import OWN, check_version
 from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.calling import StreamThrottle
-from lumen_tui.providers.conversation.conversation import opening_with_history
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, too_long
 
 Steps = Generator[Step, Reply | None, None]
@@ -49,8 +49,12 @@ _KEY_TRIES = 2  # the second refusal of a key counts: behind the first a login m
 class ClaudeConversation:
     """One conversation under way."""
 
-    def __init__(self, pipe: JsonLinesPipe, job: Job, config: ModelsConfig, model: str) -> None:
+    def __init__(
+        self, pipe: JsonLinesPipe, job: Job, config: ModelsConfig, model: str, steps: KeptSteps, first_message: str
+    ) -> None:
         self._pipe, self._job, self._config = pipe, job, config
+        self._steps, self._first_message = steps, first_message
+        self._stop = ""  # why the answer ended
         self._counter = UsageCounter(config, model, job.sent)
         self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
         self._throttle = StreamThrottle(job.now)
@@ -124,6 +128,8 @@ class ClaudeConversation:
             self._limit = used_up(table_of(message, "rate_limit_info"))
         elif kind == "user":
             yield from self._results(table_of(message, "message"))
+        elif kind == "assistant" and not message.get("parent_tool_use_id"):
+            self._steps.take(table_of(message, "message"))
 
     def _begin(self, message: JsonObject) -> Steps:
         """Send the first message, once, as soon as the program is ready."""
@@ -138,7 +144,7 @@ class ClaudeConversation:
         if details.get("hooks_applied") is False:
             raise ProviderError("Claude Code does not ask before it uses its tools, so it is not used: update it")
         self._greeted = True
-        first_message = opening_with_history(self._job)
+        first_message = self._first_message
         declared = json.dumps([tool.schema for tool in self._tools]) + "".join(tool.description for tool in self._tools)
         self._counter.add_text(first_message + self._job.system + declared)
         yield from self._counter.reserve()
@@ -152,13 +158,16 @@ class ClaudeConversation:
         kind, message = event.get("type"), table_of(event, "message")
         if kind == "message_start":
             self._throttle, self._length, self._unreached = StreamThrottle(self._job.now), 0, False
+            self._steps.begin()
             yield from self._counter.begin(str(message.get("model") or ""), message.get("usage"))
         elif kind == "content_block_delta":
             yield from self._delta(table_of(event, "delta"))
         elif kind == "message_delta":
+            self._stop = str(table_of(event, "delta").get("stop_reason") or "")
             self._counter.update(event.get("usage"))
         elif kind == "message_stop":
             yield from self._throttle.finish()
+            self._steps.answered(self._stop, self._counter.usage)
             yield from self._counter.settle()
             yield from self._serve_held()
 
@@ -206,6 +215,7 @@ class ClaudeConversation:
             self._counter.add_text(text)
             permit = self._permitted.pop(str(block.get("tool_use_id")), None) if isinstance(block, dict) else None
             if permit:
+                self._steps.ended(permit.call.id, text, ok=not block.get("is_error"))
                 yield BuiltinToolResult(permit.call, permit.name, text, ok=not block.get("is_error"))
 
     # ---- what it asks
@@ -252,20 +262,26 @@ class ClaudeConversation:
         if name not in OWN:
             yield from self._counter.reserve()
             return {"behavior": "deny", "message": _NOT_USED}
-        permit = PermissionRequest(ToolCall(OWN[name], _in_our_words(arguments)), name)
+        call_id = self._steps.id_of(str(request.get("tool_use_id")), OWN[name])
+        permit = PermissionRequest(ToolCall(OWN[name], in_our_words(arguments), id=call_id), name)
         reply = yield permit
         if reply is not None and reply.ok:
             self._permitted[str(request.get("tool_use_id"))] = permit
             return {"behavior": "allow", "updatedInput": arguments}
+        refusal = reply.text if reply else "it was not allowed"
+        self._steps.ended(call_id, refusal, ok=False)
         yield from self._counter.reserve()
-        return {"behavior": "deny", "message": reply.text if reply else "it was not allowed"}
+        return {"behavior": "deny", "message": refusal}
 
     def _tool(self, message: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         """Answer a message to the server of our tools."""
         self.version = json_lines.version(message) or self.version
         if message.get("method") != json_lines.CALL:
             return {"mcp_response": json_lines.answer(message, self._tools)}
-        reply = yield from ask_worker(ToolCall(*json_lines.called(message)))
+        name, arguments = json_lines.called(message)
+        call_id = self._steps.id_of(json_lines.named(message), name)
+        reply = yield from ask_worker(ToolCall(name, arguments, id=call_id))
+        self._steps.ended(call_id, reply.text, ok=reply.ok)
         yield from self._counter.reserve()
         return {"mcp_response": json_lines.result(message, reply)}
 
@@ -287,17 +303,6 @@ def _decision(tool: str) -> JsonObject:
     decision = "allow" if json_lines.tool_name(tool) else "ask" if tool in OWN else "deny"
     output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
     return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
-
-
-def _in_our_words(arguments: JsonObject) -> JsonObject:
-    """Return the arguments of its Read as those of read_file."""
-    translated: JsonObject = {"path": str(arguments.get("file_path") or "")}
-    offset, limit = arguments.get("offset"), arguments.get("limit")
-    if isinstance(offset, int) and offset >= 1:
-        translated["offset"] = offset
-    if isinstance(limit, int):
-        translated["limit"] = min(max(limit, 1), 5000)
-    return translated
 
 
 def _broken(init: JsonObject) -> str:

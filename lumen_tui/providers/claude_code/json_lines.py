@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lumen_tui import __version__
+from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import JsonObject, ProviderError, Reply
 from lumen_tui.providers.claude_code.program import SERVER
@@ -154,6 +155,11 @@ def answer(message: JsonObject, tools: Iterable[Any]) -> JsonObject:
     if method == "ping" or str(method).startswith("notifications/"):
         return _wrapped(message, result={})
     return _wrapped(message, error={"code": -32601, "message": f"there is no method {method}"})
+
+
+def named(message: JsonObject) -> str:
+    """Return the id that a call has in the model's answer; empty where the program does not tell it."""
+    return str(table_of(table_of(message, "params"), "_meta").get("claudecode/toolUseId") or "")
 
 
 def called(message: JsonObject) -> tuple[str, JsonObject]:

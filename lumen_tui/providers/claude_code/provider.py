@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lumen_tui.model.config import ModelsConfig
-from lumen_tui.providers.base import Conversation, Job, TextUpdate
+from lumen_tui.providers.base import Conversation, ConversationOutcome, Job, TextUpdate
 from lumen_tui.providers.claude_code import program as program
 from lumen_tui.providers.claude_code.conversation import ClaudeConversation
+from lumen_tui.providers.claude_code.going_on import KeptSteps
 from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe
 from lumen_tui.providers.claude_code.usage import NAME
 from lumen_tui.providers.vendors.endpoints import DEAREST, price_of
@@ -18,7 +19,7 @@ _MORE_TURNS = 10  # than tool calls are allowed: an answer without a call is one
 class ClaudeCodeProvider:
     """A provider. ProviderError where the program is not there."""
 
-    resumes = False
+    resumes = True
     deaf = "Claude Code takes no message of ours while it works"
 
     def __init__(self, model: str, steps: int, config: ModelsConfig, environ: Mapping[str, str]) -> None:
@@ -40,10 +41,15 @@ class ClaudeCodeProvider:
                 kind="note",
             )
         own = [theirs for theirs, ours in program.OWN.items() if ours in {tool.name for tool in job.tools}]
-        argv = program.arguments(self._program, self._model, self._turns, own, job.tuning.effort)
+        steps = KeptSteps(job, program.config_folder(self._environ))
+        if (text := steps.final) is not None:
+            return ConversationOutcome(ok=True, text=text)
+        yield from steps.finish()
+        argv = program.arguments(self._program, self._model, self._turns, own, job.tuning.effort) + steps.words
         env = program.environment(self._environ, self._config, job.tuning.thinking)
         launched = (job.launch or program.launch)(argv, env, program.config_folder(self._environ))
-        talk = ClaudeConversation(JsonLinesPipe(launched.child), job, self._config, self._model)
+        pipe = JsonLinesPipe(launched.child)
+        talk = ClaudeConversation(pipe, job, self._config, self._model, steps, steps.opening())
         try:
             return (yield from talk.run())
         except BaseException:

@@ -39,6 +39,11 @@ class UsageCounter:
         """Whether an answer has begun and not ended."""
         return self._counts is not None
 
+    @property
+    def usage(self) -> Usage:
+        """What the answer that is being written costs so far."""
+        return self._cost(self.model, self._counts or TokenCounts())
+
     def add_text(self, text: str) -> None:
         """Count a text that was added to the conversation."""
         self._size += len(text.encode("utf-8", "replace"))

@@ -89,6 +89,12 @@ class Clock(Struct, frozen=True, tag="clock"):
     at: float
 
 
+class Session(Struct, frozen=True, tag="session"):
+    """The back end keeps the conversation by itself, too, under this name."""
+
+    id: str
+
+
 class Rewritten(Struct, frozen=True, tag="rewritten"):
     """The whole conversation so far in another form, as it was cut to fit a window."""
 
@@ -128,6 +134,7 @@ Record = (
     | CallWaits
     | CallEnded
     | Clock
+    | Session
     | Rewritten
     | Summary
 )
@@ -186,6 +193,7 @@ class ConversationState:
         self.entries: tuple[Entry, ...] = ()
         self.turn: AssistantMessage | None = None
         self.clock = 0.0
+        self.session = ""
         self.results: dict[str, ResultMessage] = {}  # of that answer
         self.data: dict[str, str] = {}  # what calls gave to a playbook, by their ids
         self.begun: dict[str, CallBegun] = {}  # calls of that answer that may have happened
@@ -209,6 +217,8 @@ class ConversationState:
             self._end(record)
         elif isinstance(record, Clock):
             self.clock = record.at
+        elif isinstance(record, Session):
+            self.session = record.id
         elif isinstance(record, Rewritten):
             self.entries, self.turn = record.entries, None
         elif isinstance(record, Summary):

@@ -1,0 +1,167 @@
+"""What Claude Code did is kept as with every other back end, and another process goes on by its `--resume`.
+
+Its own session lacks what it had not written when it was ended: that is told to it, so that no call is made again and
+no answer is asked for again. Where its session is gone, everything is told.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Generator
+from pathlib import Path
+
+from lumen_tui.model.fences import fence
+from lumen_tui.model.jsontext import table_of
+from lumen_tui.model.tasks import Usage
+from lumen_tui.providers.base import CutOffCall, Job, JsonObject, Reply, Step, ToolCall, ask
+from lumen_tui.providers.claude_code.program import OWN
+from lumen_tui.providers.conversation.conversation import opening_with_history
+from lumen_tui.providers.conversation.earlier import as_text, told
+from lumen_tui.providers.conversation.history import AssistantMessage, ModelCall, ResultMessage, ResultMessages
+from lumen_tui.providers.conversation.steps import Answer, CallEnded, ConversationState, Session
+from lumen_tui.storage import files
+
+_MOST_TOLD = 120_000  # characters of earlier steps in the first message
+_MOST_SESSION = 512 * 1024 * 1024  # bytes of its session file
+_STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "tool", "max_tokens": "length"}
+_WENT_ON = (
+    "The process in which you worked on this task has ended, and you go on in another one. {missing}Nothing of what you "
+    "have done is to be done again. Go on with the task."
+)
+_MISSING = "These steps of yours are finished, although your conversation does not show their results:\n\n{steps}\n\n"
+_ABOUT = "your own steps and what the tools gave"
+
+
+class KeptSteps:
+    """The steps of one conversation, as they come about, and those of the attempts before it."""
+
+    def __init__(self, job: Job, own: str) -> None:
+        self._job = job
+        self._before = before = ConversationState(job.earlier)
+        self._rounds = list(before.rounds)
+        self._kept = _results_in(own, before.session) if before.session else None
+        self.resumes = self._kept is not None
+        self.session = before.session if self.resumes else str(uuid.uuid4())
+        if not self.resumes:
+            job.keep(Session(self.session))
+        self._text = ""
+        self._calls: list[ModelCall] = []
+        self._open: dict[str, ModelCall] = {}  # calls without an end
+
+    @property
+    def words(self) -> list[str]:
+        """How the program is called with its session."""
+        return [f"--resume={self.session}" if self.resumes else f"--session-id={self.session}"]
+
+    @property
+    def final(self) -> str | None:
+        """The last words of the attempt before, where nothing was to come behind them."""
+        turn = self._before.turn
+        return turn.text if turn is not None and turn.stop == "end" and turn.text.strip() else None
+
+    def finish(self) -> Generator[Step, Reply | None, None]:
+        """Make the calls of the last answer that had not begun; what had begun is told as uncertain."""
+        turn = self._before.turn
+        if turn is None or not turn.makes_calls:
+            return
+        results = dict(self._before.results)
+        for call in turn.calls:
+            if call.id not in results:
+                made = ToolCall(call.name, call.arguments, id=call.id)
+                reply = yield from ask(CutOffCall(made) if call.id in self._before.begun else made)
+                results[call.id] = self._end(call, reply.text, ok=reply.ok)
+        self._rounds.append((turn, tuple(results[call.id] for call in turn.calls)))
+
+    def opening(self) -> str:
+        """Return the first message."""
+        kept = self._kept or frozenset()
+        missing = [one for one in self._rounds if not {call.id for call in one[0].calls} <= kept]
+        entries = [entry for turn, results in missing for entry in (turn, ResultMessages(results))]
+        words = fence(as_text(told(entries), _MOST_TOLD), _ABOUT) if entries else ""
+        went_on = _WENT_ON.format(missing=_MISSING.format(steps=words) if words else "")
+        parts = [] if self.resumes else [opening_with_history(self._job)]
+        parts += [went_on] if self.resumes or self._rounds else []
+        return "\n\n".join([*parts, *self._job.news()])
+
+    # ---- what comes about
+
+    def begin(self) -> None:
+        """Note that an answer begins."""
+        self._text, self._calls = "", []
+
+    def take(self, message: JsonObject) -> None:
+        """Take a part of an answer that is whole."""
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "text":
+                self._text += str(block.get("text") or "")
+            elif block.get("type") == "tool_use" and (call := _call(block)):
+                self._calls.append(call)
+
+    def answered(self, stop: str, usage: Usage) -> None:
+        """Keep the answer, before anything else is done with it."""
+        calls = tuple(self._calls)
+        self._open = {call.id: call for call in calls}
+        self._job.keep(Answer(AssistantMessage(self._text, calls, "tool" if calls else _STOPS.get(stop, stop)), usage))
+
+    def id_of(self, named: str, name: str) -> str:
+        """Return the id of a call that is made now: as it was named, else that of the first open one of the tool."""
+        if named in self._open:
+            return named
+        return next((call.id for call in self._open.values() if call.name == name), "")
+
+    def ended(self, call_id: str, text: str, *, ok: bool) -> None:
+        """Keep what a call gave."""
+        if (call := self._open.pop(call_id, None)) is not None:
+            self._end(call, text, ok=ok)
+
+    def _end(self, call: ModelCall, text: str, *, ok: bool) -> ResultMessage:
+        result = ResultMessage(call.id, call.name, text, ok)
+        self._job.keep(CallEnded(result))
+        return result
+
+
+def _call(block: JsonObject) -> ModelCall | None:
+    """Return a call of one of our tools, or of its own in the words of ours; None for any other, which is refused."""
+    from lumen_tui.providers.claude_code.json_lines import tool_name
+
+    name, arguments = str(block.get("name")), table_of(block, "input")
+    if name in OWN:
+        return ModelCall(str(block.get("id")), OWN[name], in_our_words(arguments))
+    ours = tool_name(name)
+    return ModelCall(str(block.get("id")), ours, arguments) if ours else None
+
+
+def in_our_words(arguments: JsonObject) -> JsonObject:
+    """Return the arguments of its Read as those of read_file."""
+    translated: JsonObject = {"path": str(arguments.get("file_path") or "")}
+    offset, limit = arguments.get("offset"), arguments.get("limit")
+    if isinstance(offset, int) and offset >= 1:
+        translated["offset"] = offset
+    if isinstance(limit, int):
+        translated["limit"] = min(max(limit, 1), 5000)
+    return translated
+
+
+def _results_in(own: str, session: str) -> frozenset[str] | None:
+    """Return of which calls its session has the results; None where there is no session to go on with."""
+    paths = list(Path(own, "projects").glob(f"*/{session}.jsonl"))
+    try:
+        data = files.read(paths[0], _MOST_SESSION) if len(paths) == 1 else None
+    except (files.StoreError, OSError):
+        return None
+    found: set[str] = set()
+    sound = False
+    for line in (data or b"").split(b"\n"):
+        try:
+            message = table_of(json.loads(line), "message")
+        except (ValueError, RecursionError, AttributeError):
+            continue
+        sound = sound or message.get("role") == "assistant"
+        content = message.get("content")
+        blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+        found |= {str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"}
+    return frozenset(found) if sound else None
