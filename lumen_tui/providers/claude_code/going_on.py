@@ -26,10 +26,10 @@ _MOST_TOLD = 120_000  # characters of earlier steps in the first message
 _MOST_SESSION = 512 * 1024 * 1024  # bytes of its session file
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "tool", "max_tokens": "length"}
 _WENT_ON = (
-    "The process in which you worked on this task has ended, and you go on in another one. {missing}Nothing of what you "
-    "have done is to be done again. Go on with the task."
+    "The process in which you worked on this task has ended, and you go on in another one. {missing}Nothing of what "
+    "you have done is to be done again. Go on with the task."
 )
-_MISSING = "These steps of yours are finished, although your conversation does not show their results:\n\n{steps}\n\n"
+_MISSING = "These steps of yours are finished, although your conversation does not show it:\n\n{steps}\n\n"
 _ABOUT = "your own steps and what the tools gave"
 
 
