@@ -105,7 +105,7 @@ def kill(site: Site, who: str) -> None:
         site.start()
 
 
-@pytest.mark.sweep(most=2)
+@pytest.mark.sweep(most=3)
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("kind", ["http", "claude"])
@@ -125,7 +125,7 @@ def test_killed_within_a_call(make: Make, kind: str, who: str, step: int) -> Non
     assert_booked_once(site)
 
 
-@pytest.mark.sweep(most=2)
+@pytest.mark.sweep(most=3)
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("kind", ["http", "claude"])

@@ -7,6 +7,7 @@ no answer is asked for again. Where its session is gone, everything is told.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Generator
 from pathlib import Path
@@ -18,7 +19,13 @@ from lumen_tui.providers.base import CutOffCall, Job, JsonObject, Reply, Step, T
 from lumen_tui.providers.claude_code.program import OWN
 from lumen_tui.providers.conversation.conversation import opening_with_history
 from lumen_tui.providers.conversation.earlier import as_text, told
-from lumen_tui.providers.conversation.history import AssistantMessage, ModelCall, ResultMessage, ResultMessages
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    ModelCall,
+    ResultMessage,
+    ResultMessages,
+    UserMessage,
+)
 from lumen_tui.providers.conversation.steps import Answer, CallEnded, ConversationState, Session
 from lumen_tui.storage import files
 
@@ -29,7 +36,10 @@ _WENT_ON = (
     "The process in which you worked on this task has ended, and you go on in another one. {missing}Nothing of what "
     "you have done is to be done again. Go on with the task."
 )
-_MISSING = "These steps of yours are finished, although your conversation does not show it:\n\n{steps}\n\n"
+_MISSING = "These steps of yours are finished, whatever your conversation shows of them ({names}):\n\n{steps}\n\n"
+_ID = re.compile(r"toolu_\w+")  # of a call, as the API makes it
+_COMPARED = 200  # characters of an error
+Round = tuple[AssistantMessage, tuple[ResultMessage, ...]]
 _ABOUT = "your own steps and what the tools gave"
 
 
@@ -40,11 +50,12 @@ class KeptSteps:
         self._job = job
         self._before = before = ConversationState(job.earlier)
         self._rounds = list(before.rounds)
-        self._kept = _results_in(own, before.session) if before.session else None
-        self.resumes = self._kept is not None
+        self._shown = _shown_in(own, before.session) if before.session else None
+        self.resumes = self._shown is not None
         self.session = before.session if self.resumes else str(uuid.uuid4())
         if not self.resumes:
             job.keep(Session(self.session))
+        self._said = ""  # the first message, until an answer shows that a request held it
         self._text = ""
         self._calls: list[ModelCall] = []
         self._open: dict[str, ModelCall] = {}  # calls without an end
@@ -75,14 +86,12 @@ class KeptSteps:
 
     def opening(self) -> str:
         """Return the first message."""
-        kept = self._kept or frozenset()
-        missing = [one for one in self._rounds if not {call.id for call in one[0].calls} <= kept]
-        entries = [entry for turn, results in missing for entry in (turn, ResultMessages(results))]
-        words = fence(as_text(told(entries), _MOST_TOLD), _ABOUT) if entries else ""
-        went_on = _WENT_ON.format(missing=_MISSING.format(steps=words) if words else "")
+        shown = self._shown or _Shown()
+        missing = [one for one in self._rounds if not all(map(shown.has, one[1]))]
         parts = [] if self.resumes else [opening_with_history(self._job)]
-        parts += [went_on] if self.resumes or self._rounds else []
-        return "\n\n".join([*parts, *self._job.news()])
+        parts += [_WENT_ON.format(missing=_missing(missing))] if self.resumes or self._rounds else []
+        self._said = "\n\n".join([*parts, *self._job.news()])
+        return self._said
 
     # ---- what comes about
 
@@ -105,7 +114,9 @@ class KeptSteps:
         """Keep the answer, before anything else is done with it."""
         calls = tuple(self._calls)
         self._open = {call.id: call for call in calls}
-        self._job.keep(Answer(AssistantMessage(self._text, calls, "tool" if calls else _STOPS.get(stop, stop)), usage))
+        said, self._said = [UserMessage(self._said)] if self._said else [], ""
+        turn = AssistantMessage(self._text, calls, "tool" if calls else _STOPS.get(stop, stop))
+        self._job.keep(*said, Answer(turn, usage))
 
     def id_of(self, named: str, name: str) -> str:
         """Return the id of a call that is made now: as it was named, else that of the first open one of the tool."""
@@ -146,22 +157,56 @@ def in_our_words(arguments: JsonObject) -> JsonObject:
     return translated
 
 
-def _results_in(own: str, session: str) -> frozenset[str] | None:
-    """Return of which calls its session has the results; None where there is no session to go on with."""
+def _missing(rounds: list[Round]) -> str:
+    """Return in words what its session does not show; empty where that is nothing."""
+    if not rounds:
+        return ""
+    entries = [entry for turn, results in rounds for entry in (turn, ResultMessages(results))]
+    names = ", ".join(call.id for turn, _ in rounds for call in turn.calls)
+    return _MISSING.format(names=names, steps=fence(as_text(told(entries), _MOST_TOLD), _ABOUT))
+
+
+class _Shown:
+    """What its session shows of calls: their results, and the first messages of the attempts before."""
+
+    def __init__(self) -> None:
+        self._results: dict[str, tuple[bool, str]] = {}  # by call: whether it went well, and the text
+        self._told: set[str] = set()  # calls of which it was told
+        self.sound = False
+
+    def take(self, message: JsonObject) -> None:
+        """Take one of its messages."""
+        self.sound = self.sound or message.get("role") == "assistant"
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "tool_result":
+                said = json.dumps(block.get("content"), ensure_ascii=False)
+                self._results[str(block.get("tool_use_id"))] = not block.get("is_error"), said
+            elif block.get("type") == "text" and message.get("role") == "user":
+                self._told.update(_ID.findall(str(block.get("text"))))
+
+    def has(self, result: ResultMessage) -> bool:
+        """Return whether it shows that result, and not one of its own for a call that it was interrupted in."""
+        ok, said = self._results.get(result.call_id, (False, ""))
+        known = ok or (not result.ok and json.dumps(result.text[:_COMPARED], ensure_ascii=False)[1:-1] in said)
+        return (known and bool(said)) or result.call_id in self._told
+
+
+def _shown_in(own: str, session: str) -> _Shown | None:
+    """Return what its session shows; None where there is no session to go on with."""
     paths = list(Path(own, "projects").glob(f"*/{session}.jsonl"))
     try:
         data = files.read(paths[0], _MOST_SESSION) if len(paths) == 1 else None
     except (files.StoreError, OSError):
         return None
-    found: set[str] = set()
-    sound = False
+    shown = _Shown()
     for line in (data or b"").split(b"\n"):
         try:
-            message = table_of(json.loads(line), "message")
-        except (ValueError, RecursionError, AttributeError):
+            record = json.loads(line)
+        except (ValueError, RecursionError):
             continue
-        sound = sound or message.get("role") == "assistant"
-        content = message.get("content")
-        blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-        found |= {str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"}
-    return frozenset(found) if sound else None
+        if isinstance(record, dict):
+            shown.take(table_of(record, "message"))
+    return shown if shown.sound else None

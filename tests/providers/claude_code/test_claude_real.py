@@ -83,16 +83,16 @@ def test_a_person_is_asked_through_its_own_question(real_work, api, tmp_path):
     rule = '[[rules]]\nkind = "requires_approval"\ntool = "read_file"\n'
     real_work.role("asker", rule)
     api.say(tool("Read", file_path=str(tmp_path / "notes.txt")), tool(f"{OURS}write_result", text="# R"), text("ok"))
-    child = real_work.start()
-    real_work.until(lambda: real_work.texts("waiting"))
+    assert real_work.start().wait(60) == 3, "it waits without a process"
     (request,) = approvals.undecided(real_work.layout)
     assert request.arguments["path"] == str(tmp_path / "notes.txt")
     store = Store(real_work.layout.root)
     answer = {"approval_ids": [request.id], "reason": "look elsewhere"}
     perform(store, named("approval.deny", answer), by="ann", now=time.time())
-    child.wait(30)
-    assert real_work.exit["status"] == "done"
-    assert "refused by ann: look elsewhere" in str(api.asked[1].results)
+    real_work.write("run.json", {"attempt": 2, "started_at": "2026-01-01T00:00:00Z"})
+    assert real_work.run()["status"] == "done"
+    assert "refused by ann: look elsewhere" in api.asked[1].messages[-1]["content"][0]["text"]
+    assert len(api.asked) == 3, "nothing was paid twice"
 
 
 def test_an_objective_is_never_one_of_its_commands(real_work, api):
