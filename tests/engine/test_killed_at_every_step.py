@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,11 @@ from lumen_questions import events_of
 from lumen_site import Site
 from lumen_until import until
 
+from lumen_tui.model.tasks import Run
+from lumen_tui.providers.conversation.steps import ConversationState
 from lumen_tui.store.ledger.ledger import LedgerReader
+from lumen_tui.store.tasks.task_records import read_json, read_spec
+from lumen_tui.worker.steps import read
 
 STEPS = 12
 WHO = ("worker", "engine", "both")
@@ -162,3 +167,20 @@ def assert_booked_once(site: Site) -> None:
     assert ledger.book.tasks[site.id].usd == pytest.approx(sum([*settled.values(), *unknown]))
     assert len(settled) == STEPS + 1 and len(unknown) <= 1
     ledger.close()
+
+
+def test_a_disk_that_fills_up_under_an_answer_lets_nothing_be_done_that_is_not_on_record(make: Make, api: Any) -> None:
+    site, model = make("http", hold=4)
+    site.start()
+    until(lambda: model.holds, lambda: events_of(site.folder)[-3:])
+    run = read_json(site.folder / "run.json", Run)
+    assert run is not None
+    size = (site.folder / "steps.jsonl").stat().st_size + 20  # the beginning of the next record
+    resource.prlimit(run.pid, resource.RLIMIT_FSIZE, (size, size))
+    api.release()
+    assert site.ended() == "failed"
+    ended = json.loads((site.place() / "exit.json").read_bytes())
+    assert "steps.jsonl" in ended["reason"] and "nothing was acknowledged" in ended["reason"]
+    assert made(site) == [1, 2, 3] and model.answered == [1, 2, 3]
+    left = read(site.place(), read_spec(site.place()))
+    assert [result.name for result in ConversationState(left.records).calls] == ["write_file"] * 3

@@ -163,3 +163,21 @@ def test_a_call_that_was_still_waiting_for_its_answer_was_not_made(site):
     site.do("approval.allow", approval_ids=request.id, hash=request.hash)
     site.start()
     assert (site.ended(), site.made()) == ("done", "made\n")
+
+
+def test_a_command_in_the_background_is_told_to_have_ended_with_its_worker(site, api):
+    site.layout.role("builder").write_text(asking_role("shell_start", "list_dir"))
+    hangs = [30.0]
+    api.otherwise(
+        lambda asked: tool("shell_start", command="touch began; sleep 61.7") if not asked.called
+        else hangs.pop() if hangs
+        else text("ok")
+    )  # fmt: skip
+    site.start()
+    until(lambda: not hangs and (site.folder / "files" / "began").exists())
+    site.kill()
+    site.start()
+    assert site.ended() == "done"
+    assert "Commands in the background ended with it, and how is not known: " in api.asked[-1].last_text
+    assert "Start again what is still needed" in api.asked[-1].last_text
+    assert not [event for event in events_of(site.place()) if event["kind"] == "uncertain"], "it had begun and said so"
