@@ -24,6 +24,9 @@ from lumen_tui.store.tasks.task_records import read_json
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
+# Waits where it began before `late` was there.
+LATE = "command: test -f late; late=$?; echo begun >> log; test $late = 0 || sleep 60"
+
 
 def logged(court, name: str = "a") -> list[str]:
     path = court.work / name / "log"
@@ -43,7 +46,7 @@ def test_a_check_outlives_its_engine_and_is_not_run_beside_itself(court):
 
 
 def test_a_check_that_was_killed_is_begun_again_and_no_model_is_called(court):
-    task = court.task("a", ["command: echo begun >> log; test -f late || sleep 60"])
+    task = court.task("a", [LATE])
     court.start()
     court.until_checked(task)
     until(lambda: len(logged(court)) == 1)
@@ -55,7 +58,7 @@ def test_a_check_that_was_killed_is_begun_again_and_no_model_is_called(court):
 
 
 def test_engine_and_check_killed_at_once_leave_a_claim_that_the_next_engine_checks(court):
-    task = court.task("a", ["command: echo begun >> log; test -f late || sleep 60"])
+    task = court.task("a", [LATE])
     court.start()
     until(lambda: len(logged(court)) == 1)
     court.kill_engine()
@@ -120,8 +123,9 @@ def test_a_disk_without_room_leaves_the_claim_to_be_checked_again(court):
     court.start()
     folder = court.layout.task(task)
     until(lambda: (folder / "exit.json").exists() or court.has_ended(task))
-    place = court.place(task)
     court.kill_engine()
+    place = court.place(task)
+    until(lambda: not locks.is_locked(place / "run.lock"))  # whoever wrote the exit takes the claim away after that
     claim = read_json(place / "exit.json", Exit)
     assert claim is not None
     put_back(place, folder)
