@@ -9,7 +9,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
-from lumen_tui.model.roles import PersonnelEntry, Role
+from lumen_tui.model.roles import PersonnelEntry, Role, fetches_nothing
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.frontmatter import BadFile
@@ -116,7 +116,7 @@ def _checked(store: Store, name: str, text: str) -> Role:
     if not role.prompt.strip():
         raise ActionError(f"role {name} has no prompt: write below the closing +++ what the role is to do")
     config = load_config(store.layout)[0]
-    if "web_fetch" in role.tools and not config.web.with_those_of(role.hosts):
+    if fetches_nothing(role, config.web):
         raise ActionError(f"role {name}: web_fetch needs hosts: give --hosts, or name some under [web] in lumen.toml")
     if problem := next(toolservers.role_problems(role, config), None):
         raise ActionError(f"role {name}: {problem.what}")

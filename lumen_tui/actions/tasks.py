@@ -18,6 +18,7 @@ from lumen_tui.model.budget import own_words
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, NewTask, RetryTask
+from lumen_tui.model.roles import fetches_nothing
 from lumen_tui.model.tasks import Budget, Run, Spec, Status
 from lumen_tui.model.text import one_line, plain
 from lumen_tui.storage import directories, files, locks
@@ -202,7 +203,7 @@ def _worker_role(store: Store, name: str) -> str:
     known = checks.role_name(store.layout, name)
     with contextlib.suppress(FileNotFoundError, BadFile):  # a role that cannot be read is named when the task begins
         role = load_role(store.layout, known)
-        if "web_fetch" in role.tools and not load_config(store.layout)[0].web.with_those_of(role.hosts):
+        if fetches_nothing(role, load_config(store.layout)[0].web):
             raise ActionError(
                 f"role {known} can reach no page: `lumen-tui role adjust {known} --hosts docs.python.org` names hosts "
                 "for it, [web] hosts in lumen.toml for all roles"

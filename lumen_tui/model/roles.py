@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
 from lumen_tui.model.fences import escaped
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.text import one_line
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import WebConfig
 
 RULE_KINDS = (
     "run_first",
@@ -227,6 +230,12 @@ def unreached(roles: Iterable[Role], tier: str) -> tuple[Problem, ...]:
         for role in roles
         if why and role.command_hosts and not role.network
     )
+
+
+def fetches_nothing(role: Role, web: WebConfig) -> bool:
+    """Return whether a role has web_fetch, and neither a host for it nor a way to ask for one."""
+    asks = REQUEST_HOST in role.tools and not web.closed
+    return "web_fetch" in role.tools and not asks and not web.with_those_of(role.hosts)
 
 
 class PersonnelEntry(Struct, frozen=True, omit_defaults=True):

@@ -19,7 +19,7 @@ from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.config import Config
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.roles import HireRole
-from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role, unusable
+from lumen_tui.model.roles import ALL_TOOLS, PLANNING_TOOLS, Limits, Role, fetches_nothing, unusable
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
@@ -112,7 +112,7 @@ class RoleForm(FormScreen[Role]):
         if reason:
             raise Invalid(f"Not usable: {reason}.", {"write": "powers"}.get(field, field))
         config = self._preview_context.config if self._preview_context else Config()
-        if "web_fetch" in role.tools and not config.web.with_those_of(role.hosts):
+        if fetches_nothing(role, config.web):
             raise Invalid("web_fetch needs hosts: name those that it may reach.", "hosts")
         if self._names_in_use is None:
             return role

@@ -22,7 +22,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, RehireRole
-from lumen_tui.model.roles import Role
+from lumen_tui.model.roles import REQUEST_HOST, Role, fetches_nothing
 from lumen_tui.model.skills import ALL
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
@@ -170,7 +170,13 @@ def _permissions(role: Role, config: Config) -> list[Fact]:
 
 
 def _pages(role: Role, config: Config) -> str:
-    return " ".join(config.web.with_those_of(role.hosts)) or "none: it is given no task before you name hosts"
+    if fetches_nothing(role, config.web):
+        return "none: it is given no task before you name hosts"
+    return " ".join([*config.web.with_those_of(role.hosts), *(["what you allow when it asks"] if _asks(role) else [])])
+
+
+def _asks(role: Role) -> bool:
+    return REQUEST_HOST in role.tools
 
 
 def _skills(role: Role) -> str:

@@ -89,7 +89,9 @@ async def test_the_main_agent_is_given_no_task(room, scouted):
 
 
 async def test_hosts_of_a_role_for_the_web_are_named_in_its_form_and_shown(room, scouted):
-    async with room(RolesScreen(scouted, newest(scouted), at="web")) as (app, pilot):
+    reader = Path(newest(scouted).root) / "roles" / "reader.md"
+    reader.write_text('+++\npurpose = "p"\ntools = ["web_fetch"]\n+++\n\nRead.\n')
+    async with room(RolesScreen(scouted, newest(scouted), at="reader")) as (app, pilot):
         await until(pilot, lambda: "none: it is given no task" in app.shown)
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
@@ -101,9 +103,9 @@ async def test_hosts_of_a_role_for_the_web_are_named_in_its_form_and_shown(room,
         await until(pilot, lambda: "is no host" in app.shown)
         app.screen.query_one("#hosts", TextField).value = "docs.python.org, *.example.org"
         await pilot.press("f2")
-        await until(pilot, lambda: "web adjusted" in app.shown)
+        await until(pilot, lambda: "reader adjusted" in app.shown)
         await until(pilot, lambda: "docs.python.org *.example.org" in app.shown)
-    role = next(role for role in newest(scouted).roles if role.name == "web")
+    role = next(role for role in newest(scouted).roles if role.name == "reader")
     assert role.hosts == ("docs.python.org", "*.example.org")
 
 
