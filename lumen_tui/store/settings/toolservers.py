@@ -129,10 +129,13 @@ def _waiting(layout: Layout, name: str, where: str, needed_by: Sequence[str]) ->
         yield Problem(where=where, what=what, hint=f"`lumen-tui tool check {name}` asks it")
     if current is None or (before is not None and before.hash == current.hash):
         return
+    blocked = f"; {', '.join(needed_by)} cannot work without them" if needed_by else ""
     changed = toolservers.in_words(toolservers.differences(before, current))
     yield Problem(
         where=where,
-        what=f"its tools are not what was accepted ({changed})" if before else "its tools wait to be accepted",
+        what=f"its tools are not what was accepted ({changed})"
+        if before
+        else f"its tools wait to be accepted{blocked}",
         hint=f"`lumen-tui tool show {name}` shows them, `lumen-tui tool accept {name}` accepts them",
     )
 

@@ -20,6 +20,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.toolservers import BETWEEN, ToolServer, parts_of
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.fields import TextField
@@ -65,13 +66,16 @@ _FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
 class SandboxView(NamedTuple):
     """The sandbox around a worker's commands: the tier in force, empty where it is unknown, and its role's network.
 
-    `roots` are the folders that the operator gave the role to change.
+    `roots` are the folders that the operator gave the role to change. `program` says that the tool is a program of the
+    operator's own, `server` whose tool it is.
     """
 
     tier: str = ""
     network: bool = True
     roots: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()  # that its commands reach where they have no network
+    program: bool = False
+    server: ToolServer | None = None
 
     @property
     def active(self) -> bool:
@@ -80,13 +84,19 @@ class SandboxView(NamedTuple):
 
     def words(self, tool: str) -> str:
         """Return one line for the page of a question."""
-        if tool not in _SHELL:
+        if self.server and self.server.url:
+            return "none: the call goes over the network, and its server does with it what it likes"
+        if tool not in _SHELL and not self.program and not self.server:
             return "no command runs: the tool keeps to what its role may read and change"
         if not self.active:
             return _NONE.get(self.tier, _NONE[""])
+        inside = f"{_NAMES[self.tier]}, {self._network_words()}"
+        return f"its server runs in {inside}" if self.server else inside
+
+    def _network_words(self) -> str:
         if self.hosts and not self.network and self.tier == "bubblewrap":
-            return f"{_NAMES[self.tier]}, reaching {one_line(', '.join(self.hosts), 120)} alone"
-        return f"{_NAMES[self.tier]}, {'with the network open to this role' if self.network else 'without network'}"
+            return f"reaching {one_line(', '.join(self.hosts), 120)} alone"
+        return "with the network open to this role" if self.network else "without network"
 
 
 def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
@@ -94,8 +104,11 @@ def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
     beat = snapshot.engine.heartbeat
     role = next((role for role in snapshot.roles if role.name == request.role), None)
     roots = snapshot.config.sandbox.granted(role.writable) if role and role.changes_files else ()
-    hosts = role.command_hosts if role else ()
-    return SandboxView(beat.sandbox if beat else "", role.network if role else True, roots, hosts)
+    server = snapshot.config.mcp.servers.get(parts_of(request.tool)[0]) if BETWEEN in request.tool else None
+    network = (role.network if role else True) and (server is None or server.network)
+    hosts = role.command_hosts if role and (server is None or server.network) else ()
+    own = role is not None and request.tool in role.custom_tools
+    return SandboxView(beat.sandbox if beat else "", network, roots, hosts, own, server)
 
 
 NO_SANDBOX = SandboxView()
@@ -110,11 +123,21 @@ def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
         return _of_command(whole_call(request), request.folder, sandbox)
     if request.tool in ("web_fetch", REQUEST_HOST):
         return "it reaches the network"
+    if BETWEEN in request.tool:
+        return _of_server(sandbox.server)
     if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
         return "it removes a file"
     if any(_leaves(value, sandbox.roots) for name, value in request.arguments.items() if name not in _CONTENT):
         return _OUT
     return "its risk is marked as high" if "risky" in request.risk else ""
+
+
+def _of_server(server: ToolServer | None) -> str:
+    """Return the risk of a call of an MCP tool, by what the operator said of its server; paths are up to that."""
+    if server is None:
+        return "nothing is known of its server"
+    risks = ["it reaches the network"] if server.url or server.network else []
+    return ", ".join([*risks, *(["it may change something"] if server.writes else [])])
 
 
 def _of_command(command: str, folder: str, sandbox: SandboxView) -> str:

@@ -6,13 +6,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Approval, Decision, call_hash
+from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.model.times import iso
+from lumen_tui.model.toolservers import McpConfig, ToolServer
 from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tui.screens.approval_answer import SandboxView, high, sandbox_of
@@ -106,6 +109,31 @@ def test_the_page_names_the_walls() -> None:
     assert SandboxView("ask", network=False).words("shell") == "none: the command can do anything you can"
     assert "unknown" in SandboxView().words("shell")
     assert "no command runs" in SandboxView("bubblewrap").words("write_file")
+
+
+SERVERS = {
+    "git": ToolServer(("git-server",), writes=False),
+    "files": ToolServer(("file-server",)),
+    "web": ToolServer(url="https://example.org/mcp", writes=False),
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "walls", "risk"),
+    [
+        ("git__log", "its server runs in bubblewrap, without network", ""),
+        ("files__write", "its server runs in bubblewrap, without network", "it may change something"),
+        ("web__get", "none: the call goes over the network", "it reaches the network"),
+        ("gone__get", "no command runs", "nothing is known of its server"),
+        ("count", "bubblewrap, with the network open to this role", ""),
+    ],
+)
+def test_a_call_of_a_server_is_shown_with_its_own_walls_and_risk(tool: str, walls: str, risk: str) -> None:
+    builder = Role("builder", "", network=True, custom_tools=("count",), mcp=("git", "files", "web"))
+    picture = replace(seen("bubblewrap", builder), config=Config(mcp=McpConfig(SERVERS)))
+    asked = replace(question("x"), tool=tool, arguments={"repo_path": "/srv/shop"} if "__" in tool else {})
+    assert sandbox_of(asked, picture).words(tool).startswith(walls)
+    assert high(asked, sandbox_of(asked, picture)) == risk
 
 
 async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room: Any) -> None:
