@@ -70,7 +70,7 @@ from lumen_tui.tools.skills.tool import READ_SKILL
 from lumen_tui.tools.web_fetch import WEB_FETCH
 
 if TYPE_CHECKING:
-    from lumen_tui.tools.mcp.foreign import ForeignTools
+    from lumen_tui.tools.mcp.toolset import McpToolset
 
 TOOLS: dict[str, AnyTool] = {
     tool.name: tool
@@ -185,10 +185,10 @@ class Toolbox:
         }
         self._how = how or Handling()
         config = self._how.settings(context)
-        self._foreign = _foreign(context, role, config)
-        foreign = self._foreign.tools if self._foreign else {}
-        self._tools: dict[str, AnyTool] = {**tools_of(role.name, TOOLS), **custom_tools, **foreign}
-        rules = derive(role, spec, config, tuple(foreign))
+        self._mcp = _mcp_toolset(context, role, config)
+        mcp_tools = self._mcp.tools if self._mcp else {}
+        self._tools: dict[str, AnyTool] = {**tools_of(role.name, TOOLS), **custom_tools, **mcp_tools}
+        rules = derive(role, spec, config, tuple(mcp_tools))
         _check_names(rules, self._tools)
         extra: tuple[ToolRule, ...] = tuple(
             rule for tool_declaration in declared.values() for rule in tool_declaration.rules
@@ -227,8 +227,8 @@ class Toolbox:
 
     def close(self) -> None:
         """End the servers, and the commands that run in the background."""
-        if self._foreign:
-            self._foreign.close(self._context)
+        if self._mcp:
+            self._mcp.close(self._context)
         background.stop_all(self._context)
 
     def declarations(self) -> list[Declaration]:
@@ -236,7 +236,7 @@ class Toolbox:
 
         They are the same for all sessions of a role on a model, so that its cache has them.
         """
-        hidden = self._foreign.hidden if self._foreign else frozenset()
+        hidden = self._mcp.hidden if self._mcp else frozenset()
         allowed = [tool for name, tool in self._tools.items() if name in self.rules.tools and name not in hidden]
         tools = [tool for tool in allowed if tool.applies(self._context)]
         said: set[tuple[str, str]] | None = set() if len(tools) > _MANY else None
@@ -244,7 +244,7 @@ class Toolbox:
 
     def describe(self, name: str, arguments: Mapping[str, object]) -> str:
         """Describe a call in a few words; safe, on one line."""
-        name, arguments = _meant(self._foreign, name, arguments)
+        name, arguments = _meant(self._mcp, name, arguments)
         tool = self._tools.get(name)
         if tool is None:
             return one_line(name, 60)
@@ -266,7 +266,7 @@ class Toolbox:
         """Carry out one call. Raises Stopped, and StepLimit where the caller continues after its last step."""
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
-        name, arguments = _meant(self._foreign, name, arguments)
+        name, arguments = _meant(self._mcp, name, arguments)
         try:
             requested, ask = self._admit(name, arguments)
         except (ToolError, StoreError, OSError) as error:
@@ -396,20 +396,18 @@ class Toolbox:
         )
 
 
-def _foreign(context: Context, role: Role, config: Config) -> ForeignTools | None:
+def _mcp_toolset(context: Context, role: Role, config: Config) -> McpToolset | None:
     """Return the tools of the role's MCP servers; None where it has none. BadRules where one cannot be used."""
     if not role.mcp:
         return None
-    from lumen_tui.tools.mcp import foreign  # only what has such servers pays for them
+    from lumen_tui.tools.mcp import toolset  # only what has such servers pays for them
 
-    return foreign.load(context.store.layout, role, config)
+    return toolset.load(context.store.layout, role, config)
 
 
-def _meant(
-    foreign: ForeignTools | None, name: str, arguments: Mapping[str, object]
-) -> tuple[str, Mapping[str, object]]:
+def _meant(mcp: McpToolset | None, name: str, arguments: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
     """Return the call that is meant, where a tool of a server is called by another one."""
-    return foreign.unwrap(name, arguments) if foreign else (name, arguments)
+    return mcp.unwrap(name, arguments) if mcp else (name, arguments)
 
 
 def _check_names(rules: TaskRules, tools: Mapping[str, AnyTool]) -> None:

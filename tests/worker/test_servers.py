@@ -18,7 +18,7 @@ from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tools.mcp.checking import look_at
+from lumen_tui.tools.mcp.inspection import inspect_server
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 SMALL = Path(__file__).parents[1] / "tools" / "mcp" / "server.py"
@@ -46,7 +46,7 @@ def give(layout: Layout, role: str, *, log: Path | None = None, **servers: list[
     store = Store(layout.root)
     environ = {"PATH": os.environ["PATH"], "HOME": str(layout.root), "SERVER_LOG": str(log)}
     for name, server in load_config(layout)[0].mcp.servers.items():
-        look_at(store, name, server, now=time.time(), environ=environ, note=print)
+        inspect_server(store, name, server, now=time.time(), environ=environ, note=print)
         perform(store, named("tool.accept", {"name": name}), by="ann", now=time.time())
     text = CLERK.format(mcp=list(servers), write=str(bool(log)).lower()).replace("'", '"')
     perform(store, named("role.hire", {"name": role, "text": text}), by="ann", now=time.time())

@@ -133,10 +133,10 @@ def _checked(session: Session, name: str, server: ToolServer) -> dict[str, objec
     from lumen_tui.model import toolservers
     from lumen_tui.store.settings import toolservers as records
     from lumen_tui.tools.base import ToolError
-    from lumen_tui.tools.mcp.checking import look_at
+    from lumen_tui.tools.mcp.inspection import inspect_server
 
     try:
-        seen = look_at(
+        seen = inspect_server(
             session.store, name, server, now=session.now, environ=os.environ, note=lambda text: talk(safe(text))
         )
     except ToolError as error:

@@ -5,6 +5,7 @@ A server is asked for nothing but its tools, and is given nothing it asks for: n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from lumen_tui.model.text import one_line
@@ -12,19 +13,19 @@ from lumen_tui.model.toolservers import HANDSHAKE, MODERN, OLDER, ToolDefinition
 from lumen_tui.tools.mcp.messages import (
     METHOD_NOT_FOUND,
     UNSUPPORTED_VERSION,
-    CallRefused,
+    JsonRpcError,
     Message,
     ServerFailed,
     Transport,
     client_info,
     result_of,
-    stamped,
+    with_meta,
 )
 
 _POLL = 0.1  # seconds between two looks at whether the task was asked to stop
 _MOST_TOOLS = 500
 _MOST_PAGES = 50
-_MOST_NEWS = 10_000  # messages that nobody asked for, during one request
+_MOST_UNSOLICITED = 10_000  # messages that nobody asked for, during one request
 _CHANGED = "notifications/tools/list_changed"
 
 
@@ -49,7 +50,13 @@ class McpClient:
         self._refused: set[str] = set()
         self.protocol = ""
         self.title = ""
-        self.stale = False  # whether it said that its tools are others now
+        self._list_changed = False  # whether it said so
+        self._fresh_until = math.inf  # by the ttlMs of its list
+
+    @property
+    def tools_outdated(self) -> bool:
+        """Whether it may declare other tools now: it said so, or the time for which its list holds is over."""
+        return self._list_changed or self._monotonic() >= self._fresh_until
 
     def close(self, *, failed: bool = False) -> None:
         """Let the server go, at once where it has failed."""
@@ -61,8 +68,8 @@ class McpClient:
         if wanted != HANDSHAKE and self._discover(seconds / 2 if wanted == "auto" else seconds, must=wanted == MODERN):
             return
         try:
-            self._shake_hands(max(0.1, ends - self._monotonic()))
-        except CallRefused as error:
+            self._initialize(max(0.1, ends - self._monotonic()))
+        except JsonRpcError as error:
             # a server that was slow to begin has taken the question as the beginning of the stateless protocol
             again = wanted == "auto" and error.code == UNSUPPORTED_VERSION
             if not again or not self._discover(max(0.1, ends - self._monotonic()), must=False):
@@ -72,12 +79,12 @@ class McpClient:
         """Return whether the server speaks the stateless protocol."""
         self._transport.version = MODERN
         try:
-            found = self._ask("server/discover", stamped({}), seconds)
-        except CallRefused as error:
+            found = self._send_request("server/discover", with_meta({}), seconds)
+        except JsonRpcError as error:
             if must:
                 raise ServerFailed(f"it does not speak {MODERN}: {one_line(str(error), 200)}") from error
             return False
-        except _Silent:
+        except _RequestTimeout:
             if must:
                 raise
             return False
@@ -86,27 +93,27 @@ class McpClient:
             return False
         self.protocol = MODERN
         info = found.get("_meta", {})
-        self._name_it(info.get("io.modelcontextprotocol/serverInfo") if isinstance(info, dict) else None)
+        self._set_server_info(info.get("io.modelcontextprotocol/serverInfo") if isinstance(info, dict) else None)
         return True
 
-    def _shake_hands(self, seconds: float) -> None:
+    def _initialize(self, seconds: float) -> None:
         self._transport.version = ""
         params = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client_info()}
-        found = self._ask("initialize", params, seconds)
+        found = self._send_request("initialize", params, seconds)
         version = found.get("protocolVersion")
         if version not in (HANDSHAKE, *OLDER):
             raise ServerFailed(f"it speaks version {one_line(str(version), 40)}: {MODERN} or {HANDSHAKE} is needed")
         self.protocol = self._transport.version = str(version)
-        self._name_it(found.get("serverInfo"))
+        self._set_server_info(found.get("serverInfo"))
         self._transport.send({"jsonrpc": "2.0", "method": "notifications/initialized"}, seconds)
 
-    def _name_it(self, info: object) -> None:
+    def _set_server_info(self, info: object) -> None:
         if isinstance(info, dict):
             self.title = one_line(f"{info.get('name', '')} {info.get('version', '')}".strip(), 80)
 
-    def tools(self, seconds: float) -> tuple[ToolDefinition, ...]:
+    def list_tools(self, seconds: float) -> tuple[ToolDefinition, ...]:
         """Return what it declares now, by name. ServerFailed where a name comes twice, or there is no end of them."""
-        self.stale = False
+        self._list_changed, self._fresh_until = False, math.inf
         ends = self._monotonic() + seconds
         found: dict[str, ToolDefinition] = {}
         params: dict[str, object] = {}
@@ -119,22 +126,23 @@ class McpClient:
                 found[tool.name] = tool
                 if len(found) > _MOST_TOOLS:
                     raise ServerFailed(f"it declares more than {_MOST_TOOLS} tools")
+            self._fresh_until = min(self._fresh_until, self._monotonic() + _seconds_fresh(page))
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
                 return tuple(found[name] for name in sorted(found))
             params = {"cursor": cursor}
         raise ServerFailed(f"its list of tools has no end after {_MOST_PAGES} pages")
 
-    def call(
+    def call_tool(
         self, name: str, arguments: Mapping[str, object], seconds: float, headers: Mapping[str, str] | None = None
     ) -> Message:
-        """Call a tool and return the result as the server has it. CallRefused where it answers with an error."""
+        """Call a tool and return the result as the server has it. JsonRpcError where it answers with an error."""
         result = self.request("tools/call", {"name": name, "arguments": dict(arguments)}, seconds, headers)
         kind = result.get("resultType", "complete")
         if kind != "complete":
             asked = one_line(", ".join(_asked_for(result)) or str(kind), 200)
             self._note(f"asks for more ({asked}) before it answers: refused")
-            raise CallRefused(0, f"it asks for more before it answers ({asked}), which no server gets here")
+            raise JsonRpcError(0, f"it asks for more before it answers ({asked}), which no server gets here")
         return result
 
     def request(
@@ -143,19 +151,19 @@ class McpClient:
         """Make a request in the protocol that was agreed on, and return its result."""
         is_modern = self.protocol == MODERN
         try:
-            return self._ask(
-                method, stamped(params) if is_modern else dict(params), seconds, headers if is_modern else None
+            return self._send_request(
+                method, with_meta(params) if is_modern else dict(params), seconds, headers if is_modern else None
             )
-        except CallRefused as error:
+        except JsonRpcError as error:
             if method == "tools/list":
                 raise ServerFailed(f"it does not tell its tools: {one_line(str(error), 200)}") from error
             raise
 
-    def _ask(
+    def _send_request(
         self, method: str, params: Mapping[str, object], seconds: float, headers: Mapping[str, str] | None = None
     ) -> Message:
         self._number += 1
-        number, ends, news = self._number, self._monotonic() + seconds, 0
+        number, ends, unsolicited = self._number, self._monotonic() + seconds, 0
         self._transport.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params}, seconds, headers)
         while (left := ends - self._monotonic()) > 0:
             self.check()
@@ -164,15 +172,15 @@ class McpClient:
                 continue
             if "method" not in message and message.get("id") == number:
                 return result_of(message)
-            news += 1
-            if news > _MOST_NEWS:
-                raise ServerFailed(f"it sent {_MOST_NEWS:,} messages that nobody asked for")
-            self._take(message, left)
+            unsolicited += 1
+            if unsolicited > _MOST_UNSOLICITED:
+                raise ServerFailed(f"it sent {_MOST_UNSOLICITED:,} messages that nobody asked for")
+            self._handle_unsolicited(message, left)
         noise = self._transport.noise
         said = f"; of its lines {noise:,} are no messages, which belong to standard error" if noise else ""
-        raise _Silent(f"it gave no answer to {method} within {seconds:g} s{said}")
+        raise _RequestTimeout(f"it gave no answer to {method} within {seconds:g} s{said}")
 
-    def _take(self, message: Message, seconds: float) -> None:
+    def _handle_unsolicited(self, message: Message, seconds: float) -> None:
         """Take a message that is no answer: a request is refused, of notices only that of other tools matters."""
         method, number = message.get("method"), message.get("id")
         if not isinstance(method, str):
@@ -180,7 +188,7 @@ class McpClient:
                 raise ServerFailed(f"it answered request {one_line(str(number), 40)}, which was never made")
             return  # an answer that comes too late, or to something that it could not read
         if number is None:
-            self.stale = self.stale or method == _CHANGED
+            self._list_changed = self._list_changed or method == _CHANGED
             return
         if method == "ping":
             self._transport.send({"jsonrpc": "2.0", "id": number, "result": {}}, seconds)
@@ -193,8 +201,14 @@ class McpClient:
         self._transport.send({"jsonrpc": "2.0", "id": number, "error": error}, seconds)
 
 
-class _Silent(ServerFailed):
+class _RequestTimeout(ServerFailed):
     """No answer came in time."""
+
+
+def _seconds_fresh(page: Message) -> float:
+    """Return how long a page of a list holds; without end where the server does not say."""
+    milliseconds = page.get("ttlMs")
+    return milliseconds / 1000 if isinstance(milliseconds, int) and milliseconds >= 0 else math.inf
 
 
 def _asked_for(result: Message) -> list[str]:

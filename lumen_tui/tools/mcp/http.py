@@ -49,7 +49,7 @@ class HttpTransport:
         self._messages: queue.Queue[Message | ServerFailed] = queue.Queue(_WAITING)
         self._total = 0
         self._closed = False
-        self._open: set[socket.socket] = set()
+        self._sockets: set[socket.socket] = set()
 
     def send(self, message: Message, seconds: float, headers: Mapping[str, str] | None = None) -> None:
         """Send one message in a thread of its own, which hands on what comes back; a notice is waited for."""
@@ -72,7 +72,7 @@ class HttpTransport:
     def close(self, *, failed: bool = False) -> None:
         """Cut what is open, and tell a server that keeps sessions that this one is over."""
         self._closed = True
-        for sock in list(self._open):
+        for sock in list(self._sockets):
             _cut(sock)
         if self._session and not failed:
             headers = self._headers({})
@@ -118,21 +118,21 @@ class HttpTransport:
         try:
             connection = self._connection(seconds)
             sock = connection.sock
-            self._open.add(sock)
+            self._sockets.add(sock)
             try:
                 with ended_after(sock, seconds):
                     connection.request("POST", self._path, body, headers)
-                    self._take(message, connection.getresponse())
+                    self._read_response(message, connection.getresponse())
             finally:
-                self._open.discard(sock)
+                self._sockets.discard(sock)
                 connection.close()
         except ServerFailed as error:
-            self._hand_on(error)
+            self._deliver(error)
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = one_line(str(error) or type(error).__name__, 200)
-            self._hand_on(ServerFailed(f"{one_line(self._netloc, 100)} gave no answer that can be read: {reason}"))
+            self._deliver(ServerFailed(f"{one_line(self._netloc, 100)} gave no answer that can be read: {reason}"))
 
-    def _take(self, message: Message, response: http.client.HTTPResponse) -> None:
+    def _read_response(self, message: Message, response: http.client.HTTPResponse) -> None:
         if 300 <= response.status < 400:
             where = one_line(response.getheader("Location", ""), 200)
             raise ServerFailed(f"it leads elsewhere ({where or response.status}), which is not followed")
@@ -146,35 +146,35 @@ class HttpTransport:
             return  # a notice, or an answer of ours
         kind = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
         if kind == "text/event-stream" and response.status < 300:
-            self._take_events(message["id"], response)
+            self._read_event_stream(message["id"], response)
         else:
-            self._take_whole(message["id"], response, kind)
+            self._read_json(message["id"], response, kind)
 
-    def _take_whole(self, number: object, response: http.client.HTTPResponse, kind: str) -> None:
+    def _read_json(self, number: object, response: http.client.HTTPResponse, kind: str) -> None:
         body = response.read(MAX_MESSAGE + 1)
         self._count(len(body))
         answer = decoded(body) if kind == "application/json" else None
         if answer is not None and "error" in answer and answer.get("id") in (None, "server-error", number):
-            self._hand_on({**answer, "id": number})  # a server that could not read the request knows no id of it
+            self._deliver({**answer, "id": number})  # a server that could not read the request knows no id of it
             return
         if answer is not None and response.status < 300:
             if "method" in answer or answer.get("id") != number:
                 raise ServerFailed(f"it answered something else than request {number}")
-            self._hand_on(answer)
+            self._deliver(answer)
             return
         if response.status < 300:
             raise ServerFailed(f"it answered with {one_line(kind or 'nothing', 60)} (HTTP {response.status})")
         if response.status == 404 and self._session:
             raise ServerFailed("it has forgotten the session")
         code = _NOT_FOUND if response.status == 404 else _NO_ANSWER
-        self._hand_on({"id": number, "error": {"code": code, "message": f"HTTP {response.status}"}})
+        self._deliver({"id": number, "error": {"code": code, "message": f"HTTP {response.status}"}})
 
-    def _take_events(self, number: object, response: http.client.HTTPResponse) -> None:
+    def _read_event_stream(self, number: object, response: http.client.HTTPResponse) -> None:
         for data in self._events(response):
             event = decoded(data)
             if event is None:
                 raise ServerFailed("it sent an event that is no message")
-            self._hand_on(event)
+            self._deliver(event)
             if "method" not in event and event.get("id") == number:
                 return
         raise ServerFailed("it ended its answer before the end")
@@ -203,7 +203,7 @@ class HttpTransport:
         if self._total > MAX_TOTAL:
             raise ServerFailed(f"it sent more than {MAX_TOTAL:,} bytes")
 
-    def _hand_on(self, message: Message | ServerFailed) -> None:
+    def _deliver(self, message: Message | ServerFailed) -> None:
         while not self._closed:
             try:
                 self._messages.put(message, timeout=0.1)

@@ -24,7 +24,7 @@ class ServerFailed(Exception):
     """The server cannot be used as it is now: it hung, ended, flooded or spoke something else. It is let go."""
 
 
-class CallRefused(Exception):
+class JsonRpcError(Exception):
     """The server answered with an error; it goes on."""
 
     def __init__(self, code: int, text: str, data: object = None) -> None:
@@ -53,7 +53,7 @@ def client_info() -> dict[str, str]:
     return {"name": "lumen-tui", "version": lumen_tui.__version__}
 
 
-def stamped(params: Mapping[str, object]) -> dict[str, object]:
+def with_meta(params: Mapping[str, object]) -> dict[str, object]:
     """Return params with what every request of the stateless protocol says of its client: that it offers nothing."""
     meta = {f"{_META}protocolVersion": MODERN, f"{_META}clientInfo": client_info(), f"{_META}clientCapabilities": {}}
     return {**params, "_meta": meta}
@@ -71,12 +71,12 @@ def decoded(line: bytes) -> Message | None:
 
 
 def result_of(message: Message) -> Message:
-    """Return the result in an answer. CallRefused where it is an error, ServerFailed where it is neither."""
+    """Return the result in an answer. JsonRpcError where it is an error, ServerFailed where it is neither."""
     error = message.get("error")
     if isinstance(error, dict):
         code = error.get("code")
         text = error.get("message")
-        raise CallRefused(
+        raise JsonRpcError(
             code if isinstance(code, int) else 0,
             text if isinstance(text, str) else "it gave no reason",
             error.get("data"),

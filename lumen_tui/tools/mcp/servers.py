@@ -17,7 +17,7 @@ from lumen_tui.store.settings import toolservers as records
 from lumen_tui.tools.base import Context, Stopped, TaskRules, ToolError, ToolResult
 from lumen_tui.tools.mcp.client import McpClient
 from lumen_tui.tools.mcp.http import HttpTransport, parameter_headers
-from lumen_tui.tools.mcp.messages import CallRefused, Message, ServerFailed, Transport
+from lumen_tui.tools.mcp.messages import JsonRpcError, Message, ServerFailed, Transport
 from lumen_tui.tools.mcp.results import tool_result
 from lumen_tui.tools.mcp.stdio import StdioTransport
 from lumen_tui.tools.policy.fence import MASK
@@ -58,7 +58,7 @@ class TaskServers:
         context.memo.web.add(f"mcp:{server}")
         try:
             return tool_result(context, connected.call(context, tool, arguments, settings.timeout_seconds))
-        except CallRefused as error:
+        except JsonRpcError as error:
             raise ToolError(f"{server} refuses: {connected.masked(one_line(str(error), 1000))}") from error
         except ServerFailed as error:
             self._drop(context, server)
@@ -80,8 +80,8 @@ class TaskServers:
         try:
             if running is None:
                 running = self._start(context, name)
-            elif running.client.stale:
-                running.look(context, self._servers[name].start_seconds)
+            elif running.client.tools_outdated:
+                running.refresh_tools(context, self._servers[name].start_seconds)
             else:
                 return running
         except ServerFailed as error:
@@ -143,11 +143,11 @@ class RunningServer:
     def connect(self, context: Context) -> None:
         """Agree on a protocol and ask for its tools."""
         self.client.connect(self.settings.protocol, self.settings.start_seconds)
-        self.look(context, self.settings.start_seconds)
+        self.refresh_tools(context, self.settings.start_seconds)
 
-    def look(self, context: Context, seconds: float) -> None:
+    def refresh_tools(self, context: Context, seconds: float) -> None:
         """Ask for its tools and keep what it declares."""
-        tools = self.client.tools(seconds)
+        tools = self.client.list_tools(seconds)
         self.seen = ServerTools(self.name, self.client.protocol, self.client.title, tools, iso(context.now()))
         self.changed = {
             name: state for name, state in differences(self._accepted, self.seen).items() if self._accepted is not None
@@ -159,7 +159,7 @@ class RunningServer:
         """Call a tool; the values of its secrets are masked in what comes back."""
         self.client.check = context.check
         headers = parameter_headers(tool.schema, arguments) if self.settings.url else None
-        result = self.client.call(tool.name, arguments, seconds, headers)
+        result = self.client.call_tool(tool.name, arguments, seconds, headers)
         if not self._secrets:
             return result
         masked: Message = _masked(result, self.masked)

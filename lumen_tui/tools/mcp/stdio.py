@@ -54,7 +54,7 @@ class StdioTransport:
         self._stop = threading.Event()
         self._ended = threading.Event()
         self._why = ""
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread = threading.Thread(target=self._read_output, daemon=True)
         self._thread.start()
 
     @property
@@ -102,7 +102,7 @@ class StdioTransport:
         self._thread.join(10)
         self._log.close()
 
-    def _follow(self) -> None:
+    def _read_output(self) -> None:
         buffer, total = bytearray(), 0
         with selectors.DefaultSelector() as selector:
             selector.register(self._running.output, selectors.EVENT_READ)
@@ -118,11 +118,11 @@ class StdioTransport:
                     break
                 buffer += part
                 total += len(part)
-                self._take_lines(buffer)
+                self._deliver_lines(buffer)
                 self._why = self._why or _flood(len(buffer), total, self.noise)
         self._finish()
 
-    def _take_lines(self, buffer: bytearray) -> None:
+    def _deliver_lines(self, buffer: bytearray) -> None:
         """Hand on the whole lines in a buffer, and count those that are no messages."""
         if b"\n" not in buffer:
             return
@@ -137,9 +137,9 @@ class StdioTransport:
             if message is None:
                 self.noise += bool(line.strip())
             else:
-                self._hand_on(message)
+                self._deliver(message)
 
-    def _hand_on(self, message: Message) -> None:
+    def _deliver(self, message: Message) -> None:
         while not self._must_end():
             try:
                 self._messages.put(message, timeout=_POLL)

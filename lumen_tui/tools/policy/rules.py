@@ -61,19 +61,19 @@ def too_many_rows(text: str, limit: int) -> int:
     return longest if 0 < limit < longest else 0
 
 
-def derive(role: Role, spec: Spec, config: Config | None = None, foreign: tuple[str, ...] = ()) -> TaskRules:
-    """Return the rules of one task; `foreign` are tools of MCP servers. BadRules where they contradict each other."""
+def derive(role: Role, spec: Spec, config: Config | None = None, mcp_tools: tuple[str, ...] = ()) -> TaskRules:
+    """Return the rules of one task; `mcp_tools` are those of MCP servers. BadRules where they contradict each other."""
     settings = config or Config()
     closed = {REQUEST_HOST} if settings.web.closed else set[str]()
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, *foreign, *_always(role))) - closed,
+        tools=frozenset((*role.tools, *role.custom_tools, *mcp_tools, *_always(role))) - closed,
         shell=role.shell,
         write=role.write,
         own_files_only=role.own_files_only,
         network=role.network,
         max_steps=max(1, spec.steps or role.limits.max_steps),
         role=role.name,
-        custom=frozenset((*role.custom_tools, *foreign)),
+        custom=frozenset((*role.custom_tools, *mcp_tools)),
         hosts=settings.web.with_those_of(role.hosts),
         command_hosts=() if settings.web.closed else role.command_hosts,
         private=settings.web.private,

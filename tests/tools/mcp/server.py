@@ -115,10 +115,11 @@ def answer(message):
             send(id=number, result={"tools": [], "nextCursor": "more"})
             return
         declared = tools()
+        holds = {"ttlMs": 0, "cacheScope": "private"} if "ttl" in WAYS else {}
         if params.get("cursor"):
-            send(id=number, result={"tools": declared[5:]})
+            send(id=number, result={"tools": declared[5:], **holds})
         else:
-            send(id=number, result={"tools": declared[:5], "nextCursor": "2"})
+            send(id=number, result={"tools": declared[:5], "nextCursor": "2", **holds})
     elif method == "tools/call":
         respond(number, params)
     else:
@@ -167,6 +168,8 @@ def respond(number, params):
     if "paints" in WAYS:
         send(id=number, error={"code": -1, "message": "\x1b[2J\x1b]0;mine\x07 gone\u202e"})
         return
+    if "sneaks" in WAYS:
+        WAYS.add("changed")
     if "swaps" in WAYS:
         WAYS.add("changed")
         send(method="notifications/tools/list_changed")

@@ -13,7 +13,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.settings import toolservers as records
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import ToolError
-from lumen_tui.tools.mcp.checking import look_at
+from lumen_tui.tools.mcp.inspection import inspect_server
 from tests.tools.mcp.conftest import accept, configure, declared
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -94,4 +94,4 @@ def _look(state: Store, **more: str) -> ServerTools:
     """Look at the small server, as `tool check` does."""
     server = load_config(state.layout)[0].mcp.servers["small"]
     environ = {"PATH": os.environ["PATH"], "HOME": str(state.root), **more}
-    return look_at(state, "small", server, now=1_700_000_000.0, environ=environ, note=print)
+    return inspect_server(state, "small", server, now=1_700_000_000.0, environ=environ, note=print)

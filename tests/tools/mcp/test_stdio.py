@@ -205,9 +205,9 @@ def test_a_changed_definition_is_refused_and_reported_until_it_is_accepted(serve
     assert records.server_problems(state.layout, load_config(state.layout)[0], []) == []
 
 
-@pytest.mark.parametrize("way", ["modern", "legacy"])
-def test_a_definition_that_changes_while_it_runs_is_refused_from_then_on(serve, way):
-    served = serve("swaps", way, accepted=declared())
+@pytest.mark.parametrize("ways", [("swaps", "modern"), ("swaps", "legacy"), ("sneaks", "ttl")])
+def test_a_definition_that_changes_while_it_runs_is_refused_from_then_on(serve, ways):
+    served = serve(*ways, accepted=declared())
     assert served.call("echo", text="x").ok
     assert "as it was accepted" in served.call("echo", text="x").text
 
@@ -261,7 +261,7 @@ def test_a_call_that_needs_input_fails(serve):
     ],
 )
 def test_a_server_that_fails_is_ended_and_started_again_a_few_times(serve, monkeypatch, way, tool, what):
-    monkeypatch.setattr(client, "_MOST_NEWS", 500)
+    monkeypatch.setattr(client, "_MOST_UNSOLICITED", 500)
     monkeypatch.setattr(stdio, "MAX_MESSAGE", 1_000_000)
     served = serve(way, settings=QUICK if way == "hang" else None)
     given = {"text": "x"} if tool == "echo" else {}

@@ -50,7 +50,7 @@ class CallArguments(Struct, frozen=True, forbid_unknown_fields=True):
     arguments: Annotated[dict[str, Any], Meta(description="its arguments, as find_tools describes them")] = {}
 
 
-class ForeignTools(Struct, frozen=True):
+class McpToolset(Struct, frozen=True):
     """What a role has of MCP servers. `tools` by name; `hidden` are those of them that are not declared singly."""
 
     tools: dict[str, AnyTool]
@@ -68,7 +68,7 @@ class ForeignTools(Struct, frozen=True):
         return (inner, given) if isinstance(given, dict) else (name, arguments)
 
 
-def load(layout: Layout, role: Role, config: Config) -> ForeignTools:
+def load(layout: Layout, role: Role, config: Config) -> McpToolset:
     """Return the tools of a role's servers. BadRules where one cannot be used, or what it names was not accepted."""
     granted = grants(role.mcp)
     settings = {name: _settings(name, role, config) for name in granted}
@@ -88,7 +88,7 @@ def load(layout: Layout, role: Role, config: Config) -> ForeignTools:
             raise BadRules(_not_there(name, accepted))
     if hidden:
         tools |= {FIND: _find(hidden), CALL: _call(hidden)}
-    return ForeignTools(tools, frozenset(hidden), servers)
+    return McpToolset(tools, frozenset(hidden), servers)
 
 
 def _settings(name: str, role: Role, config: Config) -> ToolServer:

@@ -19,7 +19,7 @@ from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.shell import background
 
 
-def look_at(
+def inspect_server(
     store: Store, name: str, server: ToolServer, *, now: float, environ: Mapping[str, str], note: Callable[[str], None]
 ) -> ServerTools:
     """Start the server, or connect to it, and return what it declares, which is kept. ToolError where that fails.
