@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.model.toolservers import ServerTools, ToolDefinition, ToolServer, differences, full_name, in_words
@@ -207,9 +208,13 @@ def _transport(context: Context, name: str, settings: ToolServer) -> Transport:
 
 
 def _narrowed(rules: TaskRules, settings: ToolServer) -> TaskRules:
-    """Return the rights of the task, without those that the server has no use for."""
+    """Return the rights of the task without those that the server has no use for; the proxy is for commands alone."""
     return msgspec.structs.replace(
-        rules, write=rules.write and settings.writes, network=rules.network and settings.network
+        rules,
+        tools=rules.tools - {REQUEST_HOST},
+        write=rules.write and settings.writes,
+        network=rules.network and settings.network,
+        command_hosts=(),
     )
 
 

@@ -106,7 +106,7 @@ def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
     roots = snapshot.config.sandbox.granted(role.writable) if role and role.changes_files else ()
     server = snapshot.config.mcp.servers.get(parts_of(request.tool)[0]) if BETWEEN in request.tool else None
     network = (role.network if role else True) and (server is None or server.network)
-    hosts = role.command_hosts if role and (server is None or server.network) else ()
+    hosts = role.command_hosts if role and server is None else ()
     own = role is not None and request.tool in role.custom_tools
     return SandboxView(beat.sandbox if beat else "", network, roots, hosts, own, server)
 
