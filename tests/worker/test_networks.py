@@ -53,7 +53,7 @@ def test_a_server_is_started_curled_and_ended_by_one_task(walled, make_task, api
 def test_a_kill_ends_the_server_the_proxy_and_what_was_on_its_way(walled, make_task, api):
     """A site of this machine, which the operator allowed, keeps an answer open while the worker is killed."""
     with socket.create_server(("127.0.0.1", 0)) as site:
-        site.settimeout(30)
+        site.settimeout(90)
         port = site.getsockname()[1]
         task = as_builder(make_task("Fetch it", role="builder"), f'command_hosts = ["127.0.0.1:{port}"]\n')
         with open(task.layout.config, "a") as settings:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
+import ssl
+import subprocess
 import sys
 import threading
 
@@ -26,6 +29,7 @@ class Site:
     """A web server of this machine, which the operator lets commands reach."""
 
     def __init__(self) -> None:
+        self.tls: ssl.SSLContext | None = None
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.asked = 0
@@ -39,9 +43,9 @@ class Site:
             except OSError:
                 return
             self.asked += 1
-            with client:
-                client.recv(65_536)
-                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\nfrom site")
+            with self.tls.wrap_socket(client, server_side=True) if self.tls else client as talk:
+                talk.recv(65_536)
+                talk.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\nfrom site")
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -98,6 +102,26 @@ def test_a_command_reaches_what_is_allowed_and_the_rest_is_refused_and_said(box,
     )
     assert first["received"] > 9 and (second["verdict"], second["host"]) == ("refused", "evil.example")
     assert "127.0.0.1" in box._context.memo.web
+
+
+def test_real_tls_goes_through_a_tunnel(box, machine, site, tmp_path):
+    if not (shutil.which("openssl") and shutil.which("curl")):
+        pytest.skip("openssl and curl, of which this is made, are not here")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-keyout", key, "-out", certificate, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    site.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    site.tls.load_cert_chain(certificate, key)
+    shown = machine.files / "certificate.pem"
+    machine.files.mkdir(exist_ok=True)
+    shutil.copy(certificate, shown)
+    said = box.call("shell", {"command": f"curl -sS --noproxy '' --cacert {shown} https://127.0.0.1:{site.port}/"})
+    assert said.text == "from site"
+    until(lambda: records(machine), lambda: "no record")
+    assert (records(machine)[0]["method"], records(machine)[0]["verdict"]) == ("CONNECT", "allowed")
 
 
 WAYS = {
