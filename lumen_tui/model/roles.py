@@ -119,12 +119,12 @@ ALL_TOOLS = (
     *BACKGROUND_TOOLS,
     *WRITE_TOOLS,
     "web_fetch",
-    REQUEST_HOST,
     *MEMORY_TOOLS,
     *BLOCK_TOOLS,
     *RELAY_TOOLS,
     *PLANNING_TOOLS,
     *REPORT_TOOLS,
+    REQUEST_HOST,
 )
 
 

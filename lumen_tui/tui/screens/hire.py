@@ -41,7 +41,12 @@ _SHELLS = (("none", "none"), ("read", "commands that only read"), ("any", "any c
 _POWERS = (("write", "write files"), ("network", "use the network"))
 _PLANNING = "planning"  # stands for the tools with which units, discoveries and others' tasks are planned
 _PLANNED = frozenset(PLANNING_TOOLS) - {"create_task"}
-_TOOLS = (*((tool, tool) for tool in ALL_TOOLS if tool != "shell" and tool not in _PLANNED), (_PLANNING, _PLANNING))
+_TOOLS = tuple(
+    (name, name)
+    for tool in ALL_TOOLS
+    if tool != "shell" and tool not in _PLANNED
+    for name in ((tool, _PLANNING) if tool == "create_task" else (tool,))
+)
 _EMPTY_ROLE = Role(
     name="",
     purpose="",
