@@ -55,6 +55,10 @@ class Control:
         said, self._said = self._said, []
         return (*said, *self._changed_limits(), *map(_steer_words, self._taken()))
 
+    def keep_limits(self) -> None:
+        """Put limits that were changed into force; the next news says so to a back end that takes any."""
+        self._said += self._changed_limits()
+
     def waits(self, ends_with: str) -> bool:
         """Return whether there may be something that no request held, before the task ends with a call of this tool."""
         if ends_with != report.WRITE_RESULT.name:

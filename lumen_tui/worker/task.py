@@ -302,6 +302,7 @@ class Task:
 
     def _reserve(self, step: Reserve) -> ToolResult | None:
         self._world.stopper.pass_step()
+        self._control.keep_limits()
         try:
             output = self._spending.reserve(step)
         except NoRoom as short:
