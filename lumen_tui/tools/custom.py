@@ -176,15 +176,16 @@ def lean(schema: JsonSchema, said: set[tuple[str, str]], name: str = "") -> Json
 
     Bounds and unknown arguments are checked here, and a refusal names them; where one matters before, a description
     says so. An option that is left out is empty unless a default is given. `said` takes what was said of arguments by
-    name: of one that several tools have in the same words, these are in the first of them alone.
+    name: of one that several tools have in the same words, these are in the first of them alone. A description that
+    only names the choices is left out.
     """
     kept = {key: value for key, value in schema.items() if key not in _CHECKED_HERE}
     for key in ("default", "required"):
         if key in kept and not kept[key]:
             del kept[key]
     described = (name, str(kept.get("description", "")))
-    if name and described in said:
-        del kept["description"]
+    if described in said or _only_names(described[1], kept.get("enum")):
+        kept.pop("description", None)
     elif name and described[1]:
         said.add(described)
     if isinstance(fields := kept.get("properties"), dict):
@@ -192,6 +193,11 @@ def lean(schema: JsonSchema, said: set[tuple[str, str]], name: str = "") -> Json
     if isinstance(items := kept.get("items"), dict):
         kept["items"] = lean(items, said, name)
     return kept
+
+
+def _only_names(description: str, choices: object) -> bool:
+    """Return whether a description has no words but the choices, which stand beside it: `P0 to P3`."""
+    return isinstance(choices, list) and {*re.findall(r"\w+", description)} <= {*map(str, choices), "to", "or"}
 
 
 _KEEP = 200_000  # bytes of output

@@ -69,7 +69,7 @@ def test_without_a_path_the_folder_of_the_task_is_searched(make_box, src):
     [
         ("grep", {"pattern": "f(x"}, r'subpattern at position 1; as literal text it is pattern="f\\(x"'),
         ("grep", {"pattern": "x[0]"}, r'1 line has the pattern as literal text: that is pattern="x\\[0\\]"'),
-        ("grep", {"pattern": "x[0]", "limit": 9_999}, "show at most this many lines"),
+        ("grep", {"pattern": "x[0]", "limit": 9_999}, "at most this many are listed"),
         ("glob", {"pattern": r".*\.py$"}, "grep takes regular expressions"),
         ("glob", {"pattern": "b/one.py"}, "**/b/one.py looks at any depth"),
         ("glob", {"pattern": "/etc/*"}, "name the folder there"),

@@ -38,7 +38,7 @@ class GlobArguments(Struct, frozen=True, forbid_unknown_fields=True):
     min_bytes: Annotated[int, Meta(ge=0, description="only files of at least this size")] = 0
     newer_than_days: Annotated[float, Meta(ge=0, description="only changed within this many days; 0: any")] = 0.0
     max_depth: Annotated[int, Meta(ge=0, le=100, description="folders deep; 0: all the way")] = 0
-    limit: Annotated[int, Meta(ge=1, le=5000, description="list at most this many; all are counted")] = 200
+    limit: Annotated[int, Meta(ge=1, le=5000, description="at most this many are listed; all are counted")] = 200
 
 
 class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,8 +47,7 @@ class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             min_length=1,
             max_length=4000,
-            description="a Python regular expression, looked for in each line; a literal . * + ? ( ) [ ] { } | ^ $ or "
-            "backslash needs a backslash before it",
+            description="a Python regular expression for one line, in which what is meant literally is escaped",
         ),
     ]
     path: Annotated[
@@ -56,7 +55,7 @@ class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     glob: Annotated[str, Meta(description="only files like *.py (a name at any depth) or src/**/*.{py,toml}")] = ""
     ignore_case: Annotated[bool, Meta(description="whether case is ignored")] = False
-    limit: Annotated[int, Meta(ge=1, le=5000, description="show at most this many lines; all are counted")] = 200
+    limit: Annotated[int, Meta(ge=1, le=5000, description="at most this many are listed; all are counted")] = 200
 
 
 def _wanted(arguments: GlobArguments, status: os.stat_result, now: float) -> bool:
