@@ -10,7 +10,7 @@ import pytest
 from lumen_rows import each_row
 
 from lumen_tui.model.config import ApprovalsConfig, Config, WebConfig
-from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule
+from lumen_tui.model.roles import ALL_TOOLS, REQUEST_HOST, Role, ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
@@ -181,7 +181,9 @@ def test_read_only_still_means_read_only() -> None:
 def test_no_network_takes_the_web_away() -> None:
     assert "web_fetch" in rules().tools
     assert "web_fetch" not in rules("no network").tools
-    without = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True)  # noqa: S604
+    asks = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True)  # noqa: S604
+    assert "web_fetch" in derive(asks, Spec(id="t", objective="o")).tools  # it reaches what a person adds
+    without = msgspec.structs.replace(asks, tools=tuple(tool for tool in ALL_TOOLS if tool != REQUEST_HOST))
     assert "web_fetch" not in derive(without, Spec(id="t", objective="o")).tools
     assert "web_fetch" in derive(without, Spec(id="t", objective="o"), Config(web=WebConfig(hosts=("a.b",)))).tools
 
