@@ -18,6 +18,7 @@ from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry
 from lumen_tui.model.tasks import Budget, Usage
 from lumen_tui.model.text import one_line
 
+_SLOTS_SHOWN = 60
 _CENT = 1e-9  # sums of dollars may be off by this much
 _PACE = times.HOUR  # the pace is that of the last hour
 _CLOSED = "closed, as one of the limits in the settings cannot be read: fix it"
@@ -301,7 +302,10 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
     waits = [wait for wait in book.waits.values() if wait.day == day and (known is None or wait.task in known)]
     full = {role: reason for role in ("", *config.roles) if (reason := blocked(book, config, day, role, for_good=True))}
     warned = [warned_cap.warning for warned_cap in nearly_full(book, config, day) if warned_cap.role not in full]
+    slots, slots_usd = recent_slots(book, now)
     return SpendView(
+        slots=slots,
+        slots_usd=slots_usd,
         usd=cap.spent.usd,
         usd_cap=cap.limit.usd,
         tokens=cap.spent.tokens,
@@ -320,6 +324,15 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
         unknown_usd=cap.unknown.usd,
         unknown_tokens=cap.unknown.tokens,
     )
+
+
+def recent_slots(book: Book, now: float) -> tuple[tuple[float, ...], bool]:
+    """Return what each of the last slots cost, the oldest first, in dollars, or in tokens where nothing cost money."""
+    last = int(now // SLOT)
+    amounts = [book.slots.get(slot, NOTHING) for slot in range(last - _SLOTS_SHOWN + 1, last + 1)]
+    in_usd = any(amount.usd for amount in amounts)
+    slots = tuple(amount.usd if in_usd else float(amount.tokens) for amount in amounts)
+    return (slots if any(slots) else ()), in_usd
 
 
 def nearly_full(book: Book, config: BudgetConfig, day: str) -> list[Cap]:

@@ -107,6 +107,8 @@ class SpendView(Struct, frozen=True):
     warned: str = ""  # the caps that are nearly reached, in words
     full: str = ""  # why nothing new starts, whatever its role: what is left of the day's cap, in words
     full_roles: dict[str, str] = {}  # why nothing new of a role starts, by its name: the others go on
+    slots: tuple[float, ...] = ()  # spent in each five minutes of the last five hours, the oldest first
+    slots_usd: bool = False  # whether that is dollars; else tokens
     closed: bool = False  # the caps cannot be read, so that nothing may be spent; `tokens_cap` says nothing then
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,17 +10,34 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual.css.scalar import Scalar
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize, one_line
-from lumen_tui.tui.commands import COMMANDS, DISCOVERIES, EVERYWHERE, ROWS, SIGNALS, WORKERS, RoomCommand, shown_key
+from lumen_tui.tui import sizes
+from lumen_tui.tui.band import MOST, NeedsBand
+from lumen_tui.tui.commands import (
+    COMMANDS,
+    DECAY,
+    DISCOVERIES,
+    EVERYWHERE,
+    ROWS,
+    SIGNALS,
+    WORKERS,
+    RoomCommand,
+    shown_key,
+)
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.lines import Lines, fit, spread
+from lumen_tui.tui.panes.activity import something, strip
 from lumen_tui.tui.panes.base import Pane, PanedRoom
+from lumen_tui.tui.room_command import LOOP, WAKE
+from lumen_tui.tui.shares import EMPTY, LEAST, Want, shares
 from lumen_tui.tui.theme import Appearance
 
 # What a narrow window can do without, the first one first. The pane's own commands and the help stay longest.
@@ -97,7 +115,7 @@ _DETAIL = 180  # cells from which the selected row has a column of its own
 _LOW, _TALL = 36, 45  # lines
 _LINES, _LINE = 16, 9  # lines from which the other panes have a line each, or one together
 _TINY = Size(44, 12)
-_SHARING = (WORKERS, SIGNALS, DISCOVERIES)  # the panes that stand in one column
+_WEIGHTS = {WORKERS: 5, SIGNALS: 3, DISCOVERIES: 5, LOOP: 3, WAKE: 3, DECAY: 2}
 
 
 class RoomLayout(NamedTuple):
@@ -110,6 +128,14 @@ class RoomLayout(NamedTuple):
     tall: bool = False
     tiny: bool = False
     others: int = 0  # lines for the panes that are not seen
+    side: bool = False  # whether the selected row is in full beside the one pane
+    band: int = 0  # rows of the band at most
+    strip: bool = False  # whether there is room for the strip of activity
+
+    @property
+    def detailed(self) -> bool:
+        """Whether the selected row is shown in full."""
+        return self.wide or self.side
 
 
 def layout_for(size: Size, zoomed: bool) -> RoomLayout:
@@ -121,35 +147,70 @@ def layout_for(size: Size, zoomed: bool) -> RoomLayout:
         narrow=narrow,
         single=narrow or zoomed,
         wide=width >= _DETAIL and not narrow and not zoomed,
+        side=zoomed and width >= _TWO_COLUMNS.width,
         low=height < _LOW and not narrow,
         tall=height >= _TALL,
         tiny=width < _TINY.width or height < _TINY.height,
         others=others,
+        band=MOST if not narrow else 1 if height >= _LINES else 0,
+        strip=not narrow and not zoomed,
     )
 
 
 def arrange(screen: Screen[None], layout: RoomLayout, panes: Sequence[Pane], current: Pane) -> None:
     """Show and hide what the layout asks for. What is seen is set here, before the focus moves to it."""
-    for name in ("narrow", "wide", "low", "tall", "tiny", "single"):
+    for name in ("narrow", "wide", "low", "tall", "tiny", "single", "side"):
         screen.set_class(getattr(layout, name), name)
     for pane in panes:
         _seen(pane, not layout.single or pane is current)
         pane.set_class(layout.single and pane is current, "alone")
+        pane.zoom(layout.side and pane is current)
     for column in ("#left", "#right"):
         holder = screen.query_one(column)
         _seen(holder, not layout.single or current in holder.children)
     others = screen.query_one("#others")
     _seen(others, layout.others > 0)
     others.styles.height = max(1, layout.others)
-    _seen(screen.query_one("#detail"), layout.wide)
+    _seen(screen.query_one("#detail"), layout.detailed)
 
 
-def share(panes: Sequence[Pane]) -> None:
-    """Where another list of the column has rows, one without any gives up all but the lines of its sentence."""
-    lists = [(pane, pane.rows) for pane in panes if pane.scope in _SHARING]
-    filled = [pane for pane, rows in lists if rows is not None and rows.model.rows]
-    for pane, _ in lists:
-        pane.set_class(bool(filled) and pane not in filled, "-empty")
+def share(columns: Sequence[Sequence[Pane]], height: int, more: Mapping[str, int], layout: RoomLayout) -> None:
+    """Give each pane of each column its lines of `height`; in a layout for one pane that has all of them."""
+    for panes in columns:
+        wants = [Want(pane.scope, pane.rows_wanted(), _WEIGHTS[pane.scope]) for pane in panes]
+        given = {} if layout.single or height < len(panes) * LEAST else shares(wants, height, more)
+        for pane in panes:
+            _take(pane, given.get(pane.scope))
+
+
+def show_band(band: NeedsBand, layout: RoomLayout) -> None:
+    """Show the band with as many rows as there are needs and the window has room for; else hide it."""
+    rows = min(layout.band, band.lines_wanted)
+    _seen(band, rows > 0)
+    band.set_class(layout.narrow, "-bare")
+    if rows and band.styles.height != Scalar.from_number(lines_of(band)):
+        band.styles.height = lines_of(band)
+
+
+def lines_of(band: NeedsBand) -> int:
+    """Return the lines that the band takes now."""
+    bare = band.has_class("-bare")
+    return (min(1 if bare else MOST, band.lines_wanted) + (0 if bare else 2)) if band.display else 0
+
+
+def show_strip(line: Widget, snapshot: Snapshot, now: float, layout: RoomLayout) -> int:
+    """Show the strip where the window has room and there is something on it; return the lines that it takes."""
+    _seen(line, layout.strip and something(snapshot, now))
+    return int(line.display)
+
+
+def _take(pane: Pane, lines: int | None) -> None:
+    """Give a pane its lines; with None they are those of the style sheet."""
+    pane.set_class(lines == EMPTY, "-empty")
+    if lines != pane.lines_given:
+        pane.lines_given = lines
+        pane.styles.height = lines
+        pane.recaption()
 
 
 def _seen(widget: Widget, seen: bool) -> None:
@@ -164,11 +225,50 @@ def pane_line(panes: Sequence[Pane], current: Pane, width: int, look: Appearance
     return spread(width, parts, [])
 
 
+_AROUND = 2  # lines: the header and the footer
+
+
+class Columns:
+    """The lines of the band and of the panes in their two columns; the operator moves the borders."""
+
+    def __init__(self, room: PanedRoom, screen: Screen[None], band: NeedsBand, host: Host) -> None:
+        self._room, self._screen, self._band, self._host = room, screen, band, host
+        self._layout = RoomLayout()
+        self._moved: dict[str, int] = {}
+        self._root = ""  # of the state folder from which they were read
+
+    def share(self, layout: RoomLayout) -> None:
+        """Give all of them the lines that their content asks for."""
+        self._layout, room, snapshot = layout, self._room, self._room.snapshot
+        show_band(self._band, layout)
+        taken = show_strip(self._screen.query_one("#strip"), snapshot, self._host.clock(), layout)
+        if snapshot.loading < 1:
+            return  # more rows may come
+        if snapshot.root != self._root:
+            self._root, self._moved = snapshot.root, sizes.load(snapshot.root) if snapshot.root else {}
+        loop, wake, workers, signals, discoveries, decay = room.panes
+        height = self._screen.app.size.height - _AROUND - taken - lines_of(self._band)
+        share(((wake, loop, decay), (workers, discoveries, signals)), height, self._moved, layout)
+
+    def resize(self, by: int) -> None:
+        """Give the current pane so many lines more of its column, and remember it."""
+        pane, before = self._room.current, self._room.current.lines_given
+        wanted = self._moved.get(pane.scope, 0)
+        self._moved[pane.scope] = max(-sizes.MOST, min(sizes.MOST, wanted + by))
+        self.share(self._layout)
+        if pane.lines_given == before:
+            self._moved[pane.scope] = wanted
+            self._room.say("The other panes of this column need their lines.")
+        elif not self._host.read_only:
+            keep = asyncio.to_thread(sizes.save, self._root, dict(self._moved))
+            self._room.run_worker(keep, group="sizes")
+
+
 _SAID_FOR = 6.0  # seconds that a notice stays
 
 
 class Chrome:
-    """What the room's three lines say. `notice` is the quiet word in the footer, which goes away by itself."""
+    """What the lines around the panes say. `notice` is the quiet word in the footer, which goes away by itself."""
 
     def __init__(self, room: PanedRoom, screen: Screen[None], host: Host) -> None:
         self._room = room
@@ -184,6 +284,10 @@ class Chrome:
         host = self._host
         return [header(self._room.snapshot, host.clock(), width, host.look, here=host.drives)]
 
+    def strip(self, width: int, _height: int) -> list[list[Segment]]:
+        """Return the strip of activity."""
+        return [strip(self._room.snapshot, self._host.clock(), width, self._host.look)]
+
     def others(self, width: int, height: int) -> list[list[Segment]]:
         """Return the panes that are not seen, a line each or one together."""
         if height == 1:
@@ -193,16 +297,19 @@ class Chrome:
     def footer(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the keys that work now, and the notice."""
         room = self._room
-        offered = footer_commands(room.current.scope, room.current.rows is not None)
-        commands = [command for command in offered if not room.why_not(command)]
+        if room.band.in_front:
+            commands = room.band.offered()
+        else:
+            offered = footer_commands(room.current.scope, room.current.rows is not None)
+            commands = [command for command in offered if not room.why_not(command)]
         asked = (commands, room.snapshot.config.keys, self.notice, width, self._host.look)
         if asked != self._asked:  # where a cursor moves it mostly stays as it is
             self._asked, self._footer = asked, footer(*asked)
         return [self._footer]
 
     def redraw(self) -> None:
-        """Draw all three lines again."""
-        for name in ("#header", "#footer", "#others"):
+        """Draw all of them again."""
+        for name in ("#header", "#footer", "#others", "#strip"):
             self._screen.query_one(name, Lines).redraw()
 
     def redraw_footer(self) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 _PLAIN = {
     "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
-    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
+    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$",
+    "minus": "-", "plus": "+", "equals_sign": "=", "number_sign": "#", "at": "@", "quotation_mark": '"',
+    "less_than_sign": "<", "greater_than_sign": ">",
     "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
 }  # fmt: skip
 DIGITS = tuple("123456789")
@@ -26,3 +30,14 @@ def together(*keys: str) -> str:
 def key_names(text: str) -> str:
     """Return what an operator writes in [keys], as Textual names it: `?` -> `question_mark`, `x, ctrl+y` stays."""
     return ",".join(_NAMED.get(key.strip(), key.strip()) for key in text.split(",") if key.strip()) or "comma"
+
+
+# What commands were called in settings of earlier versions.
+_FORMER: Mapping[str, tuple[str, ...]] = {"answer_snooze": ("answer_hour", "needs_tomorrow")}
+RENAMED: Mapping[str, str] = {former: action for action, names in _FORMER.items() for former in names}
+
+
+def operators_key(action: str, keys: Mapping[str, str]) -> str:
+    """Return the operator's own keys for a command as Textual names them, also under its former names; else empty."""
+    own = next((keys[name] for name in (action, *_FORMER.get(action, ())) if name in keys), None)
+    return "" if own is None else key_names(own)

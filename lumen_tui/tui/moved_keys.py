@@ -1,24 +1,59 @@
-"""The keys that the operator moved, as `[keys]` of the settings names them."""
+"""The keys that the operator moved, as `[keys]` of the settings names them, and those that moved with this version."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from lumen_tui.tui.commands import BY_ACTION
-from lumen_tui.tui.key_names import key_names
+from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.key_names import RENAMED, key_names, operators_key
+
+# By scope: keys of earlier versions that do nothing there any more, with the commands that they carried out.
+MOVED: Mapping[str, Mapping[str, str]] = {
+    "everywhere": {"y": "copy", "r": "roles", "b": "blocks"},
+    "workers": {"m": "tell_task"},
+    "signals": {"m": "read_signal", "M": "read_all"},
+    "decay": {"W": "apply_rule", "A": "archived_nodes"},
+    "answers": {"z": "answer_snooze", "s": "needs_snoozed"},
+    "approval": {"z": "answer_snooze"},
+    "pages": {"y": "copy"},
+    "packets": {"c": "loop_capsule"},
+    "packet": {"c": "loop_capsule"},
+    "blocks": {"h": "blocks_history", "l": "blocks_lock", "a": "blocks_new"},
+    "budget": {"r": "budget_raise"},
+    "evolution": {"r": "evolution_reject", "h": "evolution_versions", "t": "evolution_rejected"},
+    "facts": {"c": "facts_confirm", "p": "facts_probe", "A": "facts_all"},
+    "node": {"x": "node_pin"},
+    "protected": {"x": "protected_unpin"},
+    "relays": {"r": "relays_release"},
+    "roles": {"f": "roles_fire", "a": "roles_adjust"},
+    "task": {"m": "task_tell", "s": "task_stop", "l": "task_limits", "p": "task_replay", "a": "task_answer"},
+}
 
 
 def keymap(keys: Mapping[str, str]) -> dict[str, str]:
     """Return the operator's [keys] as Textual takes them; names that are no command are left out (see `slip_in`)."""
-    return {action: key_names(keys[action]) for action in keys if action in BY_ACTION}
+    named = {RENAMED.get(name, name): name for name in keys}
+    return {action: operators_key(action, keys) for action in named if action in BY_ACTION}
 
 
 def slip_in(keys: Iterable[str]) -> str:
     """Return what is wrong with the names in [keys], with the nearest that are right; empty where nothing is."""
-    wrong = [name for name in keys if name not in BY_ACTION]
+    wrong = [name for name in keys if RENAMED.get(name, name) not in BY_ACTION]
     if not wrong:
         return ""
     import difflib
 
     near = dict.fromkeys(name for one in wrong for name in difflib.get_close_matches(one, BY_ACTION, 2, 0.5))
     return f"[keys] has no command {', '.join(wrong)}" + (f"; near it: {', '.join(near)}" if near else "")
+
+
+def moved_to(key: str, scopes: Iterable[str], keys: Mapping[str, str]) -> str:
+    """Return where what a key did in one of the scopes has gone, in words; empty where it did not move.
+
+    `keys` are the operator's own, by action: one that they gave to a command has a meaning.
+    """
+    action = next((MOVED[scope][key] for scope in scopes if key in MOVED.get(scope, ())), "")
+    if not action or any(key in key_names(own).split(",") for own in keys.values()):
+        return ""
+    command = BY_ACTION[action]
+    return f"{command.label} is {shown_key(command, keys)} now"

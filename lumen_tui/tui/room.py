@@ -13,7 +13,8 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.chrome import Chrome, RoomLayout, arrange, layout_for, share
+from lumen_tui.tui.band import NeedsBand
+from lumen_tui.tui.chrome import Chrome, Columns, RoomLayout, arrange, layout_for
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.host import Host
@@ -21,6 +22,7 @@ from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import ClickedLines, Lines, ScrolledLines
 from lumen_tui.tui.kit.query import FilterBar, FilterLine
+from lumen_tui.tui.moved_keys import MOVED, moved_to
 from lumen_tui.tui.panes.base import NOTHING, DetailColumn, Pane
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane, LikenessFinder
@@ -31,6 +33,7 @@ from lumen_tui.tui.panes.workers import WorkersPane
 from lumen_tui.tui.patches.one_frame import OneFrame
 
 _FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
+_OLD_KEYS = frozenset(key for keys in MOVED.values() for key in keys)
 _LOOKED_AT = 20  # tasks, of which the live ones stand near the front
 
 
@@ -60,6 +63,9 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.around = Chrome(self, self, host)
         self.detail = DetailColumn()
         self._handlers = Handlers(self, host)
+        needs = self._handlers.needs
+        self.band = NeedsBand(self, needs.needs_host, needs.why_stays, needs.chosen, self.around.redraw_footer)
+        self.columns = Columns(self, self, self.band, host)
         self._likeness = LikenessFinder(self, host.port)
         self._timer: Timer | None = None
         self._pace = _FAST
@@ -67,7 +73,9 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         loop, wake, workers, signals, discoveries, decay = self.panes
         yield Lines(self.around.header, id="header")
+        yield Lines(self.around.strip, id="strip")
         yield ClickedLines(self.around.others, id="others")
+        yield self.band
         with Vertical(id="columns"):
             with Vertical(id="left"):
                 yield from (loop, wake, decay)
@@ -91,15 +99,11 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
     def _arrange(self, size: Size) -> None:
         self.arranged = layout_for(size, self.zoomed)
         arrange(self, self.arranged, self.panes, self.current)
-        self._share()
-
-    def _share(self) -> None:
-        if self.snapshot.loading >= 1:  # until then more rows may come
-            share(self.panes)
+        self.columns.share(self.arranged)
 
     def _keep_focus(self) -> None:
         """Give the focus back to a pane that was hidden for a moment by another layout."""
-        if self.focused is None:
+        if self.focused is None or (self.band.in_front and not self.band.display):
             self.set_focus(self.current.target)
 
     # Facts down.
@@ -109,7 +113,11 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.snapshot = snapshot
         for pane in self.panes:
             pane.show(snapshot, now)
-        self._share()
+        answering = self.band.in_front
+        self.band.show(snapshot, now)
+        self.columns.share(self.arranged)
+        if answering and not self.band.display:
+            self.set_focus(self.current.target)
         self._lines_again()
         if self._timer is not None and self._pace != pace(snapshot, self._host.lean):
             self._timer.stop()
@@ -122,6 +130,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
             engine.poll()  # this room started it: where it has ended, nobody else lets it go
         for pane in self.panes:
             pane.tick(now)
+        self.band.tick(now)
         self._host.tick_screens(now)
         self._lines_again()
         self._pace = pace(self.snapshot, self._host.lean)
@@ -129,12 +138,18 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     def _lines_again(self) -> None:
         self.around.redraw()
-        if self.arranged.wide:
+        if self.arranged.detailed:
             self.detail.show(self.current.detail())
 
     def say(self, text: str, bad: bool = False, seconds: float = 0.0) -> None:
         """Words about what was just done, in the footer for so many seconds, or the usual ones."""
         self.around.say(text, bad=bad, seconds=seconds)
+
+    def on_key(self, event: events.Key) -> None:
+        """Tell where a command went whose key moved with this version."""
+        scopes = (self.current.scope, EVERYWHERE)
+        if event.key in _OLD_KEYS and (words := moved_to(event.key, scopes, self.snapshot.config.keys)):
+            self.say(words)
 
     # Requests up.
 
@@ -165,6 +180,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         """Give the current pane the whole screen, or its place among the others back."""
         self.zoomed = not self.zoomed
         self._arrange(self.size)
+        self._lines_again()
 
     def open_filter(self) -> None:
         """Put the filter's line in the place of the footer."""
@@ -203,7 +219,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         event.stop()
         if event.pane is self.current:
             self.around.redraw_footer()  # what works depends on the row
-        if self.arranged.wide and event.pane is self.current:
+        if self.arranged.detailed and event.pane is self.current:
             self.detail.show(self.current.detail())
         if isinstance(event.pane, DiscoveriesPane):
             self._likeness.look(event.pane)

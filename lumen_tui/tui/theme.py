@@ -45,7 +45,14 @@ class Shapes(msgspec.Struct, frozen=True):
     bar: str = "━"
     levels: str = "▁▂▃▄▅▆▇█"
     sep: str = "·"
+    tick: str = "┆"
+    spin: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"  # of what runs, a picture a second; nothing turns where it is empty
     dash: str = "–"
+
+    @property
+    def failed(self) -> str:
+        """The mark of what failed."""
+        return self.status[Status.FAILED]
 
 
 SHAPES = Shapes(
@@ -60,7 +67,7 @@ ASCII = Shapes(
         Status.QUEUED: "o", Status.DONE: "v", Status.FAILED: "x", Status.LOST: "!", Status.CANCELLED: "-",
     },
     waits="?", paused="=", need="!", cursor=">", mark="+", cursor_mark="#", dot="-", gutter="|", rule="-", bar="#",
-    levels="_.-=+*%#", sep="-", dash="-",
+    levels="_.-=+*%#", sep="-", tick="|", spin="", dash="-",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from lumen_quiet import rest
 from lumen_tui.tui.app import LumenApp
 
 PANES = ("1", "2", "3", "4", "5", "6")
-LISTS = ("J", "L", "X", "E", "b", "O", "F", "H", "o", "r", "exclamation_mark", "A", "K")
+LISTS = ("J", "L", "X", "E", "quotation_mark", "O", "F", "H", "at", "h", "exclamation_mark", "x", "number_sign")
 SHEETS = ("dollar_sign", "question_mark", "colon", "t", "i", "P", "ctrl+k")
 SEARCHES = ("race", "type:task", "type:session", "type:signal")
 _PAGES = 12  # of one list or sheet

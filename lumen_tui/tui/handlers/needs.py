@@ -13,6 +13,9 @@ from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY, DISCOVERIES, SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.openers import OpenersHandler
+from lumen_tui.tui.handlers.replies import Replies
+from lumen_tui.tui.host import Host
+from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.room_command import LOOP
 
 if TYPE_CHECKING:
@@ -31,6 +34,10 @@ class NeedsHandler(Handler):
     """The one queue of what needs a person, and the chat, where the agent asks as well."""
 
     at = ""  # key of the one that was gone to last
+
+    def __init__(self, room: PanedRoom, host: Host) -> None:
+        super().__init__(room, host)
+        self._replies = Replies(room, host)
 
     def _why(self) -> str:
         off = len(self.snapshot.snoozed)
@@ -51,8 +58,8 @@ class NeedsHandler(Handler):
     def do_needs(self) -> None:
         from lumen_tui.tui.screens.attention import AttentionScreen
 
-        screen = AttentionScreen(self.snapshot, self._why_stays, self._needs_host(), self.at)
-        self.host.push_screen(screen, self._chosen)
+        screen = AttentionScreen(self.snapshot, self.why_stays, self.needs_host(), self.at)
+        self.host.push_screen(screen, self.chosen)
 
     def do_chat(self) -> None:
         from lumen_tui.queries.chat_views import looker
@@ -60,7 +67,8 @@ class NeedsHandler(Handler):
 
         self.host.push_screen(ChatScreen(self.host.port, looker(self.layout), self.refusal, self.open_approval))
 
-    def _needs_host(self) -> NeedsHost:
+    def needs_host(self) -> NeedsHost:
+        """Return what screens about needs may ask of the room."""
         from lumen_tui.queries.pages import decision
         from lumen_tui.tui.screens.approval_answer import NeedsHost, sandbox_of
 
@@ -74,13 +82,16 @@ class NeedsHandler(Handler):
             lambda request: sandbox_of(request, self.snapshot),
             partial(decision, self.layout),
             lambda: self.snapshot.approvals,
+            self._replies.reply,
+            self._replies.tell,
         )
 
     def _send(self, request: Request, report: Callable[[str, bool], None]) -> None:
         """Carry out one action, and report its outcome in the footer and to the caller."""
         self.host.submit(request, lambda done: report(done.summary, False), lambda error: report(error, True))
 
-    def _chosen(self, need: Attention | None) -> None:
+    def chosen(self, need: Attention | None) -> None:
+        """Go to where a need is answered, where it cannot be answered in the list."""
         if need is None or self._opens(need):
             return
         if need.target == "kill":
@@ -93,7 +104,9 @@ class NeedsHandler(Handler):
             self._show_problems(need.text)
             return
         if need.need is Need.RETIREMENT:
-            self._show_role(need.role)
+            from lumen_tui.tui.screens.roles import RolesScreen
+
+            self.host.push_screen(RolesScreen(self.host.port, self.snapshot, at=need.role))
             return
         self._go(need)
 
@@ -124,21 +137,18 @@ class NeedsHandler(Handler):
 
         self.host.push_screen(ProblemsScreen(self.snapshot, at))
 
-    def _show_role(self, name: str) -> None:
-        from lumen_tui.tui.screens.roles import RolesScreen
-
-        self.host.push_screen(RolesScreen(self.host.port, self.snapshot, at=name))
-
-    def _why_stays(self, need: Attention) -> str:
+    def why_stays(self, need: Attention) -> str:
         """Return why one cannot be taken off the list, or the empty string."""
         if need.need is Need.APPROVAL:
-            return "a worker waits for your decision: y or d answers it"
+            return (
+                f"a worker waits for your decision: {self.key('answer_allow')} or {self.key('answer_deny')} answers it"
+            )
         if need.need is Need.QUESTION:
             return "somebody waits for your answer: enter opens the question"
         if need.need is Need.CHANGES:
             return "a change list is accepted or dropped"
         if not can_wait(need):
-            hint = "" if need.need is Need.ENGINE else "; l puts it off until tomorrow"
+            hint = "" if need.need is Need.ENGINE else f"; {self.key('answer_snooze')} snoozes it"
             return f"what is about the {need.need} goes away with its cause and cannot be dismissed{hint}"
         return self.refusal
 
@@ -148,8 +158,19 @@ class NeedsHandler(Handler):
         if not names:
             self.room.say("Nothing needs you.")
             return
+        if self.room.band.display:
+            need = self.room.band.step(by)
+            self.at = need.key if need else ""
+            return
         start = names.index(self.at) if self.at in names else (-1 if by > 0 else len(names))
         self._go(needs[(start + by) % len(needs)])
+
+    def _go_on(self, by: int) -> None:
+        """From the page of a request: the next need, on its page too where it has one."""
+        needs, names = self.snapshot.attention, [need.key for need in self.snapshot.attention]
+        start = names.index(self.at) if self.at in names else (-1 if by > 0 else len(names))
+        if needs:
+            self._go(needs[(start + by) % len(needs)])
 
     def _go(self, need: Attention) -> None:
         self.at = need.key
@@ -161,7 +182,7 @@ class NeedsHandler(Handler):
             self.open_approval(need.target)
             return
         if need.need is Need.QUESTION:
-            self._open_question(need.target)
+            self._replies.answer(need.target)
             return
         if need.need is Need.RETIREMENT:
             return  # low as it is, it opens nothing by itself
@@ -173,27 +194,15 @@ class NeedsHandler(Handler):
             pane.rows.set_filter("")
             pane.rows.select_key(need.target)
 
-    def _open_question(self, question_id: str) -> None:
-        from lumen_tui.tui.screens.questions import QuestionForm
-
-        question = next((one for one in self.snapshot.questions if one.id == question_id), None)
-        if question is None:
-            self.room.say("It waits for no answer any more.")
-        elif self.refusal:
-            self.room.say(f"answer: {self.refusal}", bad=True)
-        else:
-            form = QuestionForm(question, self.host.clock())
-            self.host.push_screen(form, lambda request: self.submit(request) if request else None)
-
     def open_approval(self, approval_id: str) -> None:
         """Open a question of a worker; from there one goes on to what else needs a person."""
         from lumen_tui.tui.screens.approvals import ApprovalScreen
 
         def left(where: str | None) -> None:
             if where:
-                self._step(1 if where == "next" else -1)
+                self._go_on(1 if where == "next" else -1)
 
-        self.host.push_screen(ApprovalScreen(self.snapshot, approval_id, self._needs_host()), left)
+        self.host.push_screen(ApprovalScreen(self.snapshot, approval_id, self.needs_host()), left)
 
 
 def _elsewhere(need: Attention) -> str:

@@ -117,12 +117,13 @@ class SignalsHandler(Handler):
         return self._none if self.selected is None else ""
 
     def do_answer_signal(self) -> None:
-        self._write(self.selected.signal)
+        self.write(self.selected.signal)
 
     def do_send_signal(self) -> None:
-        self._write(None)
+        self.write(None)
 
-    def _write(self, reply_to: Signal | None) -> None:
+    def write(self, reply_to: Signal | None) -> None:
+        """Open the form for a signal, or for a reply to one."""
         from lumen_tui.tui.screens.signals import SignalForm
 
         form = SignalForm(reply_to, self.snapshot.lanes, self.draft)
@@ -148,7 +149,7 @@ class SignalsHandler(Handler):
 
         def left(choice: str | None) -> None:
             if choice == "reply":
-                self._write(row.signal)
+                self.write(row.signal)
 
         self.host.push_screen(SignalDetail(row, self.host.clock()), left)
 
@@ -174,6 +175,23 @@ class PanesHandler(Handler):
     def do_zoom(self) -> None:
         self.room.toggle_zoom()
 
+    def why_grow(self) -> str:
+        return "" if self.room.current.lines_given else "one pane has the screen"
+
+    why_shrink = why_grow
+
+    def do_grow(self) -> None:
+        self.room.columns.resize(1)
+
+    def do_shrink(self) -> None:
+        self.room.columns.resize(-1)
+
+    def why_sort(self) -> str:
+        return "" if self.room.current.sorting is not None else "this pane has one order"
+
+    def do_sort(self) -> None:
+        self.room.say(f"Sorted by {self.room.current.sort()}.")
+
     def why_filter(self) -> str:
         return "" if self.room.current.rows is not None else "this pane has no list; 3, 4, 5 and 6 have one"
 
@@ -183,7 +201,9 @@ class PanesHandler(Handler):
     def do_back(self) -> None:
         """Drop the nearest thing: marks, then the filter, then the zoom."""
         rows = self.room.current.rows
-        if rows is not None and rows.marks.clear():
+        if self.room.band.in_front:
+            self.room.go_to(self.room.current)
+        elif rows is not None and rows.marks.clear():
             rows.set_filter(rows.filter_text)
             rows.refresh_changed()
             self.room.current.tick(self.room.current.now)

@@ -66,6 +66,11 @@ class Handlers:
         if handler := self._of(scope):
             handler.open()
 
+    @property
+    def needs(self) -> NeedsHandler:
+        """The handler of what needs a person."""
+        return next(handler for handler in self._handlers if isinstance(handler, NeedsHandler))
+
     def _of(self, scope: str) -> Handler | None:
         return next((handler for handler in self._handlers if handler.scope == scope), None)
 

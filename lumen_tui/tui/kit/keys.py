@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, shown_key
 from lumen_tui.tui.host import host_of
-from lumen_tui.tui.key_names import key_names, together
+from lumen_tui.tui.key_names import operators_key, together
 
 
 def bindings(scope: str, action: str) -> list[BindingType]:
@@ -146,20 +146,21 @@ def why_not_now(screen: Screen[Any], command: RoomCommand) -> str:
     return "" if owner_of(screen, command) is not None else "another field has the focus"
 
 
-def _operators_keys(node: DOMNode) -> Mapping[str, str]:
+def operators_keys(node: DOMNode) -> Mapping[str, str]:
+    """Return the keys that the operator moved, by action."""
     host = host_of(node.app) if node.is_running else None
     return host.room.snapshot.config.keys if host is not None else {}
 
 
 def key_of(node: DOMNode, action: str) -> str:
     """Return the key that carries a command out, as the operator has it."""
-    return shown_key(BY_ACTION[action], _operators_keys(node))
+    return shown_key(BY_ACTION[action], operators_keys(node))
 
 
 def keys_of(node: DOMNode, action: str) -> Sequence[str]:
     """Return all keys of a command as Textual names them, for a widget that reads them itself."""
-    keys = _operators_keys(node)
-    return key_names(keys[action]).split(",") if action in keys else BY_ACTION[action].keys
+    own = operators_key(action, operators_keys(node))
+    return own.split(",") if own else BY_ACTION[action].keys
 
 
 def pair_of(node: DOMNode, first: str, second: str, label: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -13,13 +14,15 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION, RoomCommand
 from lumen_tui.tui.host import host_of
-from lumen_tui.tui.kit.keys import TINY, KeysLine, Scoped, command_of, key_of
+from lumen_tui.tui.kit.keys import TINY, KeysLine, Scoped, command_of, key_of, operators_keys
 from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import StatusLine, status_text
+from lumen_tui.tui.moved_keys import moved_to
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
 
 if TYPE_CHECKING:
@@ -139,7 +142,23 @@ class DetailScreen(Sheet, Dialog[Result]):
         if self.there:
             self.query_one(StatusLine).say(text, bad)
 
+    def on_key(self, event: events.Key) -> None:
+        """Tell where a command went whose key moved with this version."""
+        scopes = [scope for base in type(self).__mro__ if (scope := vars(base).get("SCOPE"))]
+        if words := moved_to(event.key, scopes, operators_keys(self)):
+            note(self, words)
+
+    def action_undo(self) -> None:
+        """Undo the operator's last action, wherever it was; sheets with actions of their own answer themselves."""
+        if (host := host_of(self.app)) is None:
+            return
+        if host.room.refusal:
+            note(self, f"undo: {host.room.refusal}")
+        else:
+            host.submit(Undo(), lambda done: note(self, done.summary), lambda refusal: note(self, refusal))
+
     def action_need(self, action: str) -> None:
+        """Leave everything that is open, and carry out a command of the room."""
         if (host := host_of(self.app)) is None:
             return
         room, above = host.screen_stack[0], host.screen_stack[1:]

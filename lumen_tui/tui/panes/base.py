@@ -14,12 +14,14 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
-from lumen_tui.model.snapshot import Revisions, Snapshot
+from lumen_tui.model.snapshot import Attention, Revisions, Snapshot
 from lumen_tui.model.text import humanize, one_line, safe
-from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.commands import BY_ACTION, RoomCommand, shown_key
 from lumen_tui.tui.host import RoomView, appearance_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Lines, ScrolledLines, spread, wrap
+from lumen_tui.tui.panes.sorting import Sorting
+from lumen_tui.tui.shares import EMPTY
 from lumen_tui.tui.theme import Appearance
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and snapshots may come a hundred times as often
@@ -43,12 +45,95 @@ class Detail(NamedTuple):
     composed: bool = False  # the body was put together by the program: see `humanize`
 
 
-class Pane(Vertical):
-    """A framed part of the room. It renders what `show` gives it and asks for nothing."""
+class PaneFrame(Vertical):
+    """The frame of a pane, and what it says in few words."""
 
     scope: ClassVar[str] = ""
     number: ClassVar[int] = 0
     name_shown: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        super().__init__(id=self.scope, classes="pane")
+        self.snapshot = NOTHING
+        self.lines_given: int | None = None  # of its column, while it shares one
+        self._captions = {"title": "", "subtitle": ""}
+
+    @property
+    def look(self) -> Appearance:
+        """Colours and shapes to draw with."""
+        return appearance_of(self.app)
+
+    def empty_words(self) -> str:
+        """Return what an empty pane says: what fills it, and the keys in force that do."""
+        return ""
+
+    def key(self, action: str) -> str:
+        """Return the key that carries a command out, as the operator has it."""
+        return shown_key(BY_ACTION[action], self.snapshot.config.keys)
+
+    def recaption(self) -> None:
+        """Write into the frame what it says now."""
+        self.caption(self._title(), self.subtitle_words())
+
+    def _title(self) -> str:
+        """Return the upper border's words; of a pane of one line all that it says."""
+        if self.lines_given != EMPTY:
+            return self.title_words()
+        return f"{self.number} {self.name_shown} · {self.empty_line()}"
+
+    def empty_line(self) -> str:
+        """Return what an empty pane says on its one line."""
+        return self.short()[0]
+
+    def title_words(self) -> str:
+        """Return what stands in the upper border."""
+        return f"{self.number} {self.name_shown}"
+
+    def subtitle_words(self) -> str:
+        """Return what stands in the lower border."""
+        return ""
+
+    def short(self) -> tuple[str, bool]:
+        """Return the pane in a few words, and whether something in it wants a person: for narrow windows."""
+        return self.subtitle_words(), False
+
+    def summary(self, width: int) -> list[Segment]:
+        """Return one line for the whole pane."""
+        ink = self.look.ink
+        words, loud = self.short()
+        left = [(f"{self.number} ", ink.muted), (f"{self.name_shown:<12}", ink.text)]
+        return spread(width, [*left, (words, ink.accent if loud else ink.muted)], [])
+
+    @on(ScrolledLines.Moved)
+    def scrolled(self, event: ScrolledLines.Moved) -> None:
+        """Show what is below the part of the text that is in the window."""
+        event.stop()
+        self.recaption()
+
+    def caption(self, title: str, subtitle: str) -> None:
+        """Write into the frame, and repaint only that part of it."""
+        width, height = self.content_size
+        if (title := one_line(title)) != (was := self._captions["title"]):
+            self._captions["title"], self._border_title = title, Content(title)
+            start, stop = _differs(was, title, width)
+            self.refresh(Region(start + 2, -1, stop - start, 1))
+        if (subtitle := one_line(subtitle)) != (was := self._captions["subtitle"]):
+            self._captions["subtitle"], self._border_subtitle = subtitle, Content(subtitle)
+            start, stop = _differs(was[::-1], subtitle[::-1], width)
+            self.refresh(Region(width - 2 - stop, height, stop - start, 1))
+
+
+class Heads(Lines):
+    """The headings of a pane's columns, seen while it is zoomed."""
+
+    def __init__(self, pane: Pane) -> None:
+        super().__init__(lambda width, _height: [pane.heads(width)], classes="heads")
+        self.display = False
+
+
+class Pane(PaneFrame):
+    """A framed part of the room. It renders what `show` gives it and asks for nothing."""
+
     filter_hint: ClassVar[str] = "filter: words, !without, field:value"  # what stands in the empty filter line
 
     class Changed(Message):
@@ -59,17 +144,10 @@ class Pane(Vertical):
             self.pane = pane
 
     def __init__(self) -> None:
-        super().__init__(id=self.scope, classes="pane")
-        self.snapshot = NOTHING
+        super().__init__()
         self.now = 0.0
         self._revision: object = None
         self._aged = 0.0  # when the rows were last drawn for their ages alone
-        self._captions = {"title": "", "subtitle": ""}
-
-    @property
-    def look(self) -> Appearance:
-        """Colours and shapes to draw with."""
-        return appearance_of(self.app)
 
     @property
     def target(self) -> Widget:
@@ -81,13 +159,35 @@ class Pane(Vertical):
         """The list inside, where there is one."""
         return next((child for child in self.children if isinstance(child, LineList)), None)
 
-    def empty_words(self) -> str:
-        """Return what an empty pane says: what fills it, and the keys in force that do."""
-        return ""
+    sorting: Sorting[Any] | None = None
+    zoomed = False  # whether it has the screen, with headings and more columns
 
-    def key(self, action: str) -> str:
-        """Return the key that carries a command out, as the operator has it."""
-        return shown_key(BY_ACTION[action], self.snapshot.config.keys)
+    def zoom(self, zoomed: bool) -> None:
+        """Show more of each row, with headings; or as among the other panes."""
+        if zoomed == self.zoomed:
+            return
+        self.zoomed = zoomed
+        for line in self.query(Heads):
+            line.display = zoomed
+        if self.rows is not None:
+            self.rows.refresh_changed()
+
+    def heads(self, width: int) -> list[Segment]:
+        """Return the headings of the columns, above the list while it is zoomed."""
+        return [Segment(" " * width)]
+
+    def sort(self) -> str:
+        """Go to the next order of the list, and return its name."""
+        if self.sorting is None:
+            return ""
+        name = self.sorting.next()
+        self.fill()
+        self.recaption()
+        return name
+
+    def rows_wanted(self) -> int:
+        """Return how many rows it has to show; 0 where one line says all."""
+        return len(self.rows.model.rows) if self.rows is not None else 0
 
     def revision(self, revisions: Revisions) -> object:
         """Return the counters this pane depends on."""
@@ -114,26 +214,7 @@ class Pane(Vertical):
         if self.rows is not None and abs(now - self._aged) >= _AGES:
             self._aged = now
             self.rows.refresh_changed()
-        self.caption(self.title_words(), self.subtitle_words())
-
-    def title_words(self) -> str:
-        """Return what stands in the upper border."""
-        return f"{self.number} {self.name_shown}"
-
-    def subtitle_words(self) -> str:
-        """Return what stands in the lower border."""
-        return ""
-
-    def short(self) -> tuple[str, bool]:
-        """Return the pane in a few words, and whether something in it wants a person: for narrow windows."""
-        return self.subtitle_words(), False
-
-    def summary(self, width: int) -> list[Segment]:
-        """Return one line for the whole pane."""
-        ink = self.look.ink
-        words, loud = self.short()
-        left = [(f"{self.number} ", ink.muted), (f"{self.name_shown:<12}", ink.text)]
-        return spread(width, [*left, (words, ink.accent if loud else ink.muted)], [])
+        self.recaption()
 
     def tell(self, event: Message | None = None) -> None:
         """Tell the room, in place of `event`, that something changed: at once, for every widget on the way costs."""
@@ -145,23 +226,28 @@ class Pane(Vertical):
         """Return the selected row in full."""
         return None
 
-    @on(ScrolledLines.Moved)
-    def scrolled(self, event: ScrolledLines.Moved) -> None:
-        """Show what is below the part of the text that is in the window."""
-        event.stop()
-        self.caption(self.title_words(), self.subtitle_words())
 
-    def caption(self, title: str, subtitle: str) -> None:
-        """Write into the frame, and repaint only that part of it."""
-        width, height = self.content_size
-        if (title := one_line(title)) != (was := self._captions["title"]):
-            self._captions["title"], self._border_title = title, Content(title)
-            start, stop = _differs(was, title, width)
-            self.refresh(Region(start + 2, -1, stop - start, 1))
-        if (subtitle := one_line(subtitle)) != (was := self._captions["subtitle"]):
-            self._captions["subtitle"], self._border_subtitle = subtitle, Content(subtitle)
-            start, stop = _differs(was[::-1], subtitle[::-1], width)
-            self.refresh(Region(width - 2 - stop, height, stop - start, 1))
+class ColumnsView(Protocol):
+    """The lines of the panes, as handlers change them."""
+
+    def resize(self, by: int) -> None:
+        """Give the current pane so many lines more of its column, and remember it."""
+
+
+class BandView(Protocol):
+    """The band above the panes, as handlers and the lines around the panes see it."""
+
+    display: bool
+
+    @property
+    def in_front(self) -> bool:
+        """Whether keys are about it."""
+
+    def step(self, by: int) -> Attention | None:
+        """Take the focus, and go to the next or the previous row; return it, None where there is none."""
+
+    def offered(self) -> list[RoomCommand]:
+        """Return the commands that the footer offers for the selected row."""
 
 
 class PanedRoom(RoomView, Protocol):
@@ -173,6 +259,14 @@ class PanedRoom(RoomView, Protocol):
     @property
     def panes(self) -> tuple[Pane, ...]:
         """All six, by their numbers."""
+
+    @property
+    def band(self) -> BandView:
+        """What needs a person, above the panes."""
+
+    @property
+    def columns(self) -> ColumnsView:
+        """The lines of the panes."""
 
     def pane(self, scope: str) -> Pane:
         """Return the pane of a scope."""
@@ -197,6 +291,11 @@ def _differs(was: str, now: str, width: int) -> tuple[int, int]:
         return -2, min(longest + 1, width - 1)
     places = [place for place in range(longest) if was[place] != now[place]]
     return places[0], places[-1] + 1
+
+
+def sorted_by(pane: Pane) -> str:
+    """`by cost`; empty for the list's own order."""
+    return f"by {pane.sorting.name}" if pane.sorting is not None and pane.sorting.name else ""
 
 
 def place_of(rows: LineList[Any], what: str) -> str:

@@ -91,6 +91,7 @@ class Foresight(NamedTuple):
 
 
 _STALE = 60.0  # seconds after which time alone has changed what is foreseen
+_AROUND_LIST, _SEEN = 4, 5  # lines of the curve and the counts; nodes that should be seen with them
 _CHART = 6  # lines from which the head holds the two charts
 _TOGETHER = "\ue000"  # in place of a blank at which no line is broken
 _MANY = {"summary": "summaries", "open discovery": "open discoveries", "active session": "active sessions"}
@@ -171,6 +172,12 @@ class DecayPane(Pane):
         """The moment that is looked at, in seconds since 1970."""
         return self.now + self.travel.days * DAY if self._foresight else self.now
 
+    def rows_wanted(self) -> int:
+        """Return the rows of the curve, of some nodes and of the counts; none while nothing decays."""
+        return (
+            _AROUND_LIST + min(len(self._list.model.rows), _SEEN) if self._list.model.rows or self.travel.moving else 0
+        )
+
     def revision(self, revisions: Revisions) -> object:
         return revisions.nodes, revisions.problems  # the latter moves with the configuration: the rule
 
@@ -208,7 +215,7 @@ class DecayPane(Pane):
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
         """Follow the cursor."""
-        self.caption(self.title_words(), self.subtitle_words())
+        self.recaption()
         self.tell(event)
 
     def title_words(self) -> str:
@@ -226,7 +233,7 @@ class DecayPane(Pane):
         if self._foresight is not None:
             return f"{words.number(view.due)} archived by then · +{words.number(view.within_week)} in 7 d"
         due = f"{words.number(view.due)} due · " if view.due else ""
-        return f"{due}{words.number(view.within_week)} {'fades' if view.within_week == 1 else 'fade'} within 7 days"
+        return f"{due}{words.number(view.within_week)} {'decays' if view.within_week == 1 else 'decay'} within 7 days"
 
     def short(self) -> tuple[str, bool]:
         said = " · ".join((*self.travel.words(self.snapshot.decay.rule), self.subtitle_words()))
@@ -243,7 +250,7 @@ class DecayPane(Pane):
             return Detail("Decay", kept, "", drawing) if view.active else None
         facts = (
             ("score", f"{score(self.at - row.touched, view.rule):.3f}"), ("touched", iso(row.touched)[:16]),
-            ("fades", iso(row.fades_at)[:16]), ("half-life", f"{view.rule.half_life_days:g} d"),
+            ("decays", iso(row.fades_at)[:16]), ("half-life", f"{view.rule.half_life_days:g} d"),
             ("threshold", f"{view.rule.threshold:g}"),
         )  # fmt: skip
         return Detail(row.node_id, (*facts, *kept), row.title, drawing)

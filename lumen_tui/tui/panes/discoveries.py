@@ -23,7 +23,8 @@ from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList, step_past
 from lumen_tui.tui.kit.lines import Cell, line, spread
-from lumen_tui.tui.panes.base import Detail, Pane, PanedRoom, place_of
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, PanedRoom, place_of, sorted_by
+from lumen_tui.tui.panes.sorting import Order, Sorting
 
 _SEEN = 1.0  # seconds after which what was carried out is in the rows, or was undone since
 
@@ -87,6 +88,8 @@ class DiscoveryRows:
             Cell(node.priority or look.shapes.dash, ink.loud if loud else text, _PRIORITY),
             Cell(node.title, text),
         ]
+        if self._pane.zoomed:
+            cells += _kinds(kind_of(node), ink.muted)
         if width >= 52:
             cells.append(Cell(node.wu_id or look.shapes.dash, ink.muted, _WU))
         age = words.age(self._pane.now - row.created) if row.created else ""
@@ -115,6 +118,10 @@ class DiscoveryRows:
         }  # fmt: skip
 
 
+def _kinds(text: str, style: Style) -> list[Cell]:
+    return [Cell(text, style, 10)]
+
+
 def kind_of(node: Node) -> str:
     """`bug`, `idea`, `question`, `dependency`, or just `discovery`."""
     kind = node.metadata.get("type") or node.metadata.get("kind")
@@ -134,8 +141,15 @@ class DiscoveriesPane(Pane):
         self._likes: dict[str, tuple[str, int] | None] = {}  # found so far, for this revision
         self._lanes: dict[str, str] = {}  # by work unit
         self.leaving = Leaving(self._list)
+        self.sorting = Sorting(
+            "priority",
+            Order("age", lambda row: row.created, falling=False),
+            Order("type", lambda row: kind_of(row.node), falling=False),
+            Order("work unit", lambda row: row.node.wu_id),
+        )
 
     def compose(self) -> ComposeResult:
+        yield Heads(self)
         yield self._list
 
     def revision(self, revisions: Revisions) -> object:
@@ -144,7 +158,8 @@ class DiscoveriesPane(Pane):
     def fill(self) -> None:
         self._likes.clear()
         self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
-        self._list.set_rows(self.snapshot.discoveries)
+        rows = self.snapshot.discoveries
+        self._list.set_rows(self.sorting.apply(rows) if self.sorting else rows)
         self.leaving.newer_rows()
 
     def lane(self, node: Node) -> str:
@@ -171,16 +186,25 @@ class DiscoveriesPane(Pane):
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
         """Follow the cursor."""
-        self.caption(self.title_words(), self.subtitle_words())
+        self.recaption()
         self.tell(event)
 
     def subtitle_words(self) -> str:
         rows = self._list
         if rows.has_focus or rows.marks.keys or rows.filter_text:
-            return place_of(rows, "open")
+            return " · ".join(part for part in (place_of(rows, "open"), sorted_by(self)) if part)
         counts = self.snapshot.discovery_counts
         first = next((f" · {name} {counts[name]}" for name in PRIORITIES if counts.get(name)), "")
         return f"{words.number(len(self.snapshot.discoveries))} open{first}" if self.snapshot.discoveries else ""
+
+    def heads(self, width: int) -> list[Segment]:
+        """Return the headings, in the columns of `DiscoveryRows.line`."""
+        muted = self.look.ink.muted
+        age = Cell("age", muted, _AGE, right=True, gap=1)
+        return line(
+            width,
+            [Cell("", muted, _PRIORITY), Cell("title", muted), *_kinds("type", muted), Cell("unit", muted, _WU), age],
+        )
 
     def short(self) -> tuple[str, bool]:
         return self.subtitle_words() or "none open", bool(self.snapshot.discovery_counts.get("P0"))

@@ -25,6 +25,7 @@ from lumen_tui.tui.theme import Appearance
 
 _LABEL, _BAR, _SPARKS = 10, 16, 16  # cells
 _BESIDE_BAR = 33  # cells for the name and the amounts
+_USUAL = 44  # cells of the pane in a window of 120
 _LOOKED_AT = 300  # tasks; what is alive or queued stands in front
 
 Parts = list[tuple[str, Style]]
@@ -217,6 +218,7 @@ class LoopPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._facts = ScrolledLines(self._lines)
+        self._count = 0
 
     def compose(self) -> ComposeResult:
         yield self._facts
@@ -226,6 +228,17 @@ class LoopPane(Pane):
             "No loop yet. The engine runs one when there is something to do: "
             f"{self.key('new_task')} gives it a task, {self.key('beat')} asks for a beat."
         )
+
+    def rows_wanted(self) -> int:
+        """Return its rows, as they were when the snapshot came; none before the first loop."""
+        return self._count
+
+    def fill(self) -> None:
+        there = self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming
+        self._count = len(loop_rows(self.snapshot, self.now, self.look, _USUAL)) if there else 0
+
+    def empty_line(self) -> str:
+        return f"none yet; {self.key('new_task')} gives it a task"
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.loop, revisions.tasks, revisions.facts

@@ -18,7 +18,8 @@ from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
+from lumen_tui.tui.panes.sorting import Order, Sorting
 
 _LOOKED_AT = 50  # rows that decide which columns are shown
 _WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6
@@ -76,13 +77,23 @@ class SignalsPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=self.empty_words)
+        self.sorting = Sorting(
+            "age",
+            Order("priority", lambda row: row.signal.priority or "P9", falling=False),
+            Order("sender", lambda row: row.signal.sender, falling=False),
+            Order("work unit", lambda row: row.signal.wu_id, falling=True),
+        )
         self.with_wu = self.with_lane = False  # whether any signal near the front names one
 
     def compose(self) -> ComposeResult:
+        yield Heads(self)
         yield self._list
 
     def empty_words(self) -> str:
         return f"No signals yet. Agents leave notes for each other here; {self.key('send_signal')} sends one."
+
+    def empty_line(self) -> str:
+        return f"none; {self.key('send_signal')} sends one"
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.signals
@@ -91,20 +102,31 @@ class SignalsPane(Pane):
         near = [self.snapshot.signals[index].signal for index in range(min(_LOOKED_AT, len(self.snapshot.signals)))]
         self.with_wu = any(signal.wu_id for signal in near)
         self.with_lane = any(signal.lane for signal in near)
-        self._list.set_rows(self.snapshot.signals)
+        self._list.set_rows(self.sorting.apply(self.snapshot.signals) if self.sorting else self.snapshot.signals)
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:
         """Follow the cursor."""
-        self.caption(self.title_words(), self.subtitle_words())
+        self.recaption()
         self.tell(event)
 
     def subtitle_words(self) -> str:
         rows = self._list
         unread = f"{words.number(self.snapshot.unread)} unread" if self.snapshot.unread else ""
         if rows.has_focus or rows.marks.keys or rows.filter_text:
-            return " · ".join(part for part in (place_of(rows, "signals"), unread) if part)
+            return " · ".join(part for part in (place_of(rows, "signals"), unread, sorted_by(self)) if part)
+        if by := sorted_by(self):
+            return " · ".join(part for part in (unread, by) if part)
         return unread or ("all read" if self.snapshot.signals else "")
+
+    def heads(self, width: int) -> list[Segment]:
+        """Return the headings, in the columns of `SignalRows.line`."""
+        muted = self.look.ink.muted
+        cells = [Cell("", muted, 2)]
+        cells += [Cell("unit", muted, _WU)] if self.with_wu else []
+        cells += [Cell("lane", muted, _LANE, gap=1)] if self.with_lane else []
+        cells += [Cell("from", muted, _SENDER, gap=1), Cell("message", muted), Cell("age", muted, _AGE, right=True)]
+        return line(width, cells)
 
     def short(self) -> tuple[str, bool]:
         if not self.snapshot.signals:

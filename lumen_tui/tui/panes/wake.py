@@ -19,6 +19,7 @@ from lumen_tui.tui.panes.loop import ordered_tasks, over, under_way
 from lumen_tui.tui.room_command import WAKE
 from lumen_tui.tui.theme import Ink
 
+_USUAL = 42  # cells of the pane in a window of 120
 _LIMIT = 100_000  # characters that are laid out
 
 
@@ -31,6 +32,7 @@ class WakePane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._text = ScrolledLines(self._lines)
+        self._count = 0  # rows of the text
 
     def compose(self) -> ComposeResult:
         yield self._text
@@ -40,10 +42,16 @@ class WakePane(Pane):
             f"No wake-state yet. The agent writes one at the end of each loop; {self.key('beat')} asks for a beat now."
         )
 
+    def rows_wanted(self) -> int:
+        """Return about as many rows as the text has in a narrow column."""
+        return self._count
+
     def revision(self, revisions: Revisions) -> object:
         return revisions.wake, revisions.loop, revisions.tasks
 
     def fill(self) -> None:
+        text = self.snapshot.wake.text[:_LIMIT].strip()
+        self._count = sum(1 + len(line) // _USUAL for line in text.split("\n")) if text else 0
         self._text.redraw()
 
     def subtitle_words(self) -> str:

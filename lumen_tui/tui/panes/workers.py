@@ -16,19 +16,22 @@ from lumen_tui.model import agent, ids, queueing, times
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.task_cost import progress_of
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words, without_echo
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView, live_ones, tally, tally_words, without_echo
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, Lines, line
-from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
+from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.theme import Ink, Shapes
 
 _SUCH_AS = "the 5 largest files in /usr/lib"
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
+_TAIL_WANTED = 5  # lines of them beside the list
 _ID, _ROLE, _MODEL = 4, 10, 7
+_MODEL_FROM, _MODEL_FROM_ZOOMED, _STARTED_FROM = 68, 100, 90  # cells of a row
 _ENDED_BADLY = (Status.FAILED, Status.LOST)
 _LOUD = ("asks", "stalled", "failed", "lost")
 
@@ -51,12 +54,22 @@ class TaskRows:
         cells.append(Cell(short_id(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
-        if width >= 68:
+        if width >= _model_from(self._pane):
             cells.append(Cell(self._pane.model_of(row), ink.muted, _MODEL, gap=1))
         if row.status in _ENDED_BADLY and self._pane.tells(row):
             right = str(row.status)  # its last words, below the list, are the reason
         cells.append(Cell(words.short_paths(row.spec.objective), body))
-        cells.append(Cell(right, right_style, min(len(right), max(9, width // 4)), right=True))
+        if self._pane.zoomed:
+            cells += _more_cells(_more_of(row), width, ink.muted)
+        if self._pane.zoomed and row.status is Status.DONE:
+            right = _took(row)  # the cost has a column of its own
+        size = _TIME if self._pane.zoomed else min(len(right), max(9, width // 4))
+        turns = look.shapes.spin if row.status is Status.RUNNING and not row.reason else ""
+        if turns and self._pane.zoomed:
+            size -= 2
+        if turns:  # in a piece of its own, so that a second repaints it and the time alone
+            cells.append(Cell(turns[int(self._pane.now) % len(turns)], ink.good, 1))
+        cells.append(Cell(right, right_style, size, right=True, gap=1 if turns else GAP))
         return line(width, cells)
 
     def more(self, row: TaskView, width: int) -> list[Segment]:
@@ -72,6 +85,32 @@ class TaskRows:
             "id": row.id, "role": spec.role, "model": self._pane.model_of(row), "status": str(row.status),
             "wu": spec.wu_id, "lane": spec.lane, "by": spec.created_by, "priority": spec.priority,
         }  # fmt: skip
+
+
+_ATTEMPT, _STARTED, _TOKENS, _COST, _TIME = 3, 8, 7, 7, 14  # cells of a zoomed list
+
+
+def _more_cells(texts: tuple[str, str, str, str], width: int, style: Style) -> list[Cell]:
+    """Return what only a zoomed list has room for: attempt, start, tokens, cost, as far as the objective has room."""
+    attempt, started, tokens, cost = texts
+    cells = [Cell(attempt, style, _ATTEMPT, right=True, gap=1)]
+    if width >= _STARTED_FROM:
+        cells.append(Cell(started, style, _STARTED, right=True, gap=1))
+    return [*cells, Cell(tokens, style, _TOKENS, right=True, gap=1), Cell(cost, style, _COST, right=True, gap=1)]
+
+
+def _model_from(pane: WorkersPane) -> int:
+    """Return the cells from which a row names its model."""
+    return _MODEL_FROM_ZOOMED if pane.zoomed else _MODEL_FROM
+
+
+def _more_of(row: TaskView) -> tuple[str, str, str, str]:
+    return (
+        str(row.attempt or ""),
+        times.iso(row.started)[11:19] if row.started else "",
+        words.kilo(row.usage.tokens) if row.usage.tokens else "",
+        words.money(row.usage.usd) if row.usage.usd else "",
+    )
 
 
 def short_id(task_id: str) -> str:
@@ -151,15 +190,31 @@ class WorkersPane(Pane):
         super().__init__()
         self._list: LineList[TaskView] = LineList(TaskRows(self), empty=self.empty_words)
         self._tail = Lines(self._tail_lines, id="tail")
+        self.sorting = Sorting(
+            "state",
+            Order("started", lambda row: row.started),
+            Order("tokens", lambda row: row.usage.tokens),
+            Order("cost", lambda row: row.usage.usd),
+            Order("role", lambda row: row.spec.role, falling=False),
+        )
         self._counts: Counter[str] = Counter()
         self._tiers: dict[str, str] = {}  # by role
 
     def compose(self) -> ComposeResult:
+        yield Heads(self)
         yield self._list
         yield self._tail
 
     def empty_words(self) -> str:
         return f"No tasks yet. {self.key('new_task')} gives a worker something to do, such as: {_SUCH_AS}"
+
+    def rows_wanted(self) -> int:
+        """Return the rows of the tasks, and of the last words of one of them."""
+        said = any(row.status.alive and row.tail for row in live_ones(self.snapshot.tasks))
+        return len(self.snapshot.tasks) + (_TAIL_WANTED if said else 0)
+
+    def empty_line(self) -> str:
+        return f"none; {self.key('new_task')} gives one"
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.tasks, revisions.roles
@@ -168,7 +223,7 @@ class WorkersPane(Pane):
         tasks = self.snapshot.tasks
         self._counts = tally(tasks)
         self._tiers = {role.name: role.tier for role in self.snapshot.roles}
-        self._list.set_rows(tasks)
+        self._list.set_rows(self.sorting.apply(tasks) if self.sorting else tasks)
 
     def model_of(self, row: TaskView) -> str:
         """Return the model or tier a task asks for, else its role's tier."""
@@ -203,14 +258,23 @@ class WorkersPane(Pane):
         """Show the last words of the task under the cursor."""
         self._fit_tail()
         self._tail.redraw()
-        self.caption(self.title_words(), self.subtitle_words())
+        self.recaption()
         self.tell(event)
 
     def subtitle_words(self) -> str:
         if self._list.marks.keys or self._list.filter_text:
             return place_of(self._list, "tasks")
         done = f"{words.number(len(self.snapshot.tasks))} done" if self.snapshot.tasks else ""
-        return " · ".join(tally_words(self._counts)) or done
+        return " · ".join(part for part in (*tally_words(self._counts), sorted_by(self)) if part) or done
+
+    def heads(self, width: int) -> list[Segment]:
+        """Return the headings, in the columns of `TaskRows.line` between its edges."""
+        muted = self.look.ink.muted
+        cells = [Cell("", muted, 1), Cell("task", muted, _ID, gap=1), Cell("role", muted, _ROLE)]
+        cells += [Cell("model", muted, _MODEL, gap=1)] if width >= _model_from(self) else []
+        cells += [Cell("objective", muted), *_more_cells(("try", "started", "tokens", "cost"), width, muted)]
+        cells.append(Cell("time", muted, _TIME, right=True))
+        return line(width, cells)
 
     def short(self) -> tuple[str, bool]:
         loud = any(self._counts[name] for name in _LOUD)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from textual.app import App
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -26,7 +27,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.questions import ConfirmKey
-from lumen_tui.tui.kit.screen import DetailScreen, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 
 _SHELL = frozenset({"shell", "shell_start"})
 _NAMES = {"bubblewrap": "bubblewrap", "landlock": "Landlock"}
@@ -238,6 +239,23 @@ class NeedsHost:
     sandbox: Callable[[Approval], SandboxView]  # around the worker that asks
     answer: Callable[[str], Decision | None]  # the answer on file; touches the disk
     waiting: Callable[[], Sequence[Approval]]  # every question that is open
+    reply: Callable[[Attention], None]  # to a question or a signal
+    tell: Callable[[str], None]  # something to a task
+
+
+class AnswerPlace(Protocol):
+    """Where somebody answers."""
+
+    @property
+    def app(self) -> App[Any]:
+        """The application, as Textual has it."""
+
+    @property
+    def there(self) -> bool:
+        """Whether it is open."""
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """Show a sentence."""
 
 
 class Answers:
@@ -246,7 +264,7 @@ class Answers:
     `moved` is called when that changed: with True where an answer was sent, with False where one failed.
     """
 
-    def __init__(self, screen: DetailScreen[Any], needs_host: NeedsHost, moved: Callable[[bool], None]) -> None:
+    def __init__(self, screen: AnswerPlace, needs_host: NeedsHost, moved: Callable[[bool], None]) -> None:
         self._screen, self._app, self._needs_host, self._moved = screen, screen.app, needs_host, moved
         self.going: set[str] = set()
         self._rests = False
@@ -294,7 +312,7 @@ class Answers:
         saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
         count = len(also_covered(saved, others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
-        undo = key_of(self._screen, "undo")
+        undo = key_of(self._app.screen, "undo")
         lines = [f"This rule will be saved in operator.toml; {undo} removes it again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
         dialog = RuleConfirm(lines, _YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))

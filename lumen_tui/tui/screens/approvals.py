@@ -280,7 +280,7 @@ class ApprovalScreen(ApprovalPaper):
         others = (*self.offer("undo"), (f"{key_of(self, 'next_need')} {key_of(self, 'previous_need')}", "others"))
         if self._request is None:
             return (*others, *self.offer("back"))
-        answers = () if self._answered else self.offer("answer_allow", "answer_deny", "answer_always", "answer_hour")
+        answers = () if self._answered else self.offer("answer_allow", "answer_deny", "answer_always", "answer_snooze")
         page_keys = self.offer("approval_task", "why", "approval_editor", "approval_copy", "back")
         return (*answers, *others, *page_keys)
 

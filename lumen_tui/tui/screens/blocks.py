@@ -315,7 +315,8 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
 async def _edit(screen: BlocksScreen, row: BlockRow) -> None:
     name = row.block.name
     if locked := row.block.fields.locked:
-        screen.say(f"{name} is locked by {one_line(locked, 60)}: l unlocks it, then e edits it.", bad=True)
+        unlock, edit = key_of(screen, "blocks_lock"), key_of(screen, "blocks_edit")
+        screen.say(f"{name} is locked by {one_line(locked, 60)}: {unlock} unlocks it, then {edit} edits it.", bad=True)
         return
     before = screen.unsaved.get(name, row.block.text)
     try:

@@ -327,16 +327,14 @@ class RoleDrafts:
 class HireMenu(Menu):
     """Answers how a role is hired; `model` is the role that may be copied."""
 
-    SCOPE = "hire"
-
     def __init__(self, model: Role | None) -> None:
         changed = "the same tools and prompt, to be changed"
-        copy = [Option("hire_copy", "copy", f"a copy of {model.name}", changed)] if model else []
+        copy = [Option("", "copy", f"a copy of {model.name}", changed)] if model else []
         options = [
             *copy,
-            Option("hire_template", "template", help="researcher, builder, reviewer …, to be changed"),
-            Option("hire_form", "form", help="name, purpose, tools, limits, prompt"),
-            Option("hire_editor", "editor", help="the whole file, from a blank one"),
+            Option("", "template", "from a shipped role", "researcher, builder, reviewer …, to be changed"),
+            Option("", "form", "fill in a form", "name, purpose, tools, limits, prompt"),
+            Option("", "editor", "write it in $EDITOR", "the whole file, from a blank one"),
         ]
         super().__init__("Hire a role", options)
 

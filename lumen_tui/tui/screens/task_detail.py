@@ -315,7 +315,7 @@ class TaskDetailScreen(DetailScreen[None]):
         gutter = Segment(f"{appearance_of(self.app).shapes.gutter} ", ink.faint)
         lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], max(1, width - 2), ink)]
         if len(text) > _SHOWN:
-            more = f"… {words.number(len(text) - _SHOWN)} more characters: e opens all of it, y copies it"
+            more = f"… {words.number(len(text) - _SHOWN)} more characters: e opens all of it, Y copies it"
             lines.append(line(width, (Cell(more, ink.accent),)))
         return lines
 

@@ -35,7 +35,7 @@ async def test_blocks_with_text_history_and_the_way_back(written: Memory) -> Non
         for words in ("persona", "human", "of 20,000 characters", "by", "ana", "2 blocks", "Who the agent is"):
             assert words in app.shown
         assert "\x1b" not in app.shown
-        await pilot.press("h")
+        await pilot.press("H")
         await until(pilot, lambda: "+Never guesses." in app.shown and "history of persona" in app.shown)
         await pilot.press("j", "b")
         await until(pilot, lambda: "persona put back to step 1" in app.shown)
@@ -50,9 +50,9 @@ async def test_lock_and_unlock(written: Memory) -> None:
     app = on_stage(written)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "persona" in app.shown)
-        await pilot.press("l")
+        await pilot.press("K")
         await until(pilot, lambda: written.block("persona").fields.locked == "ana" and "locked" in app.shown)
-        await pilot.press("l")
+        await pilot.press("K")
         await until(pilot, lambda: not written.block("persona").fields.locked)
 
 
@@ -83,7 +83,7 @@ async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> 
     app = on_stage(written, "this room was opened with --read-only")
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "Quiet and short" in app.shown)
-        await pilot.press("l")
+        await pilot.press("K")
         await until(pilot, lambda: "--read-only" in app.shown)
         assert len(written.steps("persona")) == 2
         await pilot.press("enter")
@@ -93,8 +93,8 @@ async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> 
 async def test_a_new_block_is_made_in_a_form_that_refuses_a_name_that_is_taken(written: Memory) -> None:
     app = on_stage(written)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "a new" in app.shown and "2 blocks" in app.shown)
-        await pilot.press("a")
+        await until(pilot, lambda: "t new" in app.shown and "2 blocks" in app.shown)
+        await pilot.press("t")
         await until(pilot, lambda: "New memory block" in app.shown)
         await pilot.press(*"human", "enter")
         await until(pilot, lambda: "There is a block human already" in app.shown)
@@ -112,7 +112,7 @@ async def test_a_locked_block_opens_no_editor(written: Memory, monkeypatch: pyte
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "locked" in app.shown)
         await pilot.press("e")
-        await until(pilot, lambda: "l unlocks it" in app.shown)
+        await until(pilot, lambda: "K unlocks it" in app.shown)
 
 
 async def test_ages_go_on_with_the_rooms_clock_and_nothing_else_is_painted(

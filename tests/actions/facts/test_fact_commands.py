@@ -77,20 +77,20 @@ async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> N
         shown = screen_text(app)
         assert ("▮▮▮▯  a marker stands" in shown, "▯▯▯▯  [/]" in shown) == (True, True)
         assert ("confirmed 40 d" in shown, "never confirmed" in shown, "\x1b" in shown) == (True, True, False)
-        await pilot.press("c")
+        await pilot.press("a")
         await until(pilot, lambda: "the sky is blue” confirmed" in screen_text(app))
         assert world.state(fact).confirmed_by == "ann"
         await pilot.press("u")
         await until(pilot, lambda: "undone:" in screen_text(app) and "never confirmed" in screen_text(app))
         assert not world.state(fact).confirmed
         app.screen.rows.select_key(gone)
-        await pilot.press("p")
+        await pilot.press("B")
         await until(pilot, lambda: "↯" in screen_text(app) and "used by CLAUDE.md" in screen_text(app))
-        await pilot.press("a")
+        await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, ProbeForm))
         await pilot.press(*"nonsense", "enter")
         await until(pilot, lambda: "there is no probe 'nonsense'" in screen_text(app))
-        await pilot.press("escape", "x")
+        await pilot.press("escape", "d")
         await until(pilot, lambda: "retired" in screen_text(app) and "1 fact" in screen_text(app))
     assert world.state(gone).fact.status == "archived"
 

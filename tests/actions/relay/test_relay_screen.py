@@ -28,7 +28,7 @@ async def test_what_is_held_is_released_dropped_and_taken_back(desk) -> None:
     app = on_stage(desk)
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "conflict: based on position" in app.shown and "1 held" in app.shown)
-        await pilot.press("r")
+        await pilot.press("y")
         await until(pilot, lambda: "released at position 2 of outbox" in app.shown and "0 held" in app.shown)
         await pilot.press("d")
         await until(pilot, lambda: "is in the relay already" in app.shown)
@@ -50,7 +50,7 @@ async def test_a_read_only_room_and_hostile_words(desk) -> None:
     app = on_stage(desk, "this room only reads")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "1 held" in app.shown)
-        await pilot.press("r")
+        await pilot.press("y")
         await until(pilot, lambda: "this room only reads" in app.shown)
         assert "\x1b" not in app.shown
         assert "\u202e" not in app.shown

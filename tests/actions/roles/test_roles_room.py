@@ -32,7 +32,7 @@ async def test_who_does_worse_is_marked_and_fired_with_the_evidence(house, size)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: "17 %" in app.shown and "100 %" in app.shown)
         assert "does worse than" in app.shown
-        await pilot.press("f")
+        await pilot.press("d")
         await until(pilot, lambda: "Fire builder" in app.shown)
         assert "5 of 30" in app.shown and "can be rehired" in app.shown
         app.screen.query_one("#reason", TextField).value = "too often wrong"
@@ -46,7 +46,7 @@ async def test_a_copy_of_a_shipped_role_is_hired_for_a_week_after_a_look_at_what
     app = stage(house)
     async with app.run_test(size=(120, 50)) as pilot:
         await until(pilot, lambda: "1: 1 done" in app.shown)
-        await pilot.press("h", "t", "1")
+        await pilot.press("h", "2", "1")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
         app.screen.query_one("#name", TextField).value = "aide"
         app.screen.query_one("#stays", TextField).value = "7d"
@@ -80,7 +80,7 @@ async def test_an_edited_role_is_seen_as_a_diff_before_it_is_saved(house, tmp_pa
         assert load_role(house.layout, "builder").write
         await pilot.press("e")
         await until(pilot, lambda: "Save builder?" in app.shown)
-        await pilot.press("s")
+        await pilot.press("a")
         await until(pilot, lambda: "builder adjusted" in app.shown)
     assert not load_role(house.layout, "builder").write
 

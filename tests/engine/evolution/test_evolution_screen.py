@@ -45,7 +45,7 @@ async def test_versions_are_listed_and_one_is_put_back(taught: Mind) -> None:
     app = on_stage(taught)
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "learnt" in app.shown)
-        await pilot.press("h")
+        await pilot.press("H")
         await until(pilot, lambda: "what version 2 changed" in app.shown and "+- Use npm" in app.shown)
         await pilot.press("j", "b")
         await until(pilot, lambda: "put back to version 1" in app.shown)
@@ -58,7 +58,7 @@ async def test_one_is_rejected_with_a_reason_and_taken_back(taught: Mind) -> Non
     app = on_stage(taught)
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "it contradicts evo-" in app.shown)
-        await pilot.press("r")
+        await pilot.press("d")
         await until(pilot, lambda: "Reject" in app.shown and "Use npm instead of pnpm." in app.shown)
         await pilot.press(*"no", "f2")
         await until(pilot, lambda: taught.texts("rejected") == ["Use npm instead of pnpm."])

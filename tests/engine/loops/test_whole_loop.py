@@ -38,7 +38,7 @@ async def answered_from_the_keyboard(office, asked) -> None:
     app = LumenApp(RemotePort(office.root, "ann"), operator="ann", clock=office.clock.now)
     async with app.run_test(size=(120, 40)) as pilot:
         await office.until(lambda: [one.id for one in app.room.snapshot.approvals] == [asked.id], 5)
-        await pilot.press("n")
+        await pilot.press("n", "enter")
         await office.until(lambda: isinstance(app.screen, ApprovalScreen), 5)
         await pilot.pause()
         await pilot.press("y")

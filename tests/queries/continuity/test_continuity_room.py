@@ -45,9 +45,9 @@ async def test_after_five_hours_one_line_says_what_happened_and_a_key_shows_it(h
         await until(pilot, lambda: app.room.around.notice)
         assert app.room.around.notice is not None
         said = app.room.around.notice.text
-        assert said.startswith("since you left, 5 h: 12 tasks ended, 1 failed, 1 loop") and said.endswith("o to read")
+        assert said.startswith("since you left, 5 h: 12 tasks ended, 1 failed, 1 loop") and said.endswith("@ to read")
         await until(pilot, lambda: digest.read_visit(home.layout, "ann").at >= now - 1)
-        await pilot.press("o")
+        await pilot.press("at")
         await until(pilot, lambda: "14 events" in titles(app))
         rows = app.screen.rows
         assert [(row.group.name, row.entry.target) for row in rows.model.rows][:2] == [
@@ -58,7 +58,7 @@ async def test_after_five_hours_one_line_says_what_happened_and_a_key_shows_it(h
         await until(pilot, lambda: titles(app) == "Packets: 1 loop")
         await pilot.press("enter")
         await until(pilot, lambda: titles(app) == "Loop 3")
-        await pilot.press("c")
+        await pilot.press("x")
         await until(pilot, lambda: titles(app) == "Capsule of loop 3")
 
 

@@ -132,7 +132,7 @@ async def test_walking_along_the_chain_and_back(chain, size):
         await until(pilot, lambda: "Trace of signal found it" in app.shown)
         await pilot.press("backspace")
         await until(pilot, lambda: "where you began" in app.shown)
-        await pilot.press("y")
+        await pilot.press("Y")
         assert chain.task in app.copied[0]
         assert is_safe(app.copied[0])
         app.harmless()

@@ -56,7 +56,7 @@ async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, ope
                       "in flight", "today's budget: 61,000", "the cap is reached in 11 min"):  # fmt: skip
             assert words in shown
         assert "\x1b]52" not in shown
-        await pilot.press("r", "1", "0", "f2")
+        await pilot.press("equals_sign", "1", "0", "f2")
         await until(pilot, lambda: "$4.20 of $15.00" in screen_text(app))
         await pilot.press("u")
         await until(pilot, lambda: "$4.20 of $5.00" in screen_text(app))

@@ -124,7 +124,7 @@ async def test_always_shows_the_rule_and_saves_it(desk: Any, open_room: Any) -> 
 async def test_an_answer_is_taken_back_until_a_worker_took_it(desk: Any, open_room: Any) -> None:
     request = desk.ask("make one")
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1")
         await room.press("y")
         await room.sees("No pending approvals")
@@ -144,7 +144,7 @@ async def test_an_answer_that_is_taken_back_before_a_picture_was_without_its_que
 ) -> None:
     desk.ask("make one")
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1")
         screen, before = room.app.screen, room.app.screen._snapshot
         await room.press("y", "u")
@@ -157,7 +157,7 @@ async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open
     """A key that is on its way must not answer the question that would have come next."""
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 2")
         desk.do("approval.deny", approval_ids=[first.id], reason="from a shell")
         await room.sees("It is no longer pending")
@@ -173,7 +173,7 @@ async def test_a_question_that_comes_later_does_not_stand_beside_the_answer_to_a
 ) -> None:
     desk.ask("make one")
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1")
         await room.press("y")
         await room.sees("No pending approvals", "allowed: ")
@@ -207,6 +207,8 @@ async def test_a_failed_task_is_run_again_or_put_off(desk: Any, open_room: Any) 
         await room.press("escape")
         await room.rested()
         await room.press("l")
+        await room.sees("until tomorrow")
+        await room.press("2")
         await room.sees("Nothing needs you.")
         desk.clock.wall += 86_400
         assert [need.target for need in desk.port.snapshot().attention] == [later]
@@ -240,8 +242,8 @@ async def test_a_full_budget_is_given_room_where_it_is_listed(desk: Any, open_ro
     (desk.store.root / "spend.jsonl").write_text(json.dumps(spent) + "\n")
     async with open_room(desk, size=(80, 24)) as room:
         await room.press("exclamation_mark")
-        await room.sees("budget", "is used up", "r raise the budget")
-        await room.press("r")
+        await room.sees("budget", "is used up", "= raise the budget")
+        await room.press("equals_sign")
         await room.sees("Raise today's cap")
         await room.press("tab", *"500", "f2")
         await room.sees("today's budget raised by 500 tokens", "Nothing needs you.")

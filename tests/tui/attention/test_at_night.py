@@ -91,7 +91,7 @@ async def test_a_signal_names_its_sender_and_a_full_budget_stands_before_what_ex
 
 async def test_a_prompt_is_wrapped_anew_where_the_window_becomes_narrower(desk, open_room):
     async with open_room(desk) as room:
-        await room.press("r")
+        await room.press("h")
         await room.sees("researcher")
         await room.press("h", "enter")
         await room.until(lambda: room.app.screen.query(Prose))

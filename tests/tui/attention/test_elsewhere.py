@@ -31,7 +31,7 @@ def by_bob(desk: Any, verb: str, request: Approval, **more: Any) -> None:
 async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: Any, open_room: Any) -> None:
     request = desk.ask("make deploy")
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1", "y allow")
         by_bob(desk, "approval.deny", request, reason="not on a Friday")
         await room.sees("Answered", "refused by bob", "not on a Friday")
@@ -47,7 +47,7 @@ async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: 
 async def test_what_ran_out_says_so(desk: Any, open_room: Any) -> None:
     request = desk.ask("make deploy")
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1")
         approvals.expire(desk.store.layout, request, request.expires)
         await room.sees("Answered", "expired", "nobody answered within")
@@ -140,12 +140,12 @@ async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room
     desk.ask("make deploy")
     async with open_room(desk) as room:
         await room.press("L")
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1")
         assert len(room.app.screen_stack) == 2
         await room.press("enter")
         await room.sees("─ Task ")
-        await room.press("N")
+        await room.press("N", "enter")
         await room.sees("Approval request: 1 of 1")
         assert len(room.app.screen_stack) == 2
         await room.press("escape", "t", "n")
@@ -174,7 +174,7 @@ async def test_the_minutes_of_a_question_go_on_without_a_newer_picture(
     monkeypatch.setattr(ApprovalScreen, "show", lambda *_: None)
     desk.ask("make deploy")
     async with open_room(desk) as room:
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("5 min ago", "auto-denied in 55 min")
         desk.clock.wall += 61
         room.app.room._tick()

@@ -20,24 +20,24 @@ WORKERS, SIGNALS, DISCOVERIES, DECAY, ROOM = "3456 "  # the keys of the panes
 ASKED = "..."  # until the screen that asks is there
 # command -> the pane, the keys, and the verb of the entry that then is the newest
 KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "read_signal": (SIGNALS, ("m",), "signal.read"),
-    "answer_signal": (SIGNALS, ("a", *"thanks", "f2"), "signal.send"),
-    "read_all": (SIGNALS, ("M",), "signal.read_all"),
+    "read_signal": (SIGNALS, ("a",), "signal.read"),
+    "answer_signal": (SIGNALS, ("r", *"thanks", "f2"), "signal.send"),
+    "read_all": (SIGNALS, ("A",), "signal.read_all"),
     "send_signal": (SIGNALS, ("i", *"hello", "f2"), "signal.send"),
     "later": (DISCOVERIES, ("l",), "triage.keep"),
     "archive": (DISCOVERIES, ("a", *"old", "enter"), "triage.archive"),
     "promote": (DISCOVERIES, ("p", *"Core", "enter"), "triage.promote"),
     "merge": (DISCOVERIES, ("g", "space", "space", "m", ASKED, "y"), "triage.merge"),
     "similar": (DISCOVERIES, ("s", ASKED, "l"), "triage.keep"),
-    "pin": (DECAY, ("x",), "decay.pin"),
+    "pin": (DECAY, ("K",), "decay.pin"),
     "touch": (DECAY, ("j", "T"), "decay.touch"),
     "archive_node": (DECAY, ("a", *"old", "enter"), "node.archive"),
-    "apply_rule": (DECAY, ("right_square_bracket", "W", ASKED, "y"), "setting.change"),
+    "apply_rule": (DECAY, ("right_square_bracket", "equals_sign", ASKED, "y"), "setting.change"),
     "run_decay": (DECAY, ("0", "D", ASKED, "y"), "decay.apply"),
     "new_task": (WORKERS, ("t", *"count", "f2"), "task.new"),
     "retry_task": (WORKERS, ("G", "R"), "task.retry"),
     "dismiss": (WORKERS, ("G", "k", "d"), "attention.dismiss"),
-    "tell_task": (WORKERS, ("g", "m", ASKED, *"hurry", "f2"), "task.tell"),
+    "tell_task": (WORKERS, ("g", "M", ASKED, *"hurry", "f2"), "task.tell"),
     "cancel_task": (WORKERS, ("g", "c"), "task.cancel"),
     "beat": (ROOM, ("B",), "engine.beat"),
     "pause": (ROOM, ("P", ASKED, "enter"), "engine.pause"),
@@ -107,7 +107,7 @@ def _newest(desk: Any) -> str:
 
 async def test_what_is_put_off_from_the_list_of_needs_stands_in_the_journal(furnished: Any, open_room: Any) -> None:
     async with open_room(furnished) as room:
-        await room.press("exclamation_mark", "z")
+        await room.press("exclamation_mark", "l", "1")
         await room.until(lambda: furnished.port.audit_entries(1)[0].verb == "attention.snooze")
         await room.press("escape", "J")
         await room.sees("Journal", "snoozed until")

@@ -8,6 +8,7 @@ from lumen_rows import each_row
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash, whole_call
+from lumen_tui.model.snapshot import Need
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
 from lumen_tui.tui.screens.approval_answer import SandboxView, high
@@ -120,6 +121,8 @@ async def test_the_next_need_opens_the_page_that_answers_it(desk, open_room):
         await room.until(lambda: [need.need for need in room.app.room.snapshot.attention if need.target] != [])
         for _ in range(room.needs):
             await room.press("n")
-            if isinstance(room.app.screen, RelayScreen):
+            if room.app.room.band.rows.selected.need is Need.RELAY:
                 break
+        await room.press("enter")
+        await room.until(lambda: isinstance(room.app.screen, RelayScreen))
         await room.sees("two", "held")

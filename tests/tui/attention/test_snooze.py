@@ -60,16 +60,16 @@ def test_a_question_comes_back_before_it_counts_as_no(desk: Any) -> None:
     assert (seconds, why) == (0.0, "it expires too soon to be snoozed")
 
 
-async def test_z_in_the_list_and_on_the_page_of_a_question(desk: Any, open_room: Any) -> None:
+async def test_l_in_the_list_and_on_the_page_of_a_question(desk: Any, open_room: Any) -> None:
     first, second = desk.ask("make one", at=desk.clock.wall - 400), desk.ask("make two")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
         await room.sees("Needs you: 2")
-        await room.press("z")
+        await room.press("l")
         await room.sees("Needs you: 1", "1 snoozed", "make two")
         await room.press("enter")
-        await room.sees("make two", "z snooze 1 h")
-        await room.press("z")
+        await room.sees("make two", "l snooze")
+        await room.press("l")
         await room.sees("No pending approvals")
         await room.until(lambda: not room.needs)
         await room.press("escape", "escape")
@@ -97,14 +97,14 @@ def test_back_brings_what_was_put_off_or_aside_to_the_list_and_undo_takes_that_b
     assert targets(desk) == ([], [task])
 
 
-async def test_s_lists_what_is_snoozed_and_b_brings_it_back(desk: Any, open_room: Any) -> None:
+async def test_x_lists_what_is_snoozed_and_b_brings_it_back(desk: Any, open_room: Any) -> None:
     task = desk.task("ship the parser")
     desk.ended(task)
     desk.do("attention.snooze", targets=[task])
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Nothing needs you.", "1 snoozed", "s snoozed")
-        await room.press("s")
+        await room.sees("Nothing needs you.", "1 snoozed", "x snoozed")
+        await room.press("x")
         await room.sees("Snoozed: 1", "ship the parser", "in 1 h", "b unsnooze")
         await room.press("b")
         await room.sees("Needs you: 1", "ship the parser", "R retry")

@@ -80,7 +80,7 @@ def answered(desk: Any) -> bool:
 async def test_yes_lets_it_go_on_and_cannot_be_taken_back_then(worker: Worker, desk: Any, open_room: Any) -> None:
     async with open_room(desk) as room:
         await room.sees("1 needs you")
-        await room.press("n")
+        await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1", "make it", COMMAND["command"], "it may do harm")
         await room.press("y")
         await room.until(lambda: answered(desk))

@@ -48,9 +48,9 @@ ESC = "\x1b"
 # Panes and rows, every list and screen that opens from them, with what is typed into it; each ends in the room.
 KEYS = (
     *("1", "2", "3", "4", "5", "6", "\t", "j", "j", "k", "G", "g", "z", "z"),
-    *("3", "\r", ESC, "4", "\r", ESC, "5", "\r", ESC, "6", "A", ESC, "K", ESC, "w", ESC),
+    *("3", "\r", ESC, "4", "\r", ESC, "5", "\r", ESC, "6", "x", ESC, "#", ESC, "w", ESC),
     *("J", ESC, "$", ESC, "?", "s", "i", ESC, ESC, ":", "b", "u", ESC, ESC, "S", "v", "a", "l", ESC, ESC),
-    *("!", ESC, "F", ESC, "E", ESC, "b", ESC, "O", ESC, "L", ESC, "o", ESC, "H", ESC, "X", ESC, "r", ESC),
+    *("!", ESC, "F", ESC, "E", ESC, '"', ESC, "O", ESC, "L", ESC, "@", ESC, "H", ESC, "X", ESC, "h", ESC),
     *("/", "r", "e", ESC, ESC, "n", ESC, ESC, "N", ESC, ESC),
 )
 

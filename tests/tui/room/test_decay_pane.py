@@ -63,7 +63,7 @@ def memory(tmp_path: Path) -> Memory:
 async def test_the_clock_moves_by_days_and_weeks_and_comes_back(memory: Memory, open_room: Any) -> None:
     async with open_room(port=memory.port) as room:
         pane = room.pane("decay").focus()
-        await room.until(lambda: "1 fades within 7 days" in pane.text)
+        await room.until(lambda: "1 decays within 7 days" in pane.text)
         await pane.press("right", "right", "right", "right")
         await room.until(lambda: "1 archived by then" in pane.text)
         assert "as in 4 d" in pane.text
@@ -77,7 +77,7 @@ async def test_the_clock_moves_by_days_and_weeks_and_comes_back(memory: Memory, 
         assert "That is the limit" in room.footer
         await pane.press("shift+right", "0")
         assert "as in" not in pane.text
-        assert "1 fades within 7 days" in pane.text
+        assert "1 decays within 7 days" in pane.text
 
 
 async def test_the_frame_says_it_in_the_accent_colour(memory: Memory, open_room: Any) -> None:
@@ -101,12 +101,12 @@ async def test_another_rule_is_tried_seen_and_written(memory: Memory, open_room:
     settings = memory.store.layout.operator
     async with open_room(port=memory.port) as room:
         pane = room.pane("decay").focus()
-        await pane.press("W")
+        await pane.press("equals_sign")
         assert "the current rule" in room.footer
         await pane.press(*["left_square_bracket"] * 3, "right_curly_bracket")  # 10 days, 0.15
         await room.until(lambda: "3 archived by then" in pane.text)
         assert not settings.exists()
-        await pane.press("W")
+        await pane.press("equals_sign")
         await room.until(lambda: "Write the rule" in room.text)
         for words in ("30 → 10", "0.1 → 0.15", "27.37 days, so far 99.66", "3 nodes, so far 0"):
             assert words in room.text
@@ -165,7 +165,7 @@ async def test_pins_and_touches_go_on_to_the_next_row(memory: Memory, open_room:
     async with open_room(port=memory.port) as room:
         pane = room.pane("decay").focus()
         await room.until(lambda: "About soon" in pane.text)
-        await pane.press("T", "x")
+        await pane.press("T", "K")
         await room.until(lambda: "2 pinned" in pane.text)
         view, rows = memory.port.decay_at(RULE, NOW)
         assert [row.node_id for row in rows] == ["mem-far", "mem-young", "mem-soon"]
@@ -177,11 +177,11 @@ async def test_what_is_protected_is_listed_with_the_reason_and_unpinned(memory: 
         await room.until(lambda: "1 fade" in room.text)
         await room.pane("decay").focus().press("z")
         assert "1 pinned · 1 summary · 1 open discovery" in room.text
-        await room.press("K")
+        await room.press("number_sign")
         await room.until(lambda: "3 protected nodes" in room.text)
-        await room.press("x")
+        await room.press("K")
         await room.until(lambda: "protected as summary" in room.text)
-        await room.press("G", "x")
+        await room.press("G", "K")
         await room.until(lambda: "2 protected nodes" in room.text)
     assert memory.port.snapshot().decay.pinned == 0
 
@@ -189,7 +189,7 @@ async def test_what_is_protected_is_listed_with_the_reason_and_unpinned(memory: 
 async def test_the_archive_is_a_list_and_gives_back(memory: Memory, open_room: Any) -> None:
     memory.port.submit(ArchiveNodes(node_ids=["mem-soon", "mem-far"], reason="moved to the wiki"))
     async with open_room(port=memory.port) as room:
-        await room.pane("decay").focus().press("A")
+        await room.pane("decay").focus().press("x")
         await room.until(lambda: "2 archived nodes" in room.text)
         assert "moved to the wiki" in room.text
         await room.press("b")

@@ -27,7 +27,7 @@ async def test_the_six_panes_show_their_rows(open_room: Any) -> None:
 async def test_an_empty_room_says_what_fills_it(open_room: Any, empty_snapshot: Snapshot) -> None:
     async with open_room(empty_snapshot) as room:
         assert "t gives a worker" in room.pane("workers").text
-        assert "No loop yet" in room.pane("loop").text
+        assert "none yet; t gives it a task" in room.pane("loop").text
         assert "i sends one" in room.pane("signals").text
         assert "DOWN no engine" in room.header
         assert "nothing needs you" in room.header
@@ -40,7 +40,7 @@ async def test_numbers_and_tab_move_the_focus_and_the_footer_follows(open_room: 
         assert "p promote" in room.footer
         await room.press("tab")
         assert room.app.room.current.scope == "decay"
-        assert "x pin" in room.footer
+        assert "K pin" in room.footer
         await room.press("shift+tab")
         assert room.app.room.current.scope == "discoveries"
 
@@ -118,13 +118,13 @@ async def test_workers_are_cancelled_and_retried(open_room: Any) -> None:
 
 async def test_signals_are_read(open_room: Any) -> None:
     async with open_room() as room:
-        await room.pane("signals").focus().press("m", "M")
+        await room.pane("signals").focus().press("a", "A")
         assert room.port.asked == [("signal.read", {"signal_ids": ["sig-00000000"]}), ("signal.read_all", {})]
 
 
 async def test_decay_pins_and_touches(open_room: Any) -> None:
     async with open_room() as room:
-        await room.pane("decay").focus().press("x", "T", "u")
+        await room.pane("decay").focus().press("K", "T", "u")
         assert [verb for verb, _ in room.port.asked] == ["decay.pin", "decay.touch", "undo"]
 
 
@@ -165,14 +165,17 @@ async def test_zoom_gives_the_pane_the_screen_and_escape_takes_it_back(open_room
 
 async def test_n_goes_to_what_needs_a_person(open_room: Any) -> None:
     async with open_room() as room:
-        await room.press("n")
-        assert room.app.room.current.scope == "signals"
-        await room.press("n")
+        await room.press("n", "n")
+        assert "Needs you · 2 of 3" in room.text
+        assert "R retry" in room.footer
+        await room.press("enter")
         assert room.app.room.current.scope == "workers"
         assert room.app.room.current.rows.selected.id == "tsk-7ee80000"
-        assert "2 of 3" in room.footer
-        await room.press("N")
-        assert room.app.room.current.scope == "signals"
+        assert room.app.room.current.target.has_focus
+        await room.press("N", "N")
+        assert "Needs you · 1 of 3" in room.text
+        await room.press("escape")
+        assert room.app.room.current.target.has_focus
 
 
 async def test_a_change_is_shown_and_the_cursor_stays_on_its_row(open_room: Any, busy_snapshot: Snapshot) -> None:
@@ -253,7 +256,7 @@ async def test_q_asks_where_the_engine_was_started_here(open_room: Any, busy_sna
         assert "engine: local" in room.header
         await room.press("q")
         assert room.app.return_value is None
-        await room.press("s")
+        await room.press("c")
         assert room.port.asked[0][0] == "engine.stop"
         assert room.app.return_value == 0
 

@@ -19,60 +19,79 @@ from textual.widget import Widget
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import screens
-from lumen_tui.tui.commands import BY_ACTION, COMMANDS, SCREEN_COMMANDS, SCREENS
+from lumen_tui.tui.commands import BY_ACTION, COMMANDS, EVERYWHERE, ROWS, SCREEN_COMMANDS, SCREENS
 from lumen_tui.tui.kit.keys import commands_of
 from lumen_tui.tui.kit.questions import ConfirmKey
-from lumen_tui.tui.moved_keys import slip_in
+from lumen_tui.tui.kit.screen import DetailScreen
+from lumen_tui.tui.moved_keys import MOVED, slip_in
 
 _DECLARED = ("commands.py", "key_names.py")  # the commands, and what keys are called
 
-# Keys that mean another thing on another screen or in another widget, with what they mean. It may only shrink.
-TWO_MEANINGS = {
-    "1": "menu_number offer_number pane_1",
-    "2": "menu_number offer_number pane_2",
-    "3": "menu_number offer_number pane_3",
-    "4": "menu_number offer_number pane_4",
-    "5": "menu_number offer_number pane_5",
-    "6": "menu_number offer_number pane_6",
-    "7": "menu_number offer_number",
-    "8": "menu_number offer_number",
-    "9": "menu_number offer_number",
-    "A": "answer_always archived_nodes facts_all",
-    "R": "needs_retry retry_task roles_rehire task_retry",
-    "a": "alike_archive answer_signal archive archive_node blocks_new "
-    "changes_accept confirm_allow evolution_accept facts_add_probe node_archive roles_adjust signal_reply task_answer",
-    "b": "archived_restore blocks blocks_restore evolution_restore needs_back",
-    "c": "cancel_task facts_confirm hire_copy loop_capsule task_cancel",
-    "d": "answer_deny changes_drop dismiss draft_drop needs_dismiss relays_drop",
-    "down": "choice_next difference_down down filter_keep hit_down offer_next option_next",
-    "e": "approval_editor blocks_edit changes_edit draft_edit edit evolution_edit roles_edit rule_pattern task_editor",
-    "enter": "approval_task form_send hit_take menu_take open question_leave",
-    "f2": "form_send_now search_note",
-    "f3": "search_why task_more",
-    "h": "blocks_history evolution_versions roles_hire",
-    "i": "send_signal signal_reply",
-    "j": "difference_down down line_down option_next",
-    "k": "difference_up line_up option_previous quit_keep up",
-    "l": "alike_later blocks_lock later needs_tomorrow node_later task_limits",
-    "left": "choice_previous day_back",
-    "m": "merge read_signal task_tell tell_task",
-    "n": "hire_form next_need",
-    "p": "alike_promote facts_probe node_promote promote",
-    "pagedown": "hit_page_down page_down",
-    "pageup": "hit_page_up page_up",
-    "r": "budget_raise evolution_reject needs_raise relays_release roles",
-    "right": "choice_next day_on",
-    "s": "difference_save needs_snoozed quit_stop similar task_stop",
-    "shift+tab": "form_previous option_previous previous_pane task_half",
-    "space": "choice_next mark toggle",
-    "t": "evolution_rejected hire_template new_task",
-    "tab": "filter_keep form_next next_pane option_next task_half",
-    "up": "choice_previous difference_up filter_keep hit_up offer_previous option_previous up",
-    "w": "budget_spent why",
-    "x": "facts_retire hire_editor node_pin pin protected_unpin",
-    "y": "answer_allow confirm_yes copy merge_yes task_copy",
-    "z": "answer_hour zoom",
+PANES = ("loop", "wake-state", "workers", "signals", "discoveries", "decay")
+# What each key means, wherever it works: a sentence, and the labels of the commands that have it.
+MEANINGS = {
+    **{
+        key: ("a pane; in a question the answer of that number", {pane, "offered", "choose"})
+        for key, pane in zip("123456", PANES, strict=True)
+    },
+    **dict.fromkeys("789", ("in a question the answer of that number", {"offered", "choose"})),
+    "A": ("how far: the call's rule, all signals", {"all read", "allow always"}),
+    "B": ("run now", {"beat", "run now", "probe now"}),
+    "H": ("history", {"packets", "history", "versions"}),
+    "K": ("keep as it is", {"pin", "unpin", "lock"}),
+    "M": ("message a worker", {"message"}),
+    "P": ("pause", {"pause", "pause/resume"}),
+    "R": ("again", {"retry", "rehire"}),
+    "Y": ("copy", {"copy", "copy result"}),
+    "a": ("accept or archive", {"accept", "archive", "allow", "confirm", "save", "read"}),
+    "b": ("bring back", {"unsnooze", "restore", "restore version", "bring back"}),
+    "c": ("cancel what runs", {"cancel", "stop the engine"}),
+    "d": ("deny or dismiss", {"deny", "dismiss", "drop", "drop the text", "reject", "retire", "fire"}),
+    "e": (
+        "edit, in the editor where there is more than a line",
+        {"edit", "edit it again", "editor", "edit its pattern", "open in $EDITOR"},
+    ),
+    "equals_sign": ("set a limit", {"write", "raise the budget", "raise for today", "adjust", "limits"}),
+    "f2": ("save what is typed or chosen", {"send", "or enter says it", "save a note"}),
+    "ctrl+o": ("save it from any field", {"send", "or enter says it"}),
+    "ctrl+c": ("stop the answer, or say how to leave", {"stop", "how to leave"}),
+    "f3": ("more about it", {"more", "what caused it"}),
+    "f4": ("the approval request", {"answer request"}),
+    "h": ("hire", {"roles", "hire"}),
+    "i": ("send a signal", {"signal"}),
+    "l": ("snooze", {"snooze"}),
+    "n": ("next that needs you; in a change list the next hunk", {"next", "next hunk"}),
+    "N": ("previous that needs you", {"previous"}),
+    "p": ("promote", {"promote"}),
+    "q": ("leave the room", {"quit", "keep it running"}),
+    "r": ("reply", {"reply"}),
+    "s": ("similar", {"similar"}),
+    "t": ("make a new one", {"task", "new", "add a probe"}),
+    "u": ("undo", {"undo", "undo this one"}),
+    "w": ("why", {"why", "its tasks, and why"}),
+    "x": ("expand: show what is left out", {"archived", "snoozed", "rejected", "all", "capsule"}),
+    "y": ("allow", {"allow", "yes", "merge", "release"}),
 }
+# Moving is not an answer: the same way on every screen, whatever it goes through there.
+MOVES = (
+    "down",
+    "up",
+    "left",
+    "right",
+    "tab",
+    "shift+tab",
+    "space",
+    "enter",
+    "escape",
+    "j",
+    "k",
+    "G",
+    "end",
+    "pagedown",
+    "pageup",
+)
+# What was decided of keys whatever a screen calls them.
+DECIDED = {"y": "allow", "Y": "copy", "d": "deny or dismiss", "a": "accept or archive", "l": "snooze", "p": "promote"}
 
 
 TUI = Path(screens.__path__[0]).parent
@@ -147,33 +166,68 @@ def test_every_command_of_a_screen_says_what_it_does() -> None:
     assert slip_in(command.action for command in SCREEN_COMMANDS) == ""
 
 
-def test_the_keys_with_two_meanings_become_no_more() -> None:
-    meanings = defaultdict(set)
+def test_each_key_means_one_thing_wherever_it_works() -> None:
+    labels = defaultdict(set)
     for command in (*COMMANDS, *SCREEN_COMMANDS):
         for key in command.keys:
-            meanings[key].add(command.action)
-    new = {
-        key: sorted(actions)
-        for key, actions in meanings.items()
-        if len(actions) > 1 and not actions <= set(TWO_MEANINGS.get(key, "").split())
-    }
-    gone = {
-        key: actions
-        for key, actions in TWO_MEANINGS.items()
-        if set(actions.split()) != meanings[key] or len(meanings[key]) < 2
-    }
+            labels[key].add(command.label)
+    several = {key for key in labels if len(labels[key]) > 1 or key in MEANINGS} - set(MOVES)
+    new = {key: labels[key] for key in several if not labels[key] <= MEANINGS.get(key, ("", set()))[1]}
+    gone = {key: words - labels[key] for key, (_, words) in MEANINGS.items() if words - labels[key]}
     assert new == {}
     assert gone == {}, "take them off the list"
+    assert len({meaning for meaning, _ in MEANINGS.values()}) == len(MEANINGS) - len("23456") - len("89")
+    assert {key: MEANINGS[key][0] for key in DECIDED} == DECIDED
+
+
+def test_the_global_keys_work_on_every_sheet(owners: list[type[Any]]) -> None:
+    wanted = {"question_mark", "colon", "exclamation_mark", "q", *"123456nu"}
+    sheets = [kind for kind in owners if issubclass(kind, DetailScreen)]
+    bound = {kind: {key for command in commands_of(kind) for key in command.keys} for kind in sheets}
+    assert {kind.__name__: wanted - keys for kind, keys in bound.items() if wanted - keys} == {}
+
+
+def test_a_key_that_moved_does_nothing_where_it_was(owners: list[type[Any]]) -> None:
+    sheets = {scope: kind for kind in owners if (scope := vars(kind).get("SCOPE")) in MOVED}
+    for scope, moved in MOVED.items():
+        panes = [command for command in COMMANDS if command.scope in (scope, EVERYWHERE, ROWS)]
+        bound = commands_of(sheets[scope]) if scope in sheets else panes
+        assert not {key for command in bound for key in command.keys} & set(moved), scope
+        assert set(moved.values()) <= set(BY_ACTION), scope
+
+
+async def test_a_key_that_moved_names_the_new_one(open_room: Any, busy_snapshot: Snapshot) -> None:
+    config = Config(keys={"blocks": "f5", "needs_tomorrow": "f6"})
+    async with open_room(msgspec.structs.replace(busy_snapshot, config=config)) as room:
+        await room.press("y")
+        assert "copy is Y now" in room.footer
+        await room.press("b")
+        assert "blocks is f5 now" in room.footer
+        await room.press("!")
+        await room.until(lambda: "f6 snooze" in room.text)
+        await room.press("z")
+        await room.until(lambda: [note.message for note in room.app._notifications] == ["snooze is f6 now"])
+
+
+async def test_the_global_keys_leave_a_sheet_for_the_room(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot) as room:
+        await room.press("exclamation_mark", "4")
+        await room.until(lambda: room.app.screen is room.app.room)
+        assert room.app.room.current.scope == "signals"
+        await room.press("enter", "u")
+        await room.until(lambda: room.port.asked and room.port.asked[-1][0] == "undo")
+        await room.press("exclamation_mark")
+        await room.until(lambda: "Needs you:" in room.text)
 
 
 async def test_a_key_of_a_screen_can_be_moved_and_its_footer_says_so(open_room: Any, busy_snapshot: Snapshot) -> None:
-    config = Config(keys={"needs_snoozed": "f5", "answer_hour": "f6", "undo": "f9"})
+    config = Config(keys={"needs_snoozed": "f5", "answer_snooze": "f6", "undo": "f9"})
     async with open_room(msgspec.structs.replace(busy_snapshot, config=config)) as room:
         await room.press("!")
-        await room.until(lambda: "f6 snooze 1 h" in room.text)
+        await room.until(lambda: "f6 snooze" in room.text)
         assert "f9 undo" in room.text
         asked = len(room.port.asked)
-        await room.press("z")
+        await room.press("l")
         assert len(room.port.asked) == asked
         await room.press("f9")
         await room.until(lambda: [verb for verb, _ in room.port.asked[asked:]] == ["undo"])

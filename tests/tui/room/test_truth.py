@@ -35,6 +35,7 @@ async def test_an_empty_pane_names_the_key_in_force(
 ) -> None:
     moved = msgspec.structs.replace(empty_snapshot, config=Config(keys={action: key}))
     async with open_room(moved) as room:
+        await room.pane(pane).focus().press("z")
         shown = " ".join(room.pane(pane).text.replace("│", " ").split())
         assert any(f"{key} {verb}" in shown for verb in ("gives", "sends", "asks"))
 
@@ -166,9 +167,9 @@ async def test_the_last_words_of_a_task_stand_once(open_room: Any, busy_snapshot
 async def test_what_was_copied_is_named(open_room: Any) -> None:
     async with open_room(size=(80, 24)) as room:
         room.pane("workers").focus()
-        await room.press("y")
+        await room.press("Y")
         assert "tsk-7f5x0000 is in the clipboard" in room.footer
-        await room.press("space", "space", "y")
+        await room.press("space", "space", "Y")
         assert "2 marked rows are in the clipboard" in room.footer
 
 
@@ -198,15 +199,15 @@ async def test_a_list_without_rows_leaves_its_room_to_those_that_have_some(
         assert room.pane("discoveries").text.count("Race condition") >= 26
         for name in ("workers", "signals"):
             text = room.pane(name).text
-            assert len(text.splitlines()) == 4
-            assert "i sends one." in text or "/usr/lib" in text
+            assert len(text.splitlines()) == 1
+            assert "none; i sends one" in text or "none; t gives one" in text
         await room.pane("workers").focus().press("z")
-        assert len(room.pane("workers").text.splitlines()) == 38
+        assert len(room.pane("workers").text.splitlines()) == 40 - 2 - 5
         await room.press("z", "5", "slash", *"zzqq", "enter")
-        assert len(room.pane("discoveries").text.splitlines()) == 30, "a filter empties no pane"
+        assert len(room.pane("discoveries").text.splitlines()) == 40 - 2 - 5 - 1 - 2, "a filter empties no pane"
         room.port.change(signals=busy_snapshot.signals)
         await room.settle()
-        assert len(room.pane("signals").text.splitlines()) > 8
+        assert len(room.pane("signals").text.splitlines()) >= 8
 
 
 @pytest.mark.sweep(most=6)

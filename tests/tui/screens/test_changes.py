@@ -202,6 +202,8 @@ def _needs_host(port: RemotePort, refusal: str) -> NeedsHost:
         sandbox=lambda request: NO_SANDBOX,
         answer=nothing,
         waiting=lambda: (),
+        reply=nothing,
+        tell=nothing,
     )
 
 

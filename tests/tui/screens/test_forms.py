@@ -281,10 +281,10 @@ async def test_a_new_role_needs_a_free_name_a_purpose_and_a_prompt(room):
 
 async def test_leaving_asks_only_what_can_be_answered(room):
     async with room(QuitAsk(True)) as (app, pilot):
-        await pilot.press("s")
+        await pilot.press("c")
         assert app.answers == ["stop"]
     async with room(QuitAsk(False)) as (app, pilot):
-        await pilot.press("s")
+        await pilot.press("c")
         assert not app.answers
         await pilot.press("enter")
         assert app.answers == ["keep"]

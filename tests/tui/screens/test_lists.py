@@ -96,7 +96,7 @@ async def test_a_signal_is_shown_in_full_and_answered(room, hostile):
         assert "2026-09-21 14:08:20 UTC · 5 min ago" in app.shown
         assert "everyone" in app.shown
         app.harmless()
-        await pilot.press("y", "a")
+        await pilot.press("Y", "r")
         assert "second line" in app.copied[0]
         assert "\x1b" not in app.copied[0]
         assert app.answers == ["reply"]

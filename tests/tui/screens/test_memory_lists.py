@@ -83,7 +83,7 @@ async def test_what_does_not_fade_is_shown_harmlessly(room, port, hostile):
         await until(pilot, lambda: "1 protected node" in app.shown)
         assert "pinned" in app.shown
         app.harmless()
-        await pilot.press("x")
+        await pilot.press("K")
         await until(pilot, lambda: "Nothing is protected." in app.shown)
 
 

@@ -111,7 +111,7 @@ async def test_hosts_of_a_role_for_the_web_are_named_in_its_form_and_shown(room,
 
 async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
-        await pilot.press("f")
+        await pilot.press("d")
         await until(pilot, lambda: "Fire aide" in app.shown)
         assert "1 task queued" in app.shown
         assert "look around the corner" in app.shown
@@ -128,7 +128,7 @@ async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room
 async def test_a_retired_role_is_rehired_and_nothing_else_is_done_to_it(room, scouted):
     scouted.submit(FireRole(name="aide", reason="too slow"))
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
-        await pilot.press("G", "f")
+        await pilot.press("G", "d")
         await until(pilot, lambda: "is retired" in app.shown)
         await pilot.press("R")
         await until(pilot, lambda: "hired again" in app.shown)
@@ -137,7 +137,7 @@ async def test_a_retired_role_is_rehired_and_nothing_else_is_done_to_it(room, sc
 
 async def test_a_copy_is_hired_from_a_form(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
-        await pilot.press("h", "c")
+        await pilot.press("h", "1")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
         assert app.screen.query_one("#prompt", Prose).text == "Look ahead."
         app.screen.query_one("#name", TextField).value = "bscout"
@@ -148,7 +148,7 @@ async def test_a_copy_is_hired_from_a_form(room, scouted):
 
 async def test_a_role_is_adjusted(room, scouted):
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
-        await pilot.press("a")
+        await pilot.press("equals_sign")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
         await pilot.press("right", "enter")
         await until(pilot, lambda: "aide adjusted" in app.shown)
@@ -160,7 +160,7 @@ async def test_the_editor_gets_the_operators_own_file_with_its_remarks(room, sco
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("e")
         await until(pilot, lambda: "Save aide?" in app.shown)
-        await pilot.press("s")
+        await pilot.press("a")
         await until(pilot, lambda: "aide adjusted" in app.shown)
         assert newest(scouted).roles[0].tier == "opus"
 
@@ -177,7 +177,7 @@ async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, 
         editor('sed -i s/gpt/sonnet/ "$1"')
         await pilot.press("e")
         await until(pilot, lambda: "Save aide?" in app.shown)
-        await pilot.press("s")
+        await pilot.press("a")
         await until(pilot, lambda: "aide adjusted" in app.shown)
         role = newest(scouted).roles[0]
         assert (role.tier, role.prompt) == ("sonnet", "Look far ahead.")
@@ -186,7 +186,7 @@ async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, 
 async def test_a_role_is_written_from_scratch(room, scouted, editor):
     editor('sed -i \'s/purpose = ""/purpose = "New."/\' "$1"')
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
-        await pilot.press("h", "x")
+        await pilot.press("h", "4")
         await until(pilot, lambda: app.screen.query("#name"))
         app.screen.query_one("#name", TextField).value = "cscout"
         await pilot.press("enter")
@@ -204,7 +204,7 @@ async def test_an_editor_that_cannot_be_started_is_named(room, scouted, monkeypa
 async def test_a_room_that_only_reads_says_why(room, scouted):
     reading = msgspec.structs.replace(newest(scouted), read_only="the folder belongs to root")
     async with room(RolesScreen(scouted, reading)) as (app, pilot):
-        await pilot.press("f")
+        await pilot.press("d")
         await until(pilot, lambda: "belongs to root" in app.shown)
 
 
@@ -217,6 +217,6 @@ async def test_hostile_text_in_a_role_stays_text(room, scouted, hostile):
     ):
         assert app.shown.count("[@click=app.quit]") > 3
         app.harmless()
-        await pilot.press("f")
+        await pilot.press("d")
         await pilot.pause()
         app.harmless()

@@ -70,9 +70,9 @@ async def test_the_keys_are_seen_in_every_window(room, name):
 @pytest.mark.parametrize("size", SMALL)
 async def test_each_choice_of_leaving_is_reached(room, size):
     async with room(QuitAsk(True), size=size) as (app, pilot):
-        await until(pilot, lambda: "▌ k  keep it" in app.shown)
+        await until(pilot, lambda: "▌ q  keep it" in app.shown)
         await pilot.press("down")
-        await until(pilot, lambda: "▌ s  stop the" in app.shown)
+        await until(pilot, lambda: "▌ c  stop the" in app.shown)
         await pilot.press("up", "pageup", "pageup")
         await until(pilot, lambda: "This room" in app.shown)
         await pilot.press("down", "enter")

@@ -59,7 +59,7 @@ async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port):
             assert words in app.shown
         await until(pilot, lambda: "find number 39" in app.shown)  # the tail follows
         assert "find number 0 " not in app.shown
-        await pilot.press("y")
+        await pilot.press("Y")
         assert app.copied == ["# Largest\n\n- one\n- two\n"]
         await pilot.press("enter")
         assert "call find" in app.shown
@@ -83,7 +83,7 @@ async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port):
     async with room(TaskDetailScreen(port, task_id, NOW), size=(80, 24)) as (app, pilot):
         await until(pilot, lambda: "○ queued" in app.shown)
         assert "No result yet" in app.shown
-        await pilot.press("y")
+        await pilot.press("Y")
         assert "no result to copy" in app.shown
         await pilot.press("c")
         await until(pilot, lambda: "cancel" in app.shown.splitlines()[-3])

@@ -77,7 +77,7 @@ async def test_ages_of_hits_and_of_the_budget_go_on_while_nothing_happens(room: 
         await until(pilot, lambda: before not in app.shown)
 
 
-@pytest.mark.parametrize("key", ["r", "d", "u"])
+@pytest.mark.parametrize("key", ["y", "d", "u"])
 async def test_a_key_that_may_not_write_says_so(room: Any, port: RemotePort, key: str) -> None:
     async with room(RelayScreen(port, _NOW, list[Box], "this room was opened with --read-only")) as (app, pilot):
         await pilot.press(key)

@@ -1,0 +1,97 @@
+"""A zoomed pane says more of each row, under headings, with the selected one in full at the side; lists are sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from textual.strip import Strip
+
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import Usage
+from lumen_tui.tui.kit.lines import changed_span
+from lumen_tui.tui.panes.sorting import MOST, Order, Sorting
+from lumen_tui.tui.panes.workers import TaskRows
+
+
+@pytest.mark.parametrize(("size", "columns"), [((120, 40), ""), ((200, 50), "started")])
+async def test_zoomed_workers_have_headings_columns_and_a_detail(
+    open_room: Any, busy_snapshot: Snapshot, size: tuple[int, int], columns: str
+) -> None:
+    async with open_room(busy_snapshot, size=size) as room:
+        await room.press("3")
+        assert "objective" not in room.text
+        await room.press("z")
+        heads = next(line for line in room.lines if "objective" in line)
+        assert all(word in heads for word in ("task", "role", "try", "tokens", "cost", "time", columns))
+        row = next(line for line in room.lines if "weekly token" in line)
+        for column, value in (("tokens", "1.1 k"), ("cost", "$0.01"), ("time", "18 s")):
+            end = heads.index(column) + len(column)
+            assert row[end - len(value) : end] == value
+        assert "─ tsk-7f5x0000 ─" in room.text
+        await room.press("j")
+        assert "─ tsk-7f2k0000 ─" in room.text
+        await room.press("z")
+        assert "objective" not in room.text
+
+
+@pytest.mark.parametrize("pane", ["4", "5"])
+async def test_lists_have_headings_only_while_they_are_zoomed(open_room: Any, pane: str) -> None:
+    async with open_room() as room:
+        await room.press(pane, "z")
+        assert any(" age " in line and "unit" in line for line in room.lines)
+        await room.press("escape")
+        assert not any(" age " in line and "unit" in line for line in room.lines)
+
+
+async def test_o_goes_through_the_orders_and_back(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot) as room:
+        room.pane("discoveries").focus()
+        rows = room.app.room.pane("discoveries").rows
+        own = [rows.model.row(place).node.id for place in range(len(rows.model))]
+        await room.press("o")
+        assert "by age" in room.text
+        ages = [rows.model.row(place).created for place in range(len(rows.model))]
+        assert ages == sorted(ages)
+        await room.press("o", "o", "o")
+        assert [rows.model.row(place).node.id for place in range(len(rows.model))] == own
+        await room.press("1", "o")
+        assert "this pane has one order" in room.footer
+
+
+def test_an_order_of_very_many_reads_the_first_ones() -> None:
+    sorting = Sorting("own", Order("size", lambda row: float(row)))
+    rows = range(10 * MOST)
+    assert sorting.apply(rows) is rows
+    assert sorting.next() == "size"
+    assert list(sorting.apply(rows)) == list(range(MOST))[::-1]
+    assert sorting.next() == "own"
+
+
+@pytest.mark.parametrize(("lean", "most"), [(False, 7), (True, 4)])
+async def test_what_turns_beside_a_running_time_repaints_few_cells(
+    open_room: Any, busy_snapshot: Snapshot, lean: bool, most: int
+) -> None:
+    async with open_room(busy_snapshot, lean=lean) as room:
+        pane = room.app.room.pane("workers")
+        view, running = TaskRows(pane), busy_snapshot.tasks[1]
+        before = Strip(view.line(running, 76, False, False))
+        pane.now += 1
+        after = Strip(view.line(running, 76, False, False))
+        span = changed_span(before, after, 76)
+        assert span is not None
+        assert span[1] <= most
+        assert any(picture in before.text for picture in "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") is not lean
+
+
+async def test_costs_sort_the_workers(open_room: Any, busy_snapshot: Snapshot) -> None:
+    tasks = tuple(
+        msgspec.structs.replace(view, usage=Usage(100 * place, 0, place / 10))
+        for place, view in enumerate(busy_snapshot.tasks)
+    )
+    async with open_room(msgspec.structs.replace(busy_snapshot, tasks=tasks)) as room:
+        await room.press("3", "z", "o", "o", "o")
+        assert "by cost" in room.text
+        costs = [line.split("$")[1][:4] for line in room.lines if "$" in line]
+        assert costs == sorted(costs, reverse=True)
