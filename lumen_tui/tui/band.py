@@ -112,6 +112,7 @@ class NeedsBand(Scoped, Vertical):
         self._view = BandRows(self)
         self._list: LineList[Attention] = LineList(self._view)
         self._shown: tuple[Attention, ...] = ()
+        self.lines_given = 0
         self.answers: Answers | None = None
         self.needs_host: NeedsHost | None = None
         self._verbs: NeedVerbs | None = None

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from textual.css.scalar import Scalar
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
@@ -188,8 +187,9 @@ def show_band(band: NeedsBand, layout: RoomLayout) -> None:
     rows = min(layout.band, band.lines_wanted)
     _seen(band, rows > 0)
     band.set_class(layout.narrow, "-bare")
-    if rows and band.styles.height != Scalar.from_number(lines_of(band)):
-        band.styles.height = lines_of(band)
+    if rows and (lines := lines_of(band)) != band.lines_given:
+        band.lines_given = lines
+        band.styles.height = lines
 
 
 def lines_of(band: NeedsBand) -> int:
