@@ -139,40 +139,14 @@ class TaskForm(FormScreen[NewTask]):
             priority=self.query_one("#priority", Choice).value,
             model=self.query_one("#tier", Choice).value,
             constraints=tuple(line.strip() for line in lines if line.strip()),
-            accept=self._accept(),
-            timeout_seconds=self._limit_typed(),
+            accept=_accept(self),
+            timeout_seconds=_limit_typed(self),
             budget=self._caps() or None,
-            folder=self._folder_typed(),
+            folder=_folder_typed(self),
             lane=_checked(self, "lane"),
             wu_id=_checked(self, "wu_id"),
-            isolate=self._isolate_chosen(),
+            isolate=_isolate_chosen(self),
         )
-
-    def _accept(self) -> tuple[str, ...]:
-        try:
-            return acceptance.checked(self.query_one("#accept", Prose).typed.splitlines())
-        except acceptance.BadCheck as error:
-            raise Invalid(f"Accept: {error}.", "accept") from error
-
-    def _isolate_chosen(self) -> str:
-        mode = self.query_one("#isolate", Choice).value
-        if mode and not self.query_one("#folder", TextField).text.strip():
-            raise Invalid(f"A {mode} is of a folder: say of which.", "folder")
-        return mode
-
-    def _limit_typed(self) -> float:
-        text = self.query_one("#limit", TextField).text
-        try:
-            return _seconds(text)
-        except ValueError as error:
-            raise Invalid(f"Time limit: {error}.", "limit") from error
-
-    def _folder_typed(self) -> str:
-        text = self.query_one("#folder", TextField).text.strip()
-        folder = os.path.abspath(os.path.join(here(), os.path.expanduser(text))) if text else ""
-        if folder and not os.path.isdir(folder):
-            raise Invalid(f"There is no such folder; leave it empty for none: {one_line(folder, 200)}", "folder")
-        return folder
 
     def _caps(self) -> dict[str, float]:
         try:
@@ -205,6 +179,36 @@ def _checked(form: TaskForm, field: str) -> str:
         return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, "lane"))
     except ids.BadId as error:
         raise Invalid(f"{sentence(str(error))}.", field) from error
+
+
+def _accept(form: TaskForm) -> tuple[str, ...]:
+    try:
+        return acceptance.checked(form.query_one("#accept", Prose).typed.splitlines())
+    except acceptance.BadCheck as error:
+        raise Invalid(f"Accept: {error}.", "accept") from error
+
+
+def _isolate_chosen(form: TaskForm) -> str:
+    mode = form.query_one("#isolate", Choice).value
+    if mode and not form.query_one("#folder", TextField).text.strip():
+        raise Invalid(f"A {mode} is of a folder: say of which.", "folder")
+    return mode
+
+
+def _limit_typed(form: TaskForm) -> float:
+    text = form.query_one("#limit", TextField).text
+    try:
+        return _seconds(text)
+    except ValueError as error:
+        raise Invalid(f"Time limit: {error}.", "limit") from error
+
+
+def _folder_typed(form: TaskForm) -> str:
+    text = form.query_one("#folder", TextField).text.strip()
+    folder = os.path.abspath(os.path.join(here(), os.path.expanduser(text))) if text else ""
+    if folder and not os.path.isdir(folder):
+        raise Invalid(f"There is no such folder; leave it empty for none: {one_line(folder, 200)}", "folder")
+    return folder
 
 
 CHECKS = "what proves it, one per line, such as command: make test"
