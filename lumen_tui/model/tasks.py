@@ -200,6 +200,7 @@ class TaskEvent(Struct, frozen=True, omit_defaults=True):
     ok: bool = True
     attempt: int = 1
     data: dict[str, Any] = field(default_factory=dict)
+    output: str = ""  # of a result: the first lines of what a command wrote
 
 
 class TaskView(Struct, frozen=True):

@@ -24,6 +24,8 @@ from lumen_tui.tools.base import ToolResult
 
 _MAX_TEXT = 4000  # characters of one event; full results are in result.md
 _MOST = 1 << 30  # bytes
+_LINES, _LINE = 12, 200  # lines of an output that are kept with its event, and characters of each
+_READ = 8 * _LINES * _LINE  # characters that are looked at for them: what masks a secret needs its surroundings
 
 
 class Recorder:
@@ -44,18 +46,32 @@ class Recorder:
         self._guard = guard
         self.said = ""  # by the model since the last result: the words around the call that it makes
 
-    def event(self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, **data: object) -> None:
+    def event(
+        self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, output: str = "", **data: object
+    ) -> None:
         """Append one event. `data` holds numbers and short names only: it is not redacted."""
         clean = self._redact(safe(text))
         if len(clean) > _MAX_TEXT:
             clean = f"{clean[:_MAX_TEXT]}… ({len(clean) - _MAX_TEXT:,} more characters)"
         record = TaskEvent(
-            at=iso(self._now()), kind=kind, text=clean, tool=tool, ok=ok, attempt=self._attempt, data=data
+            at=iso(self._now()),
+            kind=kind,
+            text=clean,
+            tool=tool,
+            ok=ok,
+            attempt=self._attempt,
+            data=data,
+            output=_first_lines(self._redact(safe(output[:_READ]))) if output else "",
         )
         if kind in ("text", "result"):
             self.said = f"{self.said}{clean}"[-_MAX_TEXT:] if kind == "text" else ""
         with self._guard(step=kind == "call"):  # between two calls a worker may be asked to rest or to end
             self._journal.append(record)
+
+
+def _first_lines(text: str) -> str:
+    """Return what the operator sees of an output without opening the transcript."""
+    return "\n".join(line[:_LINE] for line in text.rstrip("\n").split("\n")[:_LINES])
 
 
 def calls_made(folder: Path, attempt: int) -> tuple[str, ...]:

@@ -335,7 +335,9 @@ class Task:
         more = {"cut": result.truncated} if result.truncated else {}
         more |= {"refused": True} if result.refused else {}
         more |= {"skill": skill} if (skill := result.data.get("skill")) and result.ok else {}
-        self._events.event("result", text, tool=name, ok=result.ok, **more)
+        more |= {"exit": code} if (code := result.data.get("exit_code")) is not None else {}
+        output = str(result.data.get("output") or "")
+        self._events.event("result", text, tool=name, ok=result.ok, output=output, **more)
         self._written = self._written or (call.name in ("write_result", report.NAME) and result.ok)
         return result
 
@@ -354,7 +356,8 @@ class Task:
         text = f"{step.text.count(chr(10)) + 1:,} lines" if step.ok else one_line(step.text, 300)
         self._transcript.called(step.name, step.call.arguments)
         self._transcript.answered(ToolResult(step.text, step.ok, summary=text))
-        self._events.event("result", text, tool=step.name, ok=step.ok, **more)
+        output = step.text if step.call.name == "shell" else ""
+        self._events.event("result", text, tool=step.name, ok=step.ok, output=output, **more)
 
     def _settle(self, outcome: ConversationOutcome) -> ConversationOutcome:
         """Check the end: the final answer becomes the result if none was written."""

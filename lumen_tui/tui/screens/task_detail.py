@@ -1,27 +1,25 @@
-"""One task in full: the facts, the events as they come, and the result."""
+"""One task in full: the facts, the transcript as it grows, and the result."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 
 from lumen_tui.engine.port import Port, TaskDetail
 from lumen_tui.model import ids, queueing, times
 from lumen_tui.model.acceptance import Finding
-from lumen_tui.model.budget import own_words
+from lumen_tui.model.budget import dollars, own_words
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.task_cost import NOTHING_SPENT, TaskCost
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
+from lumen_tui.model.task_cost import NOTHING_SPENT, Progress, TaskCost
+from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, host_of
@@ -31,58 +29,15 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
-from lumen_tui.tui.kit.sheets import ReadingScreen, Rows
+from lumen_tui.tui.kit.sheets import ReadingScreen
 from lumen_tui.tui.screens import steering
 from lumen_tui.tui.screens.questions import QuestionForm, waits_for
 from lumen_tui.tui.screens.task_form import retry
-from lumen_tui.tui.theme import Appearance, Shapes
+from lumen_tui.tui.screens.task_transcript import TranscriptView
+from lumen_tui.tui.theme import Shapes
 
 _WRONG = frozenset({Status.FAILED, Status.LOST})
 _WANTS = frozenset({Status.STALLED, Status.WAITING, Status.RUNNING})
-_SPOKEN = frozenset({"text", "note"})  # kinds whose text is the model's own words
-
-
-class EventRow(NamedTuple):
-    """An event and a name for it, by which the cursor finds it again."""
-
-    name: str
-    event: TaskEvent
-
-
-def event_rows(events: Sequence[TaskEvent]) -> list[EventRow]:
-    """Return the events, oldest first, named by their time and their place among those of the same time."""
-    seen: Counter[str] = Counter()
-    rows = []
-    for event in without_echo(events):
-        seen[event.at] += 1
-        rows.append(EventRow(f"{event.at} {seen[event.at]}", event))
-    return rows
-
-
-class TailRows(Rows[EventRow]):
-    """What was called or said, and when: in minutes and seconds of the run."""
-
-    def __init__(self, look: Appearance) -> None:
-        super().__init__(look)
-        self.started = 0.0
-
-    def key(self, row: EventRow) -> str:
-        return row.name
-
-    def line(self, row: EventRow, width: int, selected: bool, marked: bool) -> list[Segment]:
-        ink, event = self.look.ink, row.event
-        since = times.epoch(event.at) - self.started
-        bad = not event.ok or event.kind == "error"
-        cells = (
-            Cell(event.tool or event.kind, ink.bad if bad else ink.muted, 12),
-            Cell(self.look.shapes.gutter if event.text else " ", ink.accent if event.kind in _SPOKEN else ink.faint, 1),
-            Cell(event.text, ink.strong if selected else ink.text, gap=1),
-            Cell(times.clock(since) if self.started and since >= 0 else "", ink.muted, 7, right=True),
-        )
-        return line(width, cells)
-
-    def words(self, row: EventRow) -> str:
-        return one_line(f"{row.event.kind} {row.event.tool} {row.event.text}")
 
 
 def status_words(view: TaskView, shapes: Shapes) -> Content:
@@ -116,11 +71,40 @@ def _facts(view: TaskView, now: float, shapes: Shapes, model: str, queue_reason:
     yield "by", _by(view, view.spec.model or model)
     if cost.calls:
         yield "spent", cost.words().replace(", ", " · ")
-        if used := cost.progress.words():
-            yield "used", used.replace(", ", " · ")
+        if used := gauges(cost.progress, shapes):
+            yield "used", used
     elif view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
     yield from _terms(view)
+
+
+def gauges(progress: Progress, shapes: Shapes) -> str:
+    """Return what was used of each limit, with a bar; what has no limit is left out."""
+    shares = (
+        (progress.steps, progress.most_steps, f"{progress.steps:,} of {progress.most_steps:,} steps"),
+        (
+            progress.seconds,
+            progress.most_seconds,
+            f"{times.clock(progress.seconds)} of {times.limit(progress.most_seconds)}",
+        ),
+        (
+            progress.usd,
+            progress.most_usd,
+            f"{dollars(progress.usd, progress.most_usd)} of {dollars(progress.most_usd)}",
+        ),
+        (
+            progress.tokens,
+            progress.most_tokens,
+            f"{words.kilo(progress.tokens)} of {words.kilo(progress.most_tokens)} tokens",
+        ),
+        (progress.filled, progress.window, f"{words.kilo(progress.filled)} of {words.kilo(progress.window)} window"),
+    )
+    return f" {shapes.sep} ".join(f"{_bar(part / most, shapes)} {text}" for part, most, text in shares if most)
+
+
+def _bar(share: float, shapes: Shapes) -> str:
+    filled = min(_BAR, round(share * _BAR))
+    return shapes.bar * filled + shapes.rule * (_BAR - filled)
 
 
 def _checks(view: TaskView, shapes: Shapes) -> Content:
@@ -200,6 +184,7 @@ def _said(detail: TaskDetail, now: float) -> Iterator[Fact]:
         yield "told", steering.steer_words(steer)
 
 
+_BAR = 8  # columns of a gauge
 _STEERS = 4  # messages that are shown, the newest ones
 _TICK = 1.0  # seconds
 _SHOWN = 40_000  # characters of a result that are laid out; the rest is for the editor
@@ -233,31 +218,27 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def body(self) -> ComposeResult:
         yield Facts(classes="head")
-        with Horizontal(classes="halves"):
-            with Vertical(classes="half tail") as tail:
-                tail.border_title = Content("steps")
-                yield LineList(
-                    TailRows(appearance_of(self.app)), empty="Nothing yet: its steps appear here.", id="tail"
-                )
-            with Vertical(classes="half second result") as result:
-                result.border_title = Content("result")
-                yield ScrolledLines(self._result_lines, id="result")
+        yield TranscriptView(appearance_of(self.app), classes="half")
+        with Vertical(classes="half result") as result:
+            result.border_title = Content("result")
+            yield ScrolledLines(self._result_lines, id="result")
         yield StatusLine()
 
     def keys(self) -> Keys:
         """Only what can be done with the task as it stands."""
         if self._detail is None:
             return self.offer("task_half", "back")
+        looks = ("task_expand", "task_follow", "filter") if self._detail.events else ()
         ended, alive = self._detail.view.status.ended, self._detail.view.status.alive
         asks = ("task_answer",) if self._detail.question else ()
         steers = () if ended else ("task_tell", *(("task_stop",) if alive else ()), "task_limits", "task_cancel")
         over = ended or self._detail.view.status is Status.LOST
         acts = (*asks, *steers, *(("task_retry", "task_replay") if over else ()))
         reads = ("task_copy", "task_editor") if self._detail.result else ()
-        return self.offer(*acts, *reads, "task_half", "back")
+        return self.offer(*acts, *looks, *reads, "task_half", "back")
 
     def on_mount(self) -> None:
-        self.query_one("#tail").focus()
+        self.query_one("#transcript").focus()
         self._ask_clock()
         self._loader.load()
         self.set_interval(_TICK, self._tick)
@@ -267,6 +248,7 @@ class TaskDetailScreen(DetailScreen[None]):
         if self._detail is not None and self._detail.view.status.alive:
             self._ask_clock()
             self._show_facts(self._detail)
+            self._transcript.count_to(self._now, running=True)
 
     def _ask_clock(self) -> None:
         if (host := host_of(self.app)) is not None:
@@ -284,28 +266,23 @@ class TaskDetailScreen(DetailScreen[None]):
     def _loaded(self, detail: TaskDetail) -> None:
         before, self._detail = self._detail, detail
         self._show_facts(detail)
-        self._show_tail(detail)
+        self._transcript.show(detail.events, omitted=bool(detail.more_events))
+        self._transcript.count_to(self._now, running=detail.view.status.alive)
         self.query_one(KeysLine).show(self.keys())
         self.set_class(bool(detail.result), "-told")
         if before is None or (before.result, before.view.status) != (detail.result, detail.view.status):
             self.query_one("#result", ScrolledLines).redraw()
+            self.call_after_refresh(self._fit_result)
+
+    def _fit_result(self) -> None:
+        """Leave the transcript what a short result does not take."""
+        lines = len(self.query_one("#result", ScrolledLines).strips())
+        self.query_one(".result").styles.max_height = lines + 1
 
     def _show_facts(self, detail: TaskDetail) -> None:
         shapes = appearance_of(self.app).shapes
         facts = task_facts(detail.view, self._now, shapes, self._model, self._standing, detail.cost)
         self.query_one(Facts).show([*facts, *_said(detail, self._now)])
-
-    def _show_tail(self, detail: TaskDetail) -> None:
-        tail = self._tail
-        view = tail.view
-        if isinstance(view, TailRows):
-            view.started = detail.view.started
-        follows = tail.model.cursor >= len(tail.model) - 1
-        tail.set_rows(event_rows(detail.events))
-        if follows:
-            tail.action_row("bottom")
-        earlier = " · earlier steps omitted" if detail.more_events else ""
-        self.query_one(".tail").border_title = Content(f"steps{earlier}")
 
     def _result_lines(self, width: int, _height: int) -> list[list[Segment]]:
         ink = appearance_of(self.app).ink
@@ -320,24 +297,26 @@ class TaskDetailScreen(DetailScreen[None]):
         return lines
 
     @property
-    def _tail(self) -> LineList[EventRow]:
-        tail: LineList[EventRow] = self.query_one("#tail", LineList)
-        return tail
+    def _transcript(self) -> TranscriptView:
+        return self.query_one(TranscriptView)
 
     def on_line_list_selected(self, _event: LineList.Selected) -> None:
-        row = self._tail.selected
-        if row is None:
-            return
-        event = row.event
-        facts: list[Fact] = [
-            ("when", times.exact(times.epoch(event.at))),
-            ("kind", event.kind),
-            ("tool", event.tool or "–"),
-        ]
-        self.app.push_screen(ReadingScreen(f"{event.kind} {event.tool}".strip(), event.text, facts))
+        if (entry := self._transcript.selected) is not None:
+            heading = f"{entry.event.kind} {entry.event.tool}".strip()
+            facts = (("when", times.exact(times.epoch(entry.event.at))), ("tool", entry.event.tool or "–"))
+            self.app.push_screen(ReadingScreen(heading, entry.full_text(), facts))
+
+    def action_transcript(self, name: str) -> None:
+        """Expand a step, follow the end, or narrow the transcript."""
+        view = self._transcript
+        {"expand": view.unfold, "follow": view.follow, "filter": view.narrow}[name]()
+
+    def action_leave(self) -> None:
+        if not self._transcript.widen():
+            self.dismiss(None)
 
     def action_other_half(self) -> None:
-        self.query_one("#result" if self._tail.has_focus else "#tail").focus()
+        self.query_one("#result" if self._transcript.list.has_focus else "#transcript").focus()
 
     def action_act(self, verb: str) -> None:
         if self._refusal:

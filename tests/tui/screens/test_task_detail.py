@@ -15,7 +15,8 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui.screens.task_detail import TaskDetailScreen, event_rows
+from lumen_tui.tui.screens.task_detail import TaskDetailScreen
+from lumen_tui.tui.screens.task_transcript import entries
 
 NOW = 1_790_000_000.0
 
@@ -156,8 +157,87 @@ async def test_a_screen_that_only_reads_offers_nothing_that_writes(room, port):
         assert "the folder is read-only" in app.shown
 
 
+def command(seconds: float, text: str, output: str, code: int = 0) -> list[TaskEvent]:
+    """A call of the shell that took half a second."""
+    ok = code == 0
+    said = f"{len(output.splitlines())} lines" if ok else f"exit code {code}"
+    return [
+        TaskEvent(times.iso(NOW + seconds), "call", text, "shell"),
+        TaskEvent(times.iso(NOW + seconds + 0.5), "result", said, "shell", ok, data={"exit": code}, output=output),
+    ]
+
+
+STARTED = TaskEvent(times.iso(NOW), "started", "role builder: look")
+TWENTY = "\n".join(f"line {n} of the listing" for n in range(12))
+
+
+def streamed(seconds: float, *parts: str) -> list[TaskEvent]:
+    return [TaskEvent(times.iso(NOW + seconds), "text", part) for part in parts]
+
+
+def test_words_that_were_streamed_are_one_entry_and_a_call_has_its_result():
+    events = [STARTED, *streamed(1, "It is ", "large."), *command(2, "ls", "a"), *streamed(4, "Done.")]
+    made = entries(events)
+    assert [entry.text for entry in made] == ["It is large.", "ls", "Done."]
+    assert [entry.result and entry.result.text for entry in made] == [None, "1 lines", None]
+
+
+def test_a_result_goes_to_the_call_of_its_tool_and_of_its_attempt():
+    first = TaskEvent(times.iso(NOW), "call", "a", "find")
+    other = TaskEvent(times.iso(NOW), "result", "4", "shell")
+    later = TaskEvent(times.iso(NOW), "result", "4", "find", attempt=2)
+    made = entries([first, other, later])
+    assert [(entry.event.kind, entry.result) for entry in made] == [("call", None), ("result", None), ("result", None)]
+
+
+async def test_a_command_shows_how_it_ended_and_what_it_wrote_where_that_matters(room, port):
+    task_id = asked(port)
+    events = [STARTED, *command(1, "ls -la", TWENTY), *command(4, "make", "no rule\nfor it", 2), *streamed(6, "Hm.")]
+    worked(port, task_id, events, "")
+    async with room(TaskDetailScreen(port, task_id, NOW + 60)) as (app, pilot):
+        await until(pilot, lambda: "exit 0 · 12 lines · 0.5 s" in app.shown)
+        assert "exit 2 · 0.5 s" in app.shown and "for it" in app.shown
+        assert "line 0 of the listing" not in app.shown
+        await pilot.press("g", "x")
+        await until(pilot, lambda: "line 11 of the listing" in app.shown)
+        await pilot.press("x")
+        await until(pilot, lambda: "line 11 of the listing" not in app.shown)
+        await pilot.press("enter")
+        assert "line 11 of the listing" in app.shown
+
+
+async def test_long_words_are_wrapped_and_the_end_is_followed_until_one_looks_elsewhere(room, port):
+    task_id = asked(port)
+    worked(port, task_id, [STARTED, *streamed(1, "deep " * 60 + "bottom"), *calls(30)], "")
+    async with room(TaskDetailScreen(port, task_id, NOW + 60), size=(80, 24)) as (app, pilot):
+        await until(pilot, lambda: "find number 29" in app.shown and "following" in app.shown)
+        await pilot.press("g")
+        await until(pilot, lambda: "bottom" in app.shown and "line 1 of" in app.shown)
+        files.append(
+            Layout(port.root).task(task_id) / "events.jsonl",
+            msgspec.json.encode(TaskEvent(times.iso(NOW + 90), "note", "the very last")) + b"\n",
+        )
+        app.screen.show(newest(port))
+        await until(pilot, lambda: "line 1 of 36" in app.shown)
+        assert "the very last" not in app.shown
+        await pilot.press("f")
+        await until(pilot, lambda: "the very last" in app.shown and "following" in app.shown)
+
+
+async def test_the_transcript_is_narrowed_to_lines_with_a_word(room, port):
+    task_id = asked(port)
+    worked(port, task_id, [STARTED, *calls(30)], "")
+    async with room(TaskDetailScreen(port, task_id, NOW + 60)) as (app, pilot):
+        await until(pilot, lambda: "find number 29" in app.shown)
+        await pilot.press("slash", *"17", "enter")
+        await until(pilot, lambda: "find number 17" in app.shown and "find number 29" not in app.shown)
+        await pilot.press("escape")
+        await until(pilot, lambda: "find number 18" in app.shown)
+        assert app.answers == []
+
+
 def test_a_reason_is_told_once():
     why = TaskEvent(times.iso(NOW), "error", "no such folder: /x")
     end = TaskEvent(times.iso(NOW), "finished", "failed: no such folder: /x")
-    assert [row.event.kind for row in event_rows([why, end])] == ["error"]
-    assert [row.event.kind for row in event_rows([end])] == ["finished"]
+    assert [entry.event.kind for entry in entries([why, end])] == ["error"]
+    assert [entry.event.kind for entry in entries([end])] == ["finished"]
