@@ -49,7 +49,7 @@ class FakeClock:
 class World(StateFolder, AwaitedInLoop):
     """A state folder, its clock, and the engines that come and go on it."""
 
-    BY = "tester"
+    BY = "ann"
 
     def __init__(self, root: Path, zygote: LentZygote) -> None:
         super().__init__(root, FakeClock())

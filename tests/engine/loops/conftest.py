@@ -29,7 +29,7 @@ CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_sec
 class Office(StateFolder, AwaitedInLoop):
     """A state folder, its engines, and what they left."""
 
-    BY = "tester"
+    BY = "ann"
 
     def __init__(self, root: Path, zygote: LentZygote) -> None:
         super().__init__(root, MovedClock())

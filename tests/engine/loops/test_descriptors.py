@@ -110,7 +110,7 @@ def test_a_reader_that_is_closed_holds_no_file_and_its_picture_can_still_be_read
     store = Store(tmp_path)
     store.layout.create()
     for verb, arguments in (("signal.send", {"message": "look"}), ("node.create", {"content": "a leak"})):
-        perform(store, named(verb, arguments), by="tester", now=1_790_000_000.0)
+        perform(store, named(verb, arguments), by="ann", now=1_790_000_000.0)
     reader = SnapshotReader(tmp_path)
     picture = reader.snapshot(1_790_000_000.0)
     assert len(open_files(tmp_path)) > 2

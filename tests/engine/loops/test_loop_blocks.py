@@ -26,7 +26,7 @@ async def test_a_loop_reads_its_blocks_and_the_next_one_reads_what_it_wrote(offi
     briefing = api.asked[0].first_text
     assert "## Memory blocks" in briefing
     assert "Calm and exact." in briefing
-    assert "block persona, step 2, by tester" in briefing
+    assert "block persona, step 2, by ann" in briefing
     persona, human = blocks.read_all(office.layout)[:2]
     assert persona.text == "Calm and exact."
     assert (human.by, human.trust, human.source) == ("lumen", "agent", "loop-000001")

@@ -30,7 +30,7 @@ async def test_the_decision_and_its_reason_reach_the_next_loop_and_no_later_one(
         await office.beat()
         await office.loop_over(loop)
     second = briefing(api, 2)
-    assert "tester: “Proposal: Use the blue widget” archived, because: blue is taken" in second
+    assert "ann: “Proposal: Use the blue widget” archived, because: blue is taken" in second
     assert "“Proposal: Use the red widget” promoted to WU-001 in Core" in second
     assert "a slip" not in second, "it was taken back"
     assert "What became of discoveries" not in briefing(api, 3)

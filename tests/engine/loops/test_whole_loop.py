@@ -92,7 +92,7 @@ async def test_signal_in_two_tasks_out_results_in_and_then_silence(office, api, 
     first = await office.loop_over(1)
 
     briefing = next(r for r in api.asked if is_main(r)).first_text
-    assert "Why does nothing answer?" in briefing and '<data from="signal of tester: sig-' in briefing
+    assert "Why does nothing answer?" in briefing and '<data from="signal of ann: sig-' in briefing
     assert first.decided == ("ask workers first",) and first.abandoned[0].why == "workers do that"
     assert first.changed["tasks_created"] == 2 and first.changed["memory_added"] == 1
     assert first.brain.startswith("anthropic") and first.usage.tokens > 0 and not first.failed

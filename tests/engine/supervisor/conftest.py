@@ -100,7 +100,7 @@ class World(base.World):
 
     def port(self) -> RemotePort:
         """A front end on the machine's own clocks."""
-        return RemotePort(self.root, "tester")
+        return RemotePort(self.root, "ann")
 
     def open(self) -> Engine:
         engine: Engine = self.engine()

@@ -41,7 +41,7 @@ async def test_a_pause_says_who_why_and_until_when_and_ends_by_itself(world):
     task_id = world.task()
     report = await world.beat()
     assert report.supervised.started == []
-    assert "paused by tester until 2026-" in report.skipped and "backup" in report.skipped
+    assert "paused by ann until 2026-" in report.skipped and "backup" in report.skipped
     world.engine().sleep(world.clock.now(), world.clock.now() + 300)
     beat = read_json(world.layout.heartbeat, Heartbeat)
     assert beat is not None and beat.phase == "paused" and "backup" in beat.note
@@ -70,7 +70,7 @@ async def test_a_paused_loop_lets_tasks_go_on(world):
     task_id = world.task()
     report = await world.beat()
     assert (report.supervised.started, report.loop) == ([task_id], 0)
-    assert "the loop is paused by tester" in report.skipped
+    assert "the loop is paused by ann" in report.skipped
     await world.until(lambda: ended(world, task_id))
     world.do("engine.resume", target="loop")
     assert (await world.beat()).loop == 1
@@ -171,7 +171,7 @@ async def test_stop_now_ends_the_workers_too(world):
     assert (await world.beat()).requests.stop == "the day is over"
     await world.engine().supervisor.wait_for_endings()
     assert world.room.task(running).status is Status.CANCELLED
-    assert "stopped with the engine by tester" in (folder(world, running) / "exit.json").read_text()
+    assert "stopped with the engine by ann" in (folder(world, running) / "exit.json").read_text()
 
 
 def engine_stop(world, after: str) -> None:
