@@ -416,9 +416,9 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "task": _on(
         "task",
         _s("task_answer", "r", "reply", "Answer the question that it asks.", "answer", writes=True),
-        _s("task_tell", "M", "message", "Say something to it, for its next request.", "tell", writes=True),
+        _s("task_tell", "M", "message", "Say something to it, for its next request.", "ask('tell')", writes=True),
         _s("task_stop", "Q", "stop after step", "End it after its step, with what it has.", "act('stop')", writes=True),
-        _s("task_limits", "equals_sign", "limits", "Change how far it may go, while it runs.", "limits", writes=True),
+        _s("task_limits", "equals_sign", "limits", "Change how far it may go, while it runs.", "ask('limits')", writes=True),
         _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
         _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
         _s("task_replay", "Z", "replay", "Judge its calls again, by the rules of today.", "act('replay')", writes=True),

@@ -333,17 +333,13 @@ class TaskDetailScreen(DetailScreen[None]):
         else:
             retry(self.app, self._detail.view if self._detail else None, self._task_id, self._send)
 
-    def action_tell(self) -> None:
-        self._ask(steering.TellForm)
-
-    def action_limits(self) -> None:
-        self._ask(steering.LimitForm)
-
-    def _ask(self, form: type[steering.TellForm | steering.LimitForm]) -> None:
+    def action_ask(self, form: str) -> None:
+        """Ask what to say to the task, or how far it may go."""
         if self._refusal or self._detail is None:
             self.say(self._refusal or "The task is still being read.", True)
         else:
-            steering.ask(self.app, form(self._detail.view), self._send)
+            asked = {"tell": steering.TellForm, "limits": steering.LimitForm}[form]
+            steering.ask(self.app, asked(self._detail.view), self._send)
 
     def action_answer(self) -> None:
         question = self._detail.question if self._detail else None
