@@ -425,7 +425,6 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("task_copy", "Y", "copy result", "Copy the result as text.", "copy"),
         _s("task_editor", "e", "open in $EDITOR", "Open the result in $EDITOR.", "edit"),
         _s("task_expand", "x", "expand", "Show the step whole, or cut it again.", "transcript('expand')"),
-        _s("task_follow", "f", "follow", "Go to the end, and go on with it.", "transcript('follow')"),
         _like("filter", "transcript('filter')"),
         _like("why"),
         _s("task_half", "tab shift+tab", "half", "Go to the other half.", "other_half"),

@@ -228,7 +228,7 @@ class TaskDetailScreen(DetailScreen[None]):
         """Only what can be done with the task as it stands."""
         if self._detail is None:
             return self.offer("task_half", "back")
-        looks = ("task_expand", "task_follow", "filter") if self._detail.events else ()
+        looks = ("task_expand", "filter") if self._detail.events else ()
         ended, alive = self._detail.view.status.ended, self._detail.view.status.alive
         asks = ("task_answer",) if self._detail.question else ()
         steers = () if ended else ("task_tell", *(("task_stop",) if alive else ()), "task_limits", "task_cancel")
@@ -307,9 +307,9 @@ class TaskDetailScreen(DetailScreen[None]):
             self.app.push_screen(ReadingScreen(heading, entry.full_text(), facts))
 
     def action_transcript(self, name: str) -> None:
-        """Expand a step, follow the end, or narrow the transcript."""
+        """Expand a step, or narrow the transcript."""
         view = self._transcript
-        {"expand": view.unfold, "follow": view.follow, "filter": view.narrow}[name]()
+        {"expand": view.unfold, "filter": view.narrow}[name]()
 
     def action_leave(self) -> None:
         if not self._transcript.widen():
@@ -338,8 +338,8 @@ class TaskDetailScreen(DetailScreen[None]):
         if self._refusal or self._detail is None:
             self.say(self._refusal or "The task is still being read.", True)
         else:
-            asked = {"tell": steering.TellForm, "limits": steering.LimitForm}[form]
-            steering.ask(self.app, asked(self._detail.view), self._send)
+            view = self._detail.view
+            steering.ask(self.app, steering.TellForm(view) if form == "tell" else steering.LimitForm(view), self._send)
 
     def action_answer(self) -> None:
         question = self._detail.question if self._detail else None

@@ -251,11 +251,6 @@ class TranscriptView(Vertical):
             self._lay_out()
             self.list.select_key(f"{entry.name} 0")
 
-    def follow(self) -> None:
-        """Go to the end."""
-        self.list.focus()
-        self.list.action_row("bottom")
-
     def narrow(self) -> None:
         """Open the filter."""
         self.screen.add_class(FILTERING)

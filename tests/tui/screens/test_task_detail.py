@@ -220,7 +220,7 @@ async def test_long_words_are_wrapped_and_the_end_is_followed_until_one_looks_el
         app.screen.show(newest(port))
         await until(pilot, lambda: "line 1 of 36" in app.shown)
         assert "the very last" not in app.shown
-        await pilot.press("f")
+        await pilot.press("G")
         await until(pilot, lambda: "the very last" in app.shown and "following" in app.shown)
 
 
