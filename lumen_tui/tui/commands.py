@@ -160,14 +160,7 @@ _ANSWERS = (
 _LOOP = (_like("why"), _s("loop_capsule", "x", "capsule", "Show what the loop woke with.", "capsule"))
 
 _CHANGES = (
-    _s(
-        "changes_accept",
-        "a",
-        "accept",
-        "Bring the changes into your files, where they still fit.",
-        "accept",
-        writes=True,
-    ),
+    _s("changes_accept", "a", "accept", "Bring what still fits into your files.", "accept", writes=True),
     _s("changes_drop", "d", "drop", "Decide against the changes.", "drop", writes=True),
     _s("changes_edit", "e", "edit", "Open the file with both sides in $EDITOR, and bring it in.", "edit", writes=True),
     _like("new_task", "give", "to a worker", "Have a worker bring in the file, together with what is there now."),
@@ -418,7 +411,14 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("task_answer", "r", "reply", "Answer the question that it asks.", "answer", writes=True),
         _s("task_tell", "M", "message", "Say something to it, for its next request.", "ask('tell')", writes=True),
         _s("task_stop", "Q", "stop after step", "End it after its step, with what it has.", "act('stop')", writes=True),
-        _s("task_limits", "equals_sign", "limits", "Change how far it may go, while it runs.", "ask('limits')", writes=True),
+        _s(
+            "task_limits",
+            "equals_sign",
+            "limits",
+            "Change how far it may go, while it runs.",
+            "ask('limits')",
+            writes=True,
+        ),
         _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
         _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
         _s("task_replay", "Z", "replay", "Judge its calls again, by the rules of today.", "act('replay')", writes=True),

@@ -16,7 +16,7 @@ from lumen_tui import __version__
 from lumen_tui.model import transcript as shape
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.tasks import Spec, TaskEvent, Usage
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Journal
@@ -67,6 +67,16 @@ class Recorder:
             self.said = f"{self.said}{clean}"[-_MAX_TEXT:] if kind == "text" else ""
         with self._guard(step=kind == "call"):  # between two calls a worker may be asked to rest or to end
             self._journal.append(record)
+
+    def result(self, tool: str, result: ToolResult) -> None:
+        """Append what a call of one of our tools returned."""
+        more: dict[str, object] = {"cut": result.truncated} if result.truncated else {}
+        more |= {"refused": True} if result.refused else {}
+        more |= {"skill": skill} if (skill := result.data.get("skill")) and result.ok else {}
+        more |= {"exit": code} if (code := result.data.get("exit_code")) is not None else {}
+        text = result.summary if result.ok else one_line(result.text, 300)
+        output = str(result.data.get("output") or "")
+        self.event("result", text, tool=tool, ok=result.ok, output=output, **more)
 
 
 def _first_lines(text: str) -> str:

@@ -331,13 +331,7 @@ class Task:
         self._transcript.called(call.name, call.arguments)
         result = self._toolbox.call(call.name, call.arguments)
         self._transcript.answered(result)
-        text = result.summary if result.ok else one_line(result.text, 300)
-        more = {"cut": result.truncated} if result.truncated else {}
-        more |= {"refused": True} if result.refused else {}
-        more |= {"skill": skill} if (skill := result.data.get("skill")) and result.ok else {}
-        more |= {"exit": code} if (code := result.data.get("exit_code")) is not None else {}
-        output = str(result.data.get("output") or "")
-        self._events.event("result", text, tool=name, ok=result.ok, output=output, **more)
+        self._events.result(name, result)
         self._written = self._written or (call.name in ("write_result", report.NAME) and result.ok)
         return result
 

@@ -66,10 +66,10 @@ MEANINGS = {
     "q": ("leave the room", {"quit", "keep it running"}),
     "r": ("reply", {"reply"}),
     "s": ("similar", {"similar"}),
-    "t": ("make a new one", {"task", "new", "add a probe"}),
+    "t": ("make a new one", {"task", "new", "add a probe", "to a worker"}),
     "u": ("undo", {"undo", "undo this one"}),
     "w": ("why", {"why", "its tasks, and why"}),
-    "x": ("expand: show what is left out", {"archived", "snoozed", "rejected", "all", "capsule"}),
+    "x": ("expand: show what is left out", {"archived", "snoozed", "rejected", "all", "capsule", "expand"}),
     "y": ("allow", {"allow", "yes", "merge", "release"}),
 }
 # Moving is not an answer: the same way on every screen, whatever it goes through there.
