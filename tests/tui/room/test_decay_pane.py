@@ -174,7 +174,7 @@ async def test_pins_and_touches_go_on_to_the_next_row(memory: Memory, open_room:
 
 async def test_what_is_protected_is_listed_with_the_reason_and_unpinned(memory: Memory, open_room: Any) -> None:
     async with open_room(port=memory.port, size=(80, 24)) as room:
-        await room.until(lambda: "1 fade" in room.text)
+        await room.until(lambda: "1 decays" in room.text)
         await room.pane("decay").focus().press("z")
         assert "1 pinned · 1 summary · 1 open discovery" in room.text
         await room.press("number_sign")

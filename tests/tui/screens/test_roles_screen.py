@@ -93,7 +93,7 @@ async def test_hosts_of_a_role_for_the_web_are_named_in_its_form_and_shown(room,
     reader.write_text('+++\npurpose = "p"\ntools = ["web_fetch"]\n+++\n\nRead.\n')
     async with room(RolesScreen(scouted, newest(scouted), at="reader")) as (app, pilot):
         await until(pilot, lambda: "none: it is given no task" in app.shown)
-        await pilot.press("a")
+        await pilot.press("equals_sign")
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
         await pilot.press("f2")
         await until(pilot, lambda: "web_fetch needs hosts" in app.shown)
