@@ -18,6 +18,7 @@ EXPIRED = "expired"  # as `ended` of a decision
 ASK = "ask_operator"  # the tool whose calls are questions
 MOST_QUESTIONS = 5  # of one task
 COMMANDS = ("shell", "shell_start")  # tools that run a command line
+BROUGHT = "claude:"  # what tools begin with that Claude Code has of the operator's own set-up
 _WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
 _JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
 

@@ -46,6 +46,8 @@ class ClaudeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[models.claude]: the Claude Code program."""
 
     program: str = "claude"  # a name on PATH, or a path
+    own: dict[str, tuple[Literal["claude_md", "skills", "mcp"], ...]] = field(default_factory=dict)
+    # what it has of the operator's own set-up, by role, tier or model id
 
 
 class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):

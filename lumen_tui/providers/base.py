@@ -108,6 +108,8 @@ class PermissionRequest(Struct, frozen=True):
 
     call: ToolCall  # the same in the words of our tools, whose rules are asked
     name: str  # the back end's own name of it
+    foreign: bool = False  # no tool of ours stands for it
+    asks: bool = False  # it is foreign, and a person is asked about each call but for those allowed for good
 
 
 class BuiltinToolResult(Struct, frozen=True):
@@ -163,8 +165,8 @@ class Launched(Protocol):
 class Launch(Protocol):
     """Starts a program in the sandbox that the task's rules ask for. Raises ProviderError where that cannot be."""
 
-    def __call__(self, argv: list[str], env: dict[str, str], own: str) -> Launched:
-        """Start the program. It keeps its own files in the folder `own`, which can be written."""
+    def __call__(self, argv: list[str], env: dict[str, str], own: str, reads: tuple[str, ...] = ()) -> Launched:
+        """Start the program. It keeps its own files in the folder `own`, which can be written, and `reads` others."""
 
 
 Step = ToolCall | CutOffCall | TextUpdate | Reserve | Spent | Closed | PermissionRequest | BuiltinToolResult
@@ -176,6 +178,7 @@ class Tuning(Struct, frozen=True):
 
     thinking: str = ""  # adaptive | off; empty: as the server does it by itself
     effort: str = ""  # low | medium | high | xhigh | max
+    own: tuple[str, ...] = ()  # claude_md, skills, mcp: what a program has of the operator's own set-up
     cache: str = ""  # 1h: how long the vendor keeps tools and system prompt, where it is not its usual time
 
 

@@ -204,6 +204,7 @@ def tuning(config: ModelsConfig, role: Role, spec: Spec) -> Tuning:
     return Tuning(
         thinking=next((thinking[name] for name in names if name in thinking), ""),
         effort=next((effort[name] for name in names if name in effort), "").replace("default", ""),
+        own=next((config.claude.own[name] for name in names if name in config.claude.own), ()),
         cache="1h" if role.name == agent.ROLE and (spec.model in spec.kept or agent.turn_of(spec.id)) else "",
     )
 

@@ -43,6 +43,7 @@ from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import DISK_USAGE, LIST_DIR, READ_FILE
 from lumen_tui.tools.files.search import GLOB, GREP
 from lumen_tui.tools.outputs import Outputs
+from lumen_tui.tools.policy.adopted import adopted_tool, check_foreign
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.policy.rules import check, derive
 from lumen_tui.tools.policy.verdict import (
@@ -53,7 +54,6 @@ from lumen_tui.tools.policy.verdict import (
     RequestedCall,
     allowing,
     arguments_of,
-    check_foreign,
     convert,
     judge,
     narrow_rule,
@@ -274,6 +274,15 @@ class Toolbox:
         self._refused = 0
         return self._carry_out(requested, ask)
 
+    def adopt(self, name: str, *, asks: bool) -> None:
+        """Take in a back end's tool that none of ours stands for: its calls are judged like all others."""
+        if name in self._tools:
+            return
+        self._tools[name] = adopted_tool(name, asks=asks)
+        asked = (*self.rules.asks, name) if asks else self.rules.asks
+        self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools | {name}, asks=asked)
+        self._context = dataclasses.replace(self._context, rules=self.rules)
+
     def permit(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Decide whether a back end may make this call by itself; it counts as a step. Blocks while a person is asked.
 
@@ -287,6 +296,8 @@ class Toolbox:
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0
+        if requested.tool.effect is Effect.CHANGES:
+            self._context.begins(requested.tool.name)
         self._note(requested, ToolResult(f"not seen: step {self._past.steps}"))
         return ToolResult("")
 

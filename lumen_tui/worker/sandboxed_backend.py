@@ -50,7 +50,7 @@ class SandboxedProgram:
             protected_paths.check_afterwards(self._context)
 
 
-def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> Launched:
+def launch(context: Context, argv: list[str], env: dict[str, str], own: str, reads: tuple[str, ...] = ()) -> Launched:
     """Start a program within the tier that is in force. ProviderError where none may be used, or it does not start."""
     try:
         tier_choice = admission.choose_tier(context)
@@ -64,7 +64,7 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
     try:
         if context.rules.write:
             context.begins(os.path.basename(argv[0]))
-        rules = _program_policy(context, cwd, argv[0], own)
+        rules = _program_policy(context, cwd, argv[0], own, reads)
         with context.guard():
             if tier_choice.tier != sandboxed_command.ASK:
                 protected_paths.command_begins(context)
@@ -92,7 +92,7 @@ def _start(
     return sandboxed_command.start(tier, rules, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
-def _program_policy(context: Context, cwd: str, program: str, own: str) -> Policy:
+def _program_policy(context: Context, cwd: str, program: str, own: str, reads: tuple[str, ...]) -> Policy:
     """Return the task's policy, widened so that the program reaches its model and its own folder."""
     base = policy(context, sandbox_settings(context), cwd)
     caps = msgspec.structs.replace(base.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)
@@ -102,5 +102,7 @@ def _program_policy(context: Context, cwd: str, program: str, own: str) -> Polic
         caps=caps,
         writable=(*base.writable, own),
         protected=(*base.protected, os.path.dirname(os.path.realpath(program))),
-        hidden=tuple(path for path in base.hidden if not is_below(own, path) and not is_below(path, own)),
+        hidden=tuple(
+            path for path in base.hidden if path not in reads and not is_below(own, path) and not is_below(path, own)
+        ),
     )

@@ -337,6 +337,8 @@ class Task:
 
     def _permit(self, step: PermissionRequest) -> ToolResult:
         """Decide whether a back end may use a tool of its own."""
+        if step.foreign:
+            self._toolbox.adopt(step.call.name, asks=step.asks)
         described = self._toolbox.describe(step.call.name, step.call.arguments)
         self._events.event("call", described, tool=step.name, counts_as=step.call.name)
         self._handover.calls(step.call, described)

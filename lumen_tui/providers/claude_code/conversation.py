@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 
+from lumen_tui.model.approvals import BROUGHT
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.text import one_line
@@ -28,10 +29,10 @@ from lumen_tui.providers.base import (
 )
 from lumen_tui.providers.base import ask as ask_worker
 from lumen_tui.providers.claude_code import json_lines
-from lumen_tui.providers.claude_code.endings import REFUSED, key_refused, not_reached, outcome, used_up
+from lumen_tui.providers.claude_code.endings import REFUSED, key_refused, outcome, used_up
 from lumen_tui.providers.claude_code.going_on import KeptSteps, in_our_words
 from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed, Silence
-from lumen_tui.providers.claude_code.program import OWN, check_version
+from lumen_tui.providers.claude_code.program import OWN, SERVER, SKILL, check_version, is_foreign
 from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.calling import StreamThrottle
 from lumen_tui.providers.vendors.sdk_client import MAX_CHARACTERS, too_long
@@ -55,7 +56,7 @@ class ClaudeConversation:
         self._pipe, self._job, self._config = pipe, job, config
         self._steps, self._first_message = steps, first_message
         self._stop = ""  # why the answer ended
-        self._counter = UsageCounter(config, model, job.sent)
+        self._counter = UsageCounter(config, model, job.sent, parts=len(job.tuning.own))
         self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
         self._throttle = StreamThrottle(job.now)
         self._length = 0  # characters of the answer that is being written
@@ -71,12 +72,15 @@ class ClaudeConversation:
     def run(self) -> Conversation:
         """Run until the program reports its result. Raises ProviderError."""
         self._pipe.send(_hello(self._job.system))
+        patience = self._config.first_byte_seconds + self._config.silence_seconds
         try:
             while True:
-                message, self._wait = self._pipe.receive(self._patience + self._wait), 0.0
+                seconds = patience if self._greeted else min(patience, _START)
+                message, self._wait = self._pipe.receive(seconds + self._wait), 0.0
                 if message.get("type") == "result":
                     yield from self._counter.settle_rest(message.get("modelUsage"))
-                    return self._outcome(message)
+                    reached = not self._unreached
+                    return outcome(message, self._counter.model, self._job.now(), self._limit, reached=reached)
                 yield from self._take(message)
         except PipeClosed:
             yield from self._counter.settle_lost()
@@ -95,17 +99,6 @@ class ClaudeConversation:
         except ProviderError:
             yield from self._counter.settle_lost()
             raise
-
-    @property
-    def _patience(self) -> float:
-        """Seconds without a byte after which it is taken to hang."""
-        seconds = self._config.first_byte_seconds + self._config.silence_seconds
-        return seconds if self._greeted else min(seconds, _START)
-
-    def _outcome(self, message: JsonObject) -> ConversationOutcome:
-        if message.get("is_error") and self._unreached and not message.get("api_error_status"):
-            raise not_reached(message)
-        return outcome(message, self._counter.model, self._job.now(), self._limit)
 
     def interrupt(self) -> None:
         """Ask it to leave what it is at."""
@@ -253,17 +246,20 @@ class ClaudeConversation:
         if moment == _AFTER:
             yield from self._counter.reserve()
         elif moment == _BEFORE:
-            return _decision(str(about.get("tool_name")))
+            return self._decision(str(about.get("tool_name")))
         return {}
 
     def _permit(self, request: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         """Return whether one of its own tools may run."""
         name, arguments = str(request.get("tool_name")), table_of(request, "input")
-        if name not in OWN:
+        foreign = is_foreign(self._job.tuning, name)
+        if name not in OWN and not foreign:
             yield from self._counter.reserve()
             return {"behavior": "deny", "message": _NOT_USED}
-        call_id = self._steps.id_of(str(request.get("tool_use_id")), OWN[name])
-        permit = PermissionRequest(ToolCall(OWN[name], in_our_words(arguments), id=call_id), name)
+        ours, known = (f"{BROUGHT}{name}", arguments) if foreign else (OWN[name], in_our_words(arguments))
+        call_id = self._steps.id_of(str(request.get("tool_use_id")), ours)
+        call = ToolCall(ours, known, id=call_id)
+        permit = PermissionRequest(call, name, foreign=foreign, asks=foreign and name != SKILL)
         reply = yield permit
         if reply is not None and reply.ok:
             self._permitted[str(request.get("tool_use_id"))] = permit
@@ -272,6 +268,13 @@ class ClaudeConversation:
         self._steps.ended(call_id, refusal, ok=False)
         yield from self._counter.reserve()
         return {"behavior": "deny", "message": refusal}
+
+    def _decision(self, tool: str) -> JsonObject:
+        """Decide about a call in advance: ours are judged when they come, its own are asked about, others denied."""
+        known = tool in OWN or is_foreign(self._job.tuning, tool)
+        decision = "allow" if json_lines.tool_name(tool) else "ask" if known else "deny"
+        output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
+        return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
 
     def _tool(self, message: JsonObject) -> Generator[Step, Reply | None, JsonObject]:
         """Answer a message to the server of our tools."""
@@ -298,19 +301,11 @@ def _hello(system: str) -> JsonObject:
     return {"type": "control_request", "request_id": _HELLO, "request": request}
 
 
-def _decision(tool: str) -> JsonObject:
-    """Decide about a call in advance: ours are judged when they come, its own are asked about, others are denied."""
-    decision = "allow" if json_lines.tool_name(tool) else "ask" if tool in OWN else "deny"
-    output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
-    return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
-
-
 def _broken(init: JsonObject) -> str:
     """Return why our tools are not there; empty where they are."""
     servers = init.get("mcp_servers")
-    states = (
-        [server.get("status") for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
-    )
+    found = [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    states = [server.get("status") for server in found if server.get("name") == SERVER]
     return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
 
 

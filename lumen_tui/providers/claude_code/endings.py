@@ -35,8 +35,15 @@ def used_up(info: JsonObject) -> float:
     return moment(info.get("resetsAt")) if rejected else 0.0
 
 
-def outcome(message: JsonObject, model: str, now: float, limit: float = 0.0) -> ConversationOutcome:
-    """Return how the conversation ended. Raises ProviderError where the model could not be asked."""
+def outcome(
+    message: JsonObject, model: str, now: float, limit: float = 0.0, *, reached: bool = True
+) -> ConversationOutcome:
+    """Return how the conversation ended; `reached` says whether the last call got an answer from any server.
+
+    Raises ProviderError where the model could not be asked.
+    """
+    if message.get("is_error") and not reached and not message.get("api_error_status"):
+        raise not_reached(message)
     text = message.get("result")
     words = text if isinstance(text, str) else ""
     if not message.get("is_error") and message.get("subtype") == "success":

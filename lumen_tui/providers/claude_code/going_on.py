@@ -12,11 +12,12 @@ import uuid
 from collections.abc import Generator
 from pathlib import Path
 
+from lumen_tui.model.approvals import BROUGHT
 from lumen_tui.model.fences import fence
 from lumen_tui.model.jsontext import table_of
 from lumen_tui.model.tasks import Usage
-from lumen_tui.providers.base import CutOffCall, Job, JsonObject, Reply, Step, ToolCall, ask
-from lumen_tui.providers.claude_code.program import OWN
+from lumen_tui.providers.base import CutOffCall, Job, JsonObject, Reply, Step, ToolCall, Tuning, ask
+from lumen_tui.providers.claude_code.program import OWN, is_foreign
 from lumen_tui.providers.conversation.conversation import opening_with_history
 from lumen_tui.providers.conversation.earlier import as_text, told
 from lumen_tui.providers.conversation.history import (
@@ -37,6 +38,7 @@ _WENT_ON = (
     "you have done is to be done again. Go on with the task."
 )
 _MISSING = "These steps of yours are finished, whatever your conversation shows of them ({names}):\n\n{steps}\n\n"
+_NOT_MADE = "This call was not made: the process ended before it. Make it again if it is still needed."
 _ID = re.compile(r"toolu_\w+")  # of a call, as the API makes it
 _COMPARED = 200  # characters of an error
 Round = tuple[AssistantMessage, tuple[ResultMessage, ...]]
@@ -78,7 +80,9 @@ class KeptSteps:
             return
         results = dict(self._before.results)
         for call in turn.calls:
-            if call.id not in results:
+            if call.id not in results and call.name.startswith(BROUGHT) and call.id not in self._before.begun:
+                results[call.id] = self._end(call, _NOT_MADE, ok=False)
+            elif call.id not in results:
                 made = ToolCall(call.name, call.arguments, id=call.id)
                 reply = yield from ask(CutOffCall(made) if call.id in self._before.begun else made)
                 results[call.id] = self._end(call, reply.text, ok=reply.ok)
@@ -107,7 +111,7 @@ class KeptSteps:
                 continue
             if block.get("type") == "text":
                 self._text += str(block.get("text") or "")
-            elif block.get("type") == "tool_use" and (call := _call(block)):
+            elif block.get("type") == "tool_use" and (call := _call(block, self._job.tuning)):
                 self._calls.append(call)
 
     def answered(self, stop: str, usage: Usage) -> None:
@@ -135,13 +139,15 @@ class KeptSteps:
         return result
 
 
-def _call(block: JsonObject) -> ModelCall | None:
-    """Return a call of one of our tools, or of its own in the words of ours; None for any other, which is refused."""
+def _call(block: JsonObject, tuning: Tuning) -> ModelCall | None:
+    """Return a call of one of our tools, or of its own as we name it; None for any other, which is refused."""
     from lumen_tui.providers.claude_code.json_lines import tool_name
 
     name, arguments = str(block.get("name")), table_of(block, "input")
     if name in OWN:
         return ModelCall(str(block.get("id")), OWN[name], in_our_words(arguments))
+    if is_foreign(tuning, name):
+        return ModelCall(str(block.get("id")), f"{BROUGHT}{name}", arguments)
     ours = tool_name(name)
     return ModelCall(str(block.get("id")), ours, arguments) if ours else None
 

@@ -12,7 +12,7 @@ from typing import IO
 
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import Launched, ProviderError
+from lumen_tui.providers.base import Launched, ProviderError, Tuning
 from lumen_tui.storage.origin import WORKER
 
 OLDEST = (2, 1, 197)  # the oldest one that was tried; what is written over its pipes may differ before it
@@ -22,6 +22,11 @@ SERVER = "lumen"  # under which our tools are its MCP server
 # nothing is changed. All others run commands, change files, search whole folders or talk to the network. Ours do that:
 # in their sandbox, past links, and without what is hidden.
 OWN = {"Read": "read_file"}
+# What it may have of the operator's own set-up, and its tool for that. The settings of a project are never read: they
+# could send the key elsewhere, and run hooks outside of every rule.
+CLAUDE_MD, SKILLS, MCP = "claude_md", "skills", "mcp"
+SKILL, SERVER_TOOLS = "Skill", "mcp__"
+_SAFE = {"disableAllHooks": True, "disableSkillShellExecution": True}  # beside the operator's own settings file
 _ASK_SECONDS, _TERM_SECONDS, _LOOK = 3.0, 2.0, 0.02
 _SET_PDEATHSIG = 1  # prctl(2)
 _PASSED_ON = (
@@ -62,25 +67,47 @@ def config_folder(environ: Mapping[str, str]) -> str:
     return os.path.realpath(named)
 
 
-def arguments(program: str, model: str, turns: int, own: list[str], effort: str = "") -> list[str]:
-    """How it is called: nobody's settings, hooks, servers or commands but what we give, and every call is asked."""
+def is_foreign(tuning: Tuning, tool: str) -> bool:
+    """Return whether a tool, as it names it, belongs to what it has of the operator's own set-up."""
+    ours = tool.startswith(f"{SERVER_TOOLS}{SERVER}__")
+    return (SKILLS in tuning.own and tool == SKILL) or (
+        MCP in tuning.own and tool.startswith(SERVER_TOOLS) and not ours
+    )
+
+
+def own_files(environ: Mapping[str, str], tuning: Tuning) -> tuple[str, ...]:
+    """Return the files beside its folder that it reads: where the operator's servers are named, if it has them."""
+    if MCP not in tuning.own or environ.get("CLAUDE_CONFIG_DIR"):
+        return ()
+    return (f"{config_folder(environ)}.json",)
+
+
+def arguments(program: str, model: str, turns: int, tools: list[str], tuning: Tuning) -> list[str]:
+    """How it is called: nobody's settings, hooks, servers or commands but what we give, and every call is asked.
+
+    `tools` are those of its own that it has. Of the operator's set-up it has what `tuning` says.
+    """
     servers = {"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}
+    sources = ["--setting-sources=user", "--settings", json.dumps(_SAFE)] if tuning.own else ["--setting-sources="]
+    sources += [] if SKILLS in tuning.own else ["--disable-slash-commands"]
+    sources += [] if MCP in tuning.own else ["--strict-mcp-config"]
+    tools = [*tools, SKILL] if SKILLS in tuning.own else tools
     return [
         program, "-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json",
         "--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", "default",
-        "--setting-sources=", "--disable-slash-commands", "--strict-mcp-config", "--mcp-config", json.dumps(servers),
-        "--tools", ",".join(own), f"--max-turns={turns}", *([f"--model={model}"] if model else []),
-        *([f"--effort={effort}"] if effort else []),
+        *sources, "--mcp-config", json.dumps(servers), "--tools", ",".join(tools), f"--max-turns={turns}",
+        *([f"--model={model}"] if model else []), *([f"--effort={tuning.effort}"] if tuning.effort else []),
     ]  # fmt: skip
 
 
-def environment(environ: Mapping[str, str], config: ModelsConfig, thinking: str = "") -> dict[str, str]:
+def environment(environ: Mapping[str, str], config: ModelsConfig, tuning: Tuning) -> dict[str, str]:
     """Return its environment: the keys that it needs, no other, and nothing that it does unasked.
 
-    It thinks as its model does by itself, or not at all where `thinking` is "off".
+    It thinks as its model does by itself, or not at all where that is off.
     """
     passed_on = {name: environ[name] for name in _PASSED_ON if name in environ} | {WORKER: "claude"}
-    passed_on |= {"CLAUDE_CODE_DISABLE_THINKING": "1"} if thinking == "off" else {}
+    passed_on |= {"CLAUDE_CODE_DISABLE_THINKING": "1"} if tuning.thinking == "off" else {}
+    passed_on |= {} if CLAUDE_MD in tuning.own else {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}
     return passed_on | {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT),
         "CLAUDE_CODE_MAX_RETRIES": str(config.tries - 1), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -125,7 +152,7 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def launch(argv: list[str], env: dict[str, str], own: str) -> Launched:
+def launch(argv: list[str], env: dict[str, str], own: str, reads: tuple[str, ...] = ()) -> Launched:
     """Start it without a sandbox. Raises ProviderError."""
     return UnsandboxedProgram(argv, env, own)
 

@@ -45,9 +45,10 @@ class ClaudeCodeProvider:
         if (text := steps.final) is not None:
             return ConversationOutcome(ok=True, text=text)
         yield from steps.finish()
-        argv = program.arguments(self._program, self._model, self._turns, own, job.tuning.effort) + steps.words
-        env = program.environment(self._environ, self._config, job.tuning.thinking)
-        launched = (job.launch or program.launch)(argv, env, program.config_folder(self._environ))
+        argv = program.arguments(self._program, self._model, self._turns, own, job.tuning) + steps.words
+        env = program.environment(self._environ, self._config, job.tuning)
+        own_folder, own_files = program.config_folder(self._environ), program.own_files(self._environ, job.tuning)
+        launched = (job.launch or program.launch)(argv, env, own_folder, own_files)
         pipe = JsonLinesPipe(launched.child)
         talk = ClaudeConversation(pipe, job, self._config, self._model, steps, steps.opening())
         try:

@@ -17,6 +17,7 @@ from lumen_tui.providers.vendors.endpoints import cost, price_of
 
 NAME = "claude"
 _FIRST = 20_000  # bytes of its own system prompt, its words on the machine and its own tool; about 13,000 were seen
+_PART = 10_000  # bytes of what each part of the operator's own set-up adds; its skills were seen to add 8,500
 
 # names of the counts as the API reports them for one call, and as the program reports its totals
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -26,10 +27,11 @@ _TOTALS = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "o
 class UsageCounter:
     """Counts the calls of one conversation. One is open from its Reserve until its Spent."""
 
-    def __init__(self, config: ModelsConfig, model: str, sent: Callable[[], None]) -> None:
+    def __init__(self, config: ModelsConfig, model: str, sent: Callable[[], None], *, parts: int = 0) -> None:
+        """`parts` is how much it has of the operator's own set-up."""
         self._config, self.model, self._sent = config, model, sent
         self._estimator = TokenEstimator()
-        self._size = _FIRST
+        self._size = _FIRST + parts * _PART
         self._open = False
         self._counts: TokenCounts | None = None  # of the call whose answer has begun
         self._known: dict[str, TokenCounts] = {}  # by model

@@ -19,7 +19,6 @@ from lumen_tui.model.roles import WRITE_TOOLS, ToolRule, rule_sentence
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools.base import AnyTool, Context, TaskRules, ToolError, size_text
 from lumen_tui.tools.custom import misfit, schema_of
-from lumen_tui.tools.files.paths import resolve
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
 SAME = 4  # the same call with the same answer is refused from this time on
@@ -306,12 +305,3 @@ def narrow_rule(call: PolicyCall, *, unsandboxed: bool = False) -> str:
     if call.tool in COMMANDS:
         return "" if call.target.endswith(" *") else call.target
     return glob.escape(call.target)  # a model may choose names and arguments that would be patterns
-
-
-def check_foreign(context: Context, requested: RequestedCall) -> None:
-    """Raise ToolError where a back end must not make this call with a tool of its own."""
-    if requested.tool.name != "read_file":
-        raise ToolError(f"{requested.tool.name} is not left to a back end: use ours")
-    path = str(requested.canonical["path"])
-    if resolve(context, path).is_dir():
-        raise ToolError(f"{path} is a folder; use list_dir")
