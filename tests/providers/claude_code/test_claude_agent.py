@@ -126,13 +126,15 @@ def test_a_loop_orders_a_task_and_the_next_one_reads_its_result(agent, api, tmp_
     api.when(is_main, tool(f"{OURS}deposit", wake_state="Port 8443 is refused."), text("Good night."), again=True)
     agent.lumen("signal", "Why does nothing answer?")
     agent.start()
+    agent.until(lambda: agent.packets() and list(agent.layout.archive.glob("*/*/tsk-*")), 120)
+    agent.lumen("beat")
     agent.until(lambda: len(agent.packets()) >= 2, 120)
     first, second = agent.packets()[:2]
     assert first["brain"].startswith("claude ")
     assert not first.get("failed")
     assert not second.get("failed")
     assert "Port 8443 is refused." in next(r.first_text for r in api.asked if is_main(r) and "Loop 2:" in r.first_text)
-    assert "Port 8443 is refused." in agent.layout.wake_state.read_text()
+    agent.until(lambda: "Port 8443 is refused." in agent.layout.wake_state.read_text())
 
 
 @pytest.mark.parametrize("victim", ["claude", "worker", "engine"])
