@@ -15,7 +15,16 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, no_rule, preview_rule, whole_call
+from lumen_tui.model.approvals import (
+    BROUGHT,
+    AllowRule,
+    Approval,
+    Decision,
+    also_covered,
+    no_rule,
+    preview_rule,
+    whole_call,
+)
 from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, SnoozeItems
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.roles import REQUEST_HOST
@@ -85,6 +94,8 @@ class SandboxView(NamedTuple):
 
     def words(self, tool: str) -> str:
         """Return one line for the page of a question."""
+        if tool.startswith(BROUGHT):
+            return "that of Claude Code, with the network open: its server is a program of your own set-up"
         if self.server and self.server.url:
             return "none: the call goes over the network, and its server does with it what it likes"
         if tool not in _SHELL and not self.program and not self.server:
@@ -122,7 +133,7 @@ def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
     """
     if request.tool in _SHELL:
         return _of_command(whole_call(request), request.folder, sandbox)
-    if request.tool in ("web_fetch", REQUEST_HOST):
+    if request.tool in ("web_fetch", REQUEST_HOST) or request.tool.startswith(BROUGHT):
         return "it reaches the network"
     if BETWEEN in request.tool:
         return _of_server(sandbox.server)

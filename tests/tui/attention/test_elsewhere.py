@@ -109,6 +109,7 @@ def test_the_page_names_the_walls() -> None:
     assert SandboxView("ask", network=False).words("shell") == "none: the command can do anything you can"
     assert "unknown" in SandboxView().words("shell")
     assert "no command runs" in SandboxView("bubblewrap").words("write_file")
+    assert "with the network open" in SandboxView("bubblewrap").words("claude:mcp__desk__look")
 
 
 SERVERS = {
