@@ -351,19 +351,13 @@ class Toolbox:
         def ask(request: ApprovalRequest) -> ApprovalReply:
             if not replies:
                 unsandboxed = request.unsandboxed or _is_unsandboxed(self._context, requested)
-                saved_reply = self._always(requested, unsandboxed=unsandboxed)
+                saved_reply = _always(self._how, self._context, requested, unsandboxed=unsandboxed)
                 replies.append(
                     saved_reply or self._context.ask(self._request(requested, request, unsandboxed=unsandboxed))
                 )
             return replies[0]
 
         return ask
-
-    def _always(self, requested: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
-        """Return the approval of a rule that a person saved, perhaps a moment ago; None without one."""
-        rules = msgspec.structs.replace(self.rules, allows=self._how.settings(self._context).allow)
-        rule = self._how.allowing(rules, requested.call, unsandboxed=unsandboxed)
-        return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
     def _request(self, requested: RequestedCall, request: ApprovalRequest, *, unsandboxed: bool) -> ApprovalRequest:
         """Complete the request with what is known of every call. ToolError where part of it would be masked."""
@@ -405,6 +399,13 @@ class Toolbox:
             succeeded=(*past.succeeded, name) if result.ok else past.succeeded,
             recent=(*past.recent, (requested.call.hash, output_hash))[-_REMEMBERED:],
         )
+
+
+def _always(how: Handling, context: Context, requested: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
+    """Return the approval of a rule that a person saved, perhaps a moment ago; None without one."""
+    rules = msgspec.structs.replace(context.rules, allows=how.settings(context).allow)
+    rule = how.allowing(rules, requested.call, unsandboxed=unsandboxed)
+    return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
 
 def _mcp_toolset(context: Context, role: Role, config: Config) -> McpToolset | None:
