@@ -130,8 +130,7 @@ class Task:
 
     def __init__(self, world: World, tally: TaskTally) -> None:
         store = world.store
-        self._world = world
-        self._tally = tally
+        self._world, self._tally = world, tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
         self._role = role_of(store, self.spec, world.environ)
