@@ -68,23 +68,26 @@ def test_it_has_what_the_settings_name_for_the_role_and_nothing_else(real_work, 
 
 
 def test_its_skills_run_no_command_and_a_person_is_asked_about_its_servers(real_work, api, desk, tmp_path):
+    """The task waits without a process; what was not made yet is to be called again, and is answered then."""
     desk("skills", "mcp")
+    look, other = tool("mcp__desk__look"), tool("mcp__desk__look", at="me")
     api.say(
-        tool("Skill", skill="tidy"), tool("mcp__desk__look"), tool("mcp__desk__look", at="me"),
-        tool("Bash", command="id"), tool(f"{OURS}write_result", text="# R"), text("ok"),
+        tool("Skill", skill="tidy"), look, look, other, other, tool("Bash", command="id"),
+        tool(f"{OURS}write_result", text="# R"), text("ok"),
     )  # fmt: skip
-    child = real_work.start()
     store = Store(real_work.layout.root)
-    for verb in ("approval.allow", "approval.deny"):
-        real_work.until(lambda: approvals.undecided(real_work.layout))
+    for attempt, verb in enumerate(("approval.allow", "approval.deny"), 2):
+        assert real_work.start().wait(60) == 3, "it waits without a process"
         (request,) = approvals.undecided(real_work.layout)
         assert request.tool == "claude:mcp__desk__look"
         perform(store, named(verb, {"approval_ids": [request.id], "reason": "no"}), by="ann", now=time.time())
-    child.wait(30)
-    assert real_work.exit["status"] == "done"
-    assert "Fold it." in api.asked[1].last_text
-    assert "a pen" in str(api.asked[2].results)
-    assert "refused by ann: no" in str(api.asked[3].results)
-    assert "not used here" in str(api.asked[4].results) or "No such tool" in str(api.asked[4].results)
+        real_work.write("run.json", {"attempt": attempt, "started_at": "2026-01-01T00:00:00Z"})
+    assert real_work.run()["status"] == "done"
+    sent = [json.dumps(request.messages[-1]) for request in api.asked]
+    assert "Fold it." in sent[1]
+    assert "This call was not made" in sent[2]
+    assert "a pen" in sent[3]
+    assert "refused by ann: no" in sent[5]
+    assert "not used here" in sent[6] or "No such tool" in sent[6]
+    assert (len(sent), sent[4].count("a pen")) == (8, 0), "nothing was paid or made twice"
     assert list(tmp_path.glob("by-*")) == []
-    assert [line["usd"] for line in real_work.book() if line["kind"] == "settle"]
