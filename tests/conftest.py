@@ -113,9 +113,11 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def usual_umask() -> None:
-    """`main` closes it for its whole process, which here is that of all tests."""
+def fresh_process() -> None:
+    """What `main` leaves to its process, which here is that of all tests: the umask, and the secrets that it masked."""
     os.umask(0o022)
+    if (redaction := sys.modules.get("lumen_tui.storage.redaction")) is not None:
+        redaction.PROCESS._rules.clear()
 
 
 @pytest.fixture

@@ -75,10 +75,12 @@ def test_what_is_used_of_the_limits_is_told_wherever_a_task_is(make_task, api, c
     for words in (
         shell(capsys, made.layout, "task", "show", made.id),
         shell(capsys, made.layout, "status"),
-        str(dict(task_facts(detail.view, time.time(), NO_APPEARANCE.shapes, cost=detail.cost))["used"]),
         progress_of(row.tail).words(),
     ):
         assert all(part in words.replace(" · ", ", ") for part in told), words
+    gauges = str(dict(task_facts(detail.view, time.time(), NO_APPEARANCE.shapes, cost=detail.cost))["used"])
+    for part in ("╌╌╌╌╌╌╌╌ 0 of 30 steps", "━━╌╌╌╌╌╌ 10 k of 40 k tokens", "10 k of 200 k window", "$0.00 of $0.50"):
+        assert part in gauges
     child.kill()
     child.wait()
 

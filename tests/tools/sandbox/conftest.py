@@ -70,7 +70,7 @@ class Machine:
         self.asked.append(request)
         return self.answer
 
-    def run(self, script: str, *, cwd: str = "", seconds: float = 20, **role: Any) -> ToolResult:
+    def run(self, script: str, *, cwd: str = "", seconds: float = 60, **role: Any) -> ToolResult:
         for name, value in self.values.items():
             script = script.replace(f"@{name}@", str(value))
         return self.box(**role).call("shell", {"command": script, "cwd": cwd, "timeout": seconds})
