@@ -9,8 +9,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.content import Content
 
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait
@@ -22,7 +20,7 @@ from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import Scoped
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.panes.base import NOTHING, PanedRoom
+from lumen_tui.tui.panes.base import PanedRoom, PaneFrame
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
@@ -91,10 +89,11 @@ class BandRows:
         return {"need": row.need.value, "target": row.target}
 
 
-class NeedsBand(Scoped, Vertical):
+class NeedsBand(Scoped, PaneFrame):
     """Gone where nothing needs a person. `host` makes what answers need, and is asked once a row is selected."""
 
     SCOPE = "answers"
+    scope = "needs"
 
     def __init__(
         self,
@@ -104,15 +103,13 @@ class NeedsBand(Scoped, Vertical):
         chosen: Callable[[Attention], None],
         moved: Callable[[], None],
     ) -> None:
-        super().__init__(id="needs", classes="pane")
-        self.snapshot: Snapshot = NOTHING
+        super().__init__()
         self.now = 0.0
         self.why_stays = why_stays
         self._room, self._host, self._chosen, self._cursor_moved = room, host, chosen, moved
         self._view = BandRows(self)
         self._list: LineList[Attention] = LineList(self._view)
         self._shown: tuple[Attention, ...] = ()
-        self.lines_given = 0
         self.answers: Answers | None = None
         self.needs_host: NeedsHost | None = None
         self._verbs: NeedVerbs | None = None
@@ -172,9 +169,9 @@ class NeedsBand(Scoped, Vertical):
         count, shapes = len(self._shown), appearance_of(self.app).shapes
         place = f"{self._list.model.cursor + 1} of {count}" if self.in_front else words.number(count)
         keys = self.snapshot.config.keys
-        self.border_title = Content(f"{shapes.need} Needs you {shapes.sep} {place}")
         following, every = (shown_key(BY_ACTION[action], keys) for action in ("next_need", "needs"))
-        self.border_subtitle = Content(f"{following} next {shapes.sep} {every} all")
+        title = f"{shapes.need} Needs you {shapes.sep} {place}"
+        self.caption(title, f"{following} next {shapes.sep} {every} all")
 
     def step(self, by: int) -> Attention | None:
         """Take the focus, and go to the next or the previous row; return it, None where there is none."""

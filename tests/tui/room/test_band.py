@@ -60,3 +60,15 @@ async def test_a_room_that_only_looks_answers_nothing(open_room: Any, busy_snaps
         await room.press("R")
         assert "the disk is full" in room.text
         assert room.port.asked == []
+
+
+async def test_nothing_of_the_band_is_painted_again_while_it_stays_the_same(
+    open_room: Any, busy_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_room(busy_snapshot) as room:
+        band, painted = room.app.room.band, list[object]()
+        for widget in (band, band.rows):
+            monkeypatch.setattr(widget, "refresh", lambda *regions, **_: painted.append(regions))
+        band.show(busy_snapshot, band.now)
+        band.tick(band.now + 0.5)
+        assert painted == []
