@@ -318,11 +318,13 @@ _LIMIT = 20_000  # characters that are laid out
 _NOTHING = "Select a row: it is shown here in full."
 
 
-class DetailColumn(Vertical):
+class DetailColumn(PaneFrame):
     """Shows whatever it is given."""
 
+    scope = "detail"
+
     def __init__(self) -> None:
-        super().__init__(id="detail", classes="pane")
+        super().__init__()
         self._lines = Lines(self._build, id="detail-lines")
         self._detail: Detail | None = None
 
@@ -334,9 +336,8 @@ class DetailColumn(Vertical):
         if detail == self._detail:
             return
         self._detail = detail
-        self._border_title = Content(one_line(humanize(detail.title), 60)) if detail else None
+        self.caption(one_line(humanize(detail.title), 60) if detail else "", "")
         self._lines.top = 0
-        self.refresh()
         self._lines.redraw()
 
     def _build(self, width: int, height: int) -> list[list[Segment]]:
