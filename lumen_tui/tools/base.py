@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -20,9 +20,6 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.sandbox.task_network import TaskNetwork
-
-if TYPE_CHECKING:
-    from lumen_tui.tools.egress.task_egress import TaskEgress
 
 
 class BadRules(Exception):
@@ -176,6 +173,18 @@ class BackgroundJob(Protocol):
         """End it and wait for that."""
 
 
+class ProxiedNetwork(Protocol):
+    """A network of commands in which a proxy reaches the hosts that are allowed."""
+
+    network: TaskNetwork
+
+    def take_refused(self) -> list[str]:
+        """Return what the proxy refused since this was last asked."""
+
+    def close(self) -> None:
+        """End all connections and let go of the network."""
+
+
 @dataclass
 class TaskMemo:
     """What the calls of one task remember for later ones."""
@@ -183,7 +192,7 @@ class TaskMemo:
     web: set[str] = field(default_factory=set)  # hosts that were read from; notes written after that are untrusted
     running: dict[str, BackgroundJob] = field(default_factory=dict)  # by name
     network: TaskNetwork | None = None  # of the first of them, for all later commands
-    egress: TaskEgress | None = None  # the network of commands that reach hosts through a proxy
+    egress: ProxiedNetwork | None = None  # the network of commands that reach hosts through a proxy
     hosts: tuple[str, ...] = ()  # that a person added for this task
     outputs: int = 0  # texts kept whole in outputs/
     output_bytes: int = 0

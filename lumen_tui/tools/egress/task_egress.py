@@ -49,6 +49,10 @@ class TaskEgress:
             except StoreError:
                 return  # the state folder is full or gone: the worker itself says so with its next event
 
+    def take_refused(self) -> list[str]:
+        """Return what the proxy refused since this was last asked."""
+        return self.proxy.take_refused()
+
     def close(self) -> None:
         """End all connections and let go of the network."""
         self.proxy.close()
@@ -79,4 +83,4 @@ def _variables() -> dict[str, str]:
 
 def refusals(context: Context) -> list[str]:
     """Return what the proxy refused since this was last asked."""
-    return context.memo.egress.proxy.take_refused() if context.memo.egress is not None else []
+    return context.memo.egress.take_refused() if context.memo.egress is not None else []
