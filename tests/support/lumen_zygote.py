@@ -24,12 +24,16 @@ class LentZygote(ZygoteClient):
 
     def lend(self, engine: Engine) -> None:
         """Give it to an engine that has just been opened."""
-        self.launch(self._kind, {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()}, 3600)
-        until(lambda: self.usable(self._kind))
+        until(self._is_there)
         self.take_ended()
         dispatcher = engine.supervisor.dispatcher
         dispatcher.zygote = self
         dispatcher.wakeups.watch_fd(self.fileno())
+
+    def _is_there(self) -> bool:
+        """Start one where there is none, also in the place of one that was killed."""
+        self.launch(self._kind, {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()}, 3600)
+        return self.usable(self._kind)
 
 
 def lent(log: Path, kind: str) -> Iterator[LentZygote]:

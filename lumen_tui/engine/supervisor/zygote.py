@@ -158,6 +158,9 @@ class ZygoteClient:
 
     def retire(self) -> None:
         """Close the connection: the zygote ends by itself, its workers go on."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._channel is not None:
             self._channel.close()
         if self._child is not None:
@@ -167,7 +170,7 @@ class ZygoteClient:
     def kill(self) -> None:
         """End it and wait for that: afterwards it forks nothing any more."""
         child = self._child
-        self.retire()
+        self._let_go()
         if child is not None:
             child.kill()
             child.wait()
