@@ -210,7 +210,7 @@ def test_nothing_of_it_stays_after_the_task(machine, site):
     assert not fetch(box, "http://evil.example/").ok
     box.close()
     until(lambda: threading.active_count() <= threads, threading.enumerate)
-    assert len(os.listdir("/proc/self/fd")) == before
+    until(lambda: len(os.listdir("/proc/self/fd")) <= before)  # tests before this one may close theirs meanwhile
 
 
 @pytest.mark.parametrize("role", [{"shell": "read", "command_hosts": ("a.org",)}, {}, {"constraints": ("No network",)}])
