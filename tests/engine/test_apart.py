@@ -78,7 +78,7 @@ class Yard(StateFolder):
         """What the task changed, once that was taken in."""
         until(lambda: self.is_settled(task_id), lambda: self.instead(task_id))
         changes = change_records.read_list(self.folder(task_id))
-        assert changes is not None
+        assert changes is not None, self.instead(task_id)
         return changes
 
     def is_settled(self, task_id: str) -> bool:
