@@ -165,7 +165,7 @@ def test_a_call_that_was_still_waiting_for_its_answer_was_not_made(site):
     assert (site.ended(), site.made()) == ("done", "made\n")
 
 
-def test_a_command_in_the_background_is_told_to_have_ended_with_its_worker(site, api):
+def test_a_command_in_the_background_is_told_to_have_ended_with_its_worker(site, api, sandbox):
     site.layout.role("builder").write_text(asking_role("shell_start", "list_dir"))
     hangs = [30.0]
     api.otherwise(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import pytest
-
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
@@ -122,21 +120,18 @@ def test_a_command_cannot_read_the_workers_keys(make_task, server):
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)
     task.layout.config.write_text(UNATTENDED)
-    task.run(ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
+    task.start(ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url).wait(30)  # asked without a sandbox, it ends
     assert any("environ" in event["text"] for event in task.events if event["kind"] == "call"), "it was tried"
     written = {path: path.read_bytes() for path in task.layout.root.rglob("*") if path.is_file()}
     assert [str(path) for path, data in written.items() if b"0123456789abcdef" in data] == []
 
 
-def test_what_a_command_wrote_first_is_kept_with_its_end_without_secrets(make_task, server):
+def test_what_a_command_wrote_first_is_kept_with_its_end_without_secrets(make_task, server, sandbox):
     server.script = [("shell", {"command": "echo key sk-ant-0123456789abcdefghij; seq 1 200; exit 3"}), "done"]
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)
     task.layout.config.write_text(UNATTENDED)
-    task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
-    started, *_ = task.events
-    if started["data"]["sandbox"] == "ask":
-        pytest.skip("without a sandbox every command asks a person first")
+    task.start(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url).wait(30)
     (ended,) = [event for event in task.events if event["kind"] == "result" and event["tool"] == "shell"]
     assert ended["ok"] is False and ended["data"]["exit"] == 3
     first, *rest = ended["output"].splitlines()
