@@ -15,12 +15,13 @@ from lumen_tui.model.attention import can_wait
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import BY_ACTION, RoomCommand, shown_key
+from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import Scoped
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.panes.base import PanedRoom, PaneFrame
+from lumen_tui.tui.room_command import RoomCommand
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost

@@ -19,23 +19,14 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import sizes
 from lumen_tui.tui.band import MOST, NeedsBand
-from lumen_tui.tui.commands import (
-    COMMANDS,
-    DECAY,
-    DISCOVERIES,
-    EVERYWHERE,
-    ROWS,
-    SIGNALS,
-    WORKERS,
-    RoomCommand,
-    shown_key,
-)
+from lumen_tui.tui.commands import shown_key
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.lines import Lines, fit, spread
 from lumen_tui.tui.panes.activity import something, strip
 from lumen_tui.tui.panes.base import Pane, PanedRoom
-from lumen_tui.tui.room_command import LOOP, WAKE
+from lumen_tui.tui.room_command import DECAY, DISCOVERIES, EVERYWHERE, LOOP, ROWS, SIGNALS, WAKE, WORKERS, RoomCommand
+from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.shares import EMPTY, LEAST, Want, shares
 from lumen_tui.tui.theme import Appearance
 

@@ -19,7 +19,7 @@ from lumen_tui.model.digest import Digest
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.bridge import Refusal
-from lumen_tui.tui.commands import RoomCommand
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.band import NeedsBand
 from lumen_tui.tui.chrome import Chrome, Columns, RoomLayout, arrange, layout_for
-from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.keys import bindings
@@ -31,6 +31,7 @@ from lumen_tui.tui.panes.signals import SignalsPane
 from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
 from lumen_tui.tui.patches.one_frame import OneFrame
+from lumen_tui.tui.room_command import EVERYWHERE, RoomCommand
 
 _FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
 _OLD_KEYS = frozenset(key for keys in MOVED.values() for key in keys)

@@ -1,4 +1,4 @@
-"""What one command of the room or of a screen is; all of them are declared in `tui/commands.py`."""
+"""What one command of the room or of a screen is; declared in `tui/room_commands.py` and `tui/screen_commands.py`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from lumen_tui.store.approvals import acted_path, decision_path
 from lumen_tui.store.memory import relays
 from lumen_tui.store.memory.block_files import path_of
 from lumen_tui.store.settings.toolservers import seen_file
-from lumen_tui.tui.commands import COMMANDS
+from lumen_tui.tui.room_commands import COMMANDS
 
 
 def layout_names(root: Path) -> set[str]:

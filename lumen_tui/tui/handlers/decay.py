@@ -12,13 +12,13 @@ from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes, PinNodes, 
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler, show_node
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.jobs import Loader, looked
 from lumen_tui.tui.kit.line_list import step_past
 from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.panes.decay import DecayPane, Foresight, Travel
+from lumen_tui.tui.room_command import DECAY
 
 
 class DecayHandler(Handler):

@@ -14,9 +14,9 @@ from lumen_tui.model.requests.discoveries import (
     PromoteDiscoveries,
 )
 from lumen_tui.storage.files import StoreError
-from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.handlers.base import Handler, show_node
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
+from lumen_tui.tui.room_command import DISCOVERIES
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.discoveries import TriageDecision

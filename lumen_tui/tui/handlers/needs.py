@@ -10,13 +10,12 @@ from lumen_tui.model.attention import CHANGES, PROPOSALS, can_wait, for_an_hour,
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import DECAY, DISCOVERIES, SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.openers import OpenersHandler
 from lumen_tui.tui.handlers.replies import Replies
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
-from lumen_tui.tui.room_command import LOOP
+from lumen_tui.tui.room_command import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answer import NeedsHost

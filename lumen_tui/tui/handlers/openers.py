@@ -9,9 +9,8 @@ from lumen_tui.model import agent
 from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Status, live_ones, tally
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.handlers.base import Handler, show_node
-from lumen_tui.tui.room_command import LOOP
+from lumen_tui.tui.room_command import LOOP, SIGNALS
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.sheets import ListSheet

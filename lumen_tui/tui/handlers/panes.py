@@ -9,11 +9,11 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.attention import DismissItems
 from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.requests.tasks import CancelTask
-from lumen_tui.tui.commands import SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.panes.workers import WorkersPane
+from lumen_tui.tui.room_command import SIGNALS, WORKERS
 
 
 class WorkersHandler(Handler):

@@ -19,12 +19,13 @@ from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.bridge import Refusal, reason_first
-from lumen_tui.tui.commands import COMMANDS, WORKERS, RoomCommand
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.keys import commands_in, owner_of, why_not_now
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import PanedRoom
+from lumen_tui.tui.room_command import WORKERS, RoomCommand
+from lumen_tui.tui.room_commands import COMMANDS
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.screen import Dialog

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
 from lumen_tui.tui.handlers.base import NO_LIST, Handler
 from lumen_tui.tui.handlers.decay import DecayHandler, RuleHandler, TravelHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
@@ -15,6 +14,8 @@ from lumen_tui.tui.handlers.panes import PanesHandler, SignalsHandler, WorkersHa
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
+from lumen_tui.tui.room_command import EVERYWHERE, ROWS, RoomCommand
+from lumen_tui.tui.room_commands import COMMANDS
 
 _KINDS: tuple[type[Handler], ...] = (
     OpenersHandler,

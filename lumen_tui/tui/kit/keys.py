@@ -15,9 +15,11 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from lumen_tui.tui.commands import BY_ACTION, SCREENS, RoomCommand, in_scope, shown_key
+from lumen_tui.tui.commands import BY_ACTION, in_scope, shown_key
 from lumen_tui.tui.host import host_of
 from lumen_tui.tui.key_names import operators_key, together
+from lumen_tui.tui.room_command import RoomCommand
+from lumen_tui.tui.screen_commands import SCREENS
 
 
 def bindings(scope: str, action: str) -> list[BindingType]:

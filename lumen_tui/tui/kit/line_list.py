@@ -12,12 +12,12 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
 from lumen_tui.tui.kit.lines import Pointed, changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
+from lumen_tui.tui.room_command import ROWS
 from lumen_tui.tui.theme import Appearance, Shapes
 
 R = TypeVar("R")

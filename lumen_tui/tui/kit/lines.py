@@ -16,8 +16,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from lumen_tui.model.text import safe
-from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.kit.keys import screen_bindings
+from lumen_tui.tui.room_command import ROWS
 
 GAP = 2  # blank cells between columns
 _LONGEST = 2000  # characters of a cell that are looked at

@@ -16,12 +16,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model.text import fold, line_count, one_line, safe
-from lumen_tui.tui.commands import BY_ACTION, RoomCommand
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.kit.fields import Offers, TextField
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of, keys_of, pair_of, screen_bindings
 from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import Dialog, DialogBody, FormScreen, Invalid, Keys, form_keys, row
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.words import number
 
 Answer = TypeVar("Answer")

@@ -17,13 +17,14 @@ from textual.widgets import Button, Static
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.tui.commands import BY_ACTION, RoomCommand
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.host import host_of
 from lumen_tui.tui.kit.keys import TINY, KeysLine, Scoped, command_of, key_of, operators_keys
 from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import StatusLine, status_text
 from lumen_tui.tui.moved_keys import moved_to
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
+from lumen_tui.tui.room_command import RoomCommand
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.text_area import Prose

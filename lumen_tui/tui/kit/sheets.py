@@ -16,7 +16,6 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
-from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import Loader, submit
@@ -24,6 +23,7 @@ from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 R = TypeVar("R")

@@ -16,11 +16,12 @@ from textual.widget import Widget
 
 from lumen_tui.model.snapshot import Attention, Revisions, Snapshot
 from lumen_tui.model.text import humanize, one_line, safe
-from lumen_tui.tui.commands import BY_ACTION, RoomCommand, shown_key
+from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import RoomView, appearance_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Lines, ScrolledLines, spread, wrap
 from lumen_tui.tui.panes.sorting import Sorting
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.shares import EMPTY
 from lumen_tui.tui.theme import Appearance
 

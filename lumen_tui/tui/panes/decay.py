@@ -14,12 +14,13 @@ from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule, DecayVi
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.times import DAY, iso
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import BY_ACTION, DECAY, shown_key
+from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, Lines, line, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.panes.charts import Charts
+from lumen_tui.tui.room_command import DECAY
 from lumen_tui.tui.theme import Appearance
 
 HALF_LIVES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 14.0, 21.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 365.0)

@@ -19,12 +19,12 @@ from lumen_tui.model.records import PRIORITIES, DiscoveryRow, Node
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList, step_past
 from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, PanedRoom, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.room_command import DISCOVERIES
 
 _SEEN = 1.0  # seconds after which what was carried out is in the rows, or was undone since
 

@@ -14,12 +14,12 @@ from lumen_tui.model import times
 from lumen_tui.model.records import SignalRow
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.room_command import SIGNALS
 
 _LOOKED_AT = 50  # rows that decide which columns are shown
 _WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6

@@ -19,12 +19,12 @@ from lumen_tui.model.task_cost import progress_of
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, live_ones, tally, tally_words, without_echo
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.room_command import WORKERS
 from lumen_tui.tui.theme import Ink, Shapes
 
 _SUCH_AS = "the 5 largest files in /usr/lib"

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from lumen_tui.model.requests.attention import RestoreItems
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit.keys import KeysLine, key_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import ListSheet, fill
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.attention_rows import AttentionRows

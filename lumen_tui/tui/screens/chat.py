@@ -18,7 +18,7 @@ from lumen_tui.model.requests.chat import FreshChat, SendChat, StopChat
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.chat_views import ChatView
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import BY_ACTION, RoomCommand
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.key_names import plain_key
 from lumen_tui.tui.kit import jobs
@@ -27,6 +27,7 @@ from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
 from lumen_tui.tui.kit.parts import StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.theme import Appearance
 
 _LOOK = 0.25  # seconds between two looks while the screen is open

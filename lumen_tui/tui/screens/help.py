@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from lumen_tui.model.text import safe
-from lumen_tui.tui.commands import COMMANDS, RoomCommand, shown_key
+from lumen_tui.tui.commands import shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.keys import pair_of
@@ -20,6 +20,8 @@ from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import Dialog, Keys
 from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.patches.one_frame import Sheet
+from lumen_tui.tui.room_command import RoomCommand
+from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.theme import Appearance
 
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant

@@ -15,10 +15,11 @@ from lumen_tui.model.requests.changes import AcceptChanges, DropChanges
 from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
-from lumen_tui.tui.commands import BY_ACTION, RoomCommand
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.questions import Menu, Option
+from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
 
 TRIED_AGAIN = frozenset({Need.FAILED, Need.LOST})

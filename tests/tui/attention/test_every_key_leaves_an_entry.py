@@ -13,7 +13,7 @@ import pytest
 
 from lumen_tui import tui
 from lumen_tui.actions.registry import HANDLERS, request_types
-from lumen_tui.tui.commands import COMMANDS
+from lumen_tui.tui.room_commands import COMMANDS
 
 NOW = 1_800_000_000.0
 WORKERS, SIGNALS, DISCOVERIES, DECAY, ROOM = "3456 "  # the keys of the panes

@@ -7,8 +7,10 @@ from typing import Any
 
 from lumen_rows import each_row
 
-from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, in_scope, shown_key
+from lumen_tui.tui.commands import in_scope, shown_key
 from lumen_tui.tui.moved_keys import keymap, slip_in
+from lumen_tui.tui.room_command import EVERYWHERE, ROWS
+from lumen_tui.tui.room_commands import COMMANDS
 
 PANES = ("loop", "wake", "workers", "signals", "discoveries", "decay")
 FORBIDDEN = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+enter"}

@@ -19,13 +19,16 @@ from textual.widget import Widget
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import screens
-from lumen_tui.tui.commands import BY_ACTION, COMMANDS, EVERYWHERE, ROWS, SCREEN_COMMANDS, SCREENS
+from lumen_tui.tui.commands import BY_ACTION, SCREEN_COMMANDS
 from lumen_tui.tui.kit.keys import commands_of
 from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.kit.screen import DetailScreen
 from lumen_tui.tui.moved_keys import MOVED, slip_in
+from lumen_tui.tui.room_command import EVERYWHERE, ROWS
+from lumen_tui.tui.room_commands import COMMANDS
+from lumen_tui.tui.screen_commands import SCREENS
 
-_DECLARED = ("commands.py", "key_names.py")  # the commands, and what keys are called
+_DECLARED = ("room_commands.py", "screen_commands.py", "key_names.py")  # the commands, and what keys are called
 
 PANES = ("loop", "wake-state", "workers", "signals", "discoveries", "decay")
 # What each key means, wherever it works: a sentence, and the labels of the commands that have it.

@@ -17,10 +17,10 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Snapshot, WakeState
 from lumen_tui.tui import first_paint, words
-from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.first_paint import frame
 from lumen_tui.tui.panes.decay import _TOGETHER
 from lumen_tui.tui.patches import terminal
+from lumen_tui.tui.room_commands import COMMANDS
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.tui.commands import COMMANDS, RoomCommand
+from lumen_tui.tui.room_command import RoomCommand
+from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screens.help import HelpScreen, Palette, ranked
 
 

@@ -11,8 +11,8 @@ from lumen_tui.model.relay import Box
 from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.kit.screen import DetailScreen
+from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screens.blocks import BlocksScreen
 from lumen_tui.tui.screens.budget import BudgetScreen
 from lumen_tui.tui.screens.evolution import EvolutionScreen

@@ -23,8 +23,8 @@ from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.kit import editor
+from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screens.budget import BudgetScreen
 from lumen_tui.tui.screens.help import HelpScreen, ranked
 from lumen_tui.tui.screens.memory import ArchivedScreen
