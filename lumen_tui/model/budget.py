@@ -55,7 +55,7 @@ class Cap(Struct, frozen=True):
     spent: Amount = NOTHING
     held: Amount = NOTHING
     own: bool = False
-    key: str = "day"  # day | role:NAME | task
+    key: str = "day"  # day | role:NAME | task: the task's own | loop | above: of a task that it belongs to
     role: str = ""  # whose cap it is; empty for everybody's
     unknown: Amount = NOTHING  # of what is spent: calls that nobody reported the cost of, counted in full
 
@@ -181,11 +181,11 @@ def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budge
     yield Cap("the task's budget", Limit(own.tokens, own.usd, own.seconds), spent, held, own=True, key="task")
     if role == MAIN_ROLE:
         loop = Limit(config.loop_tokens, config.loop_usd)
-        yield Cap("the loop's budget", loop, spent, held, own=True, key="task")
+        yield Cap("the loop's budget", loop, spent, held, own=True, key="loop")
     for name, budget in above:
         spent, held = book.family(name)
         limit = Limit(budget.tokens, budget.usd, budget.seconds)
-        yield Cap(f"the budget of {name}, which ordered this", limit, spent, held, own=True, key="task")
+        yield Cap(f"the budget of {name}, which ordered this", limit, spent, held, own=True, key="above")
 
 
 def caps(book: Book, config: BudgetConfig, hold: LedgerEntry, own: Budget, above: Above = ()) -> list[Cap]:

@@ -187,6 +187,7 @@ class Exit(Struct, frozen=True, omit_defaults=True):
     brain: str = ""  # `offline: largest-files`, or provider and model
     session: str = ""  # the transcript: transcripts/<session>.jsonl
     acceptance: Acceptance | None = None  # what became of the checks; None without any
+    cap: str = ""  # at which of its own caps it ended: task | loop | above
     schema: int = 1
 
 
@@ -221,6 +222,7 @@ class TaskView(Struct, frozen=True):
     archived: bool = False
     claimed: bool = False  # its worker says that it is done, and the checks have not been run to the end
     acceptance: Acceptance | None = None  # of the end, else of the attempt before
+    cap: str = ""  # as in Exit
 
     @property
     def id(self) -> str:

@@ -177,6 +177,7 @@ def run(folder: Path, environ: dict[str, str]) -> int:
         usage=tally.usage,
         brain=tally.brain,
         session=tally.session,
+        cap=tally.cap,
     )
     if status == "done" and tally.has_checks:
         claims.leave(folder, ended)

@@ -236,6 +236,8 @@ class Spending:
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
         if reason:
+            if short[-1].own:
+                self._tally.cap = short[-1].key
             return reason, not short[-1].own
         self._mark()
         return "", False
@@ -327,6 +329,7 @@ class Spending:
             book, config, self._spec.id, self._spec.role, self._spec.budget, self._above.limits
         ):
             if budget.reached(cap):
+                self._tally.cap = cap.key
                 raise ProviderError(f"{cap.name} is used up: {cap.words}")
 
     def _look_for_kill(self) -> None:

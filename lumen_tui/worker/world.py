@@ -203,6 +203,7 @@ class TaskTally:
     session: str = ""  # the transcript of this attempt
     has_checks: bool = False  # what it ends with is a claim, until those were run
     seconds: float = 0.0  # of the time limit that an attempt before has used
+    cap: str = ""  # the key of its own cap that it ran into
 
 
 def rules_for_record(rules: TaskRules) -> list[str]:

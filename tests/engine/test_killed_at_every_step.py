@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from lumen_apiserver import held, text, tool
+from lumen_folder import BUILDER
 from lumen_questions import events_of
 from lumen_site import Site
 from lumen_until import until
@@ -29,15 +30,6 @@ from lumen_tui.worker.steps import read
 
 STEPS = 12
 WHO = ("worker", "engine", "both")
-ROLE = """+++
-purpose = "p"
-shell = "any"
-write = true
-tools = ["shell", "write_file", "write_result"]
-+++
-
-Work.
-"""
 # Waits within the call for as long as the test says so. All other steps write a file: that is quick.
 COMMAND = "echo {0} >> made; touch began; while test ! -e go; do sleep 0.02; done"
 _DONE = re.compile(r"echo (\d+) >> made")
@@ -89,7 +81,7 @@ def make(tmp_path: Path, api: Any, sandbox: str) -> Iterator[Make]:
                 pytest.skip("Claude Code is not installed: put `claude` on PATH, or its path in LUMEN_CLAUDE")
             environ, prefix, model = {**api.anthropic_env, "HOME": str(home)}, "mcp__lumen__", "sonnet"
             config = f'[models]\nprovider = "claude"\nclaude = {{ program = "{claude()}" }}\n'
-        site = Site(tmp_path / "state", environ, ROLE, config, model=model)
+        site = Site(tmp_path / "state", environ, BUILDER, config, model=model)
         made.append(site)
         return site, Steps(api, prefix, **where)
 

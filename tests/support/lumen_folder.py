@@ -13,6 +13,17 @@ from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
 
+# What a builder may do at least: write files and run any command.
+BUILDER = """+++
+purpose = "p"
+shell = "any"
+write = true
+tools = ["shell", "write_file", "write_result"]
++++
+
+Work.
+"""
+
 
 class StateFolder:
     """One state folder. `do` carries out a verb as `BY`, `STEP` seconds after the one before, or at `now`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -25,21 +26,28 @@ FOLDER = "changes"  # in the task's folder
 _LIST = "list.json"
 _DECISIONS = "decisions.json"
 _MOST = 256 * 1024 * 1024  # bytes of a list
+_MOST_RECORD = 16 * 1024 * 1024  # bytes
+_Record = TypeVar("_Record")
 
 
 class Unreadable(OSError):
     """A record that is damaged."""
 
 
-def read_list(folder: Path) -> ChangeList | None:
-    """Return what the task in `folder` changed; None where there is no list (yet)."""
-    data = files.read(folder / FOLDER / _LIST, _MOST)
+def read_record(path: Path, kind: type[_Record], most: int = _MOST_RECORD) -> _Record | None:
+    """Return what the file holds, None where there is none. Raise Unreadable where it is damaged."""
+    data = files.read(path, most)
     if data is None:
         return None
     try:
-        return msgspec.json.decode(data, type=ChangeList)
+        return msgspec.json.decode(data, type=kind)
     except UNDECODABLE as error:
-        raise Unreadable(f"{folder.name}/{FOLDER}/{_LIST} cannot be read: {error}") from error
+        raise Unreadable(f"{path.parent.name}/{path.name} cannot be read: {error}") from error
+
+
+def read_list(folder: Path) -> ChangeList | None:
+    """Return what the task in `folder` changed; None where there is no list (yet)."""
+    return read_record(folder / FOLDER / _LIST, ChangeList, _MOST)
 
 
 def write_list(layout: Layout, folder: Path, changes: ChangeList) -> None:
@@ -56,13 +64,7 @@ def write_list(layout: Layout, folder: Path, changes: ChangeList) -> None:
 
 def read_decisions(folder: Path) -> Decisions:
     """Return what was decided on each file."""
-    data = files.read(folder / FOLDER / _DECISIONS)
-    if data is None:
-        return {}
-    try:
-        return msgspec.json.decode(data, type=dict[str, Decision])
-    except UNDECODABLE as error:
-        raise Unreadable(f"{folder.name}/{FOLDER}/{_DECISIONS} cannot be read: {error}") from error
+    return read_record(folder / FOLDER / _DECISIONS, dict[str, Decision]) or {}
 
 
 def write_decisions(layout: Layout, folder: Path, changes: ChangeList, decisions: Decisions) -> None:

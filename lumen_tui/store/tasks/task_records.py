@@ -158,6 +158,7 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, reason
         archived=archived,
         claimed=task.claimed and ended is None,
         acceptance=ended.acceptance if ended else None,
+        cap=ended.cap if ended else "",
     )
 
 

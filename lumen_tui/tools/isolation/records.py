@@ -10,10 +10,9 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.changelist import FileSide
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.isolation import RECORD, Isolation
 from lumen_tui.storage import directories, files
-from lumen_tui.store.tasks.change_records import FOLDER, Unreadable
+from lumen_tui.store.tasks.change_records import FOLDER, Unreadable, read_record
 from lumen_tui.tools.files import opening
 
 _CHUNK = 1024 * 1024
@@ -21,13 +20,7 @@ _CHUNK = 1024 * 1024
 
 def read_isolation(folder: Path) -> Isolation | None:
     """Return where the task in `folder` works; None where it works in the operator's files, or nothing is known."""
-    data = files.read(folder / RECORD)
-    if data is None:
-        return None
-    try:
-        return msgspec.json.decode(data, type=Isolation)
-    except UNDECODABLE as error:
-        raise Unreadable(f"{folder.name}/{RECORD} cannot be read: {error}") from error
+    return read_record(folder / RECORD, Isolation)
 
 
 def write_isolation(folder: Path, isolation: Isolation) -> None:

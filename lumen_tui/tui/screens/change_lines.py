@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -16,6 +17,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.changelist import FileChange
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, GiveConflicts, WriteChange
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import safe
@@ -26,10 +28,12 @@ from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
 
-ACTS = ("changes_accept", "changes_drop", "changes_edit", "new_task", "undo", "mark")
+_ACTS = ("changes_accept", "changes_drop", "changes_edit", "new_task", "undo", "mark")
 _STATE = 9  # cells
 _AROUND = _STATE + 4  # cells of a row beside the text
 _LONGEST = 2000
+Row = TypeVar("Row")
+Found = TypeVar("Found")
 
 
 class LineRows(Rows[DiffLine]):
@@ -58,7 +62,65 @@ class LineRows(Rows[DiffLine]):
         return {"hunk": str(row.hunk), "state": row.state}
 
 
-class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
+class ChangeSheet(LoadedSheet[Row, Found]):
+    """What both lists of changes do with what is chosen: one request for each task."""
+
+    def __init__(self, title: str, now: float, read: Callable[[], Found], port: Port, refusal: str) -> None:
+        super().__init__(title, now, read)
+        self._port, self._refusal = port, refusal
+
+    def chosen(self) -> dict[str, list[str]]:
+        """Return the paths that a key is about, by task, as requests name them; none, after a sentence, for nothing."""
+        raise NotImplementedError
+
+    def files(self) -> dict[str, list[str]]:
+        """Return the same as whole files."""
+        return self.chosen()
+
+    def edited_file(self) -> tuple[Listed, FileChange] | None:
+        """Return the one file that $EDITOR is to open; None, after a sentence, for none."""
+        raise NotImplementedError
+
+    def acts(self) -> Keys:
+        """Return the keys that change something."""
+        return () if self._refusal else self.offer(*_ACTS)
+
+    def action_accept(self) -> None:
+        self._request(self.chosen, lambda task_id, paths: AcceptChanges(task_id=task_id, paths=paths))
+
+    def action_drop(self) -> None:
+        self._request(self.chosen, lambda task_id, paths: DropChanges(task_id=task_id, paths=paths))
+
+    def action_give(self) -> None:
+        """Have a worker bring in the files, together with what is there now."""
+        self._request(self.files, lambda task_id, paths: GiveConflicts(task_id=task_id, paths=paths))
+
+    def action_edit(self) -> None:
+        """Open the file with both sides in the operator's editor, and bring in what comes back."""
+        if not self._may_act() or (file := self.edited_file()) is None:
+            return
+        if request := _edited(self.app, *file, lambda text: self.say(text, bad=True)):
+            self._act(request)
+
+    def action_undo(self) -> None:
+        if self._may_act():
+            self._act(Undo())
+
+    def _request(self, chosen: Callable[[], dict[str, list[str]]], ask: Callable[[str, list[str]], Request]) -> None:
+        if self._may_act():
+            for task_id, paths in chosen().items():
+                self._act(ask(task_id, paths))
+
+    def _may_act(self) -> bool:
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+        return not self._refusal
+
+    def _act(self, request: Request) -> None:
+        self.run_worker(act(self, self._port, request), group="act")
+
+
+class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
     """The keys are about the hunks of the marked lines or of the one under the cursor; above them, about the file."""
 
     SCOPE = "change_lines"
@@ -68,16 +130,14 @@ class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
     def __init__(self, port: Port, now: float, root: Path, change: tuple[str, str], refusal: str = "") -> None:
         """`change` is the task and the path."""
         self._task_id, self._path = change
-        super().__init__(safe(self._path), now, change_lines.reader(root, *change))
-        self._port, self._refusal = port, refusal
+        super().__init__(safe(self._path), now, change_lines.reader(root, *change), port, refusal)
         self._file: FileLines | None = None
 
     def rows_view(self) -> LineRows:
         return LineRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = () if self._refusal else self.offer(*ACTS)
-        return (*acts, *self.offer("next_need", "previous_need"), *super().keys()[1:])
+        return (*self.acts(), *self.offer("next_need", "previous_need"), *self.offer("why", "filter", "back"))
 
     def _loaded(self, result: FileLines) -> None:
         self._file = result
@@ -86,49 +146,25 @@ class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
         clash = f" · {len(result.clashes)} in conflict" if result.clashes else ""
         fill(self, result.lines, safe(self._path), f"task {ids.short(self._task_id)} · {size}{clash}")
 
-    def _chosen(self) -> list[str]:
-        """Return what a key is about as the requests name it; none, with a sentence, where nothing can be done."""
-        if self._refusal or self._file is None:
-            self.say(self._refusal or "it is still being read", bad=True)
-            return []
+    def chosen(self) -> dict[str, list[str]]:
+        if self._file is None:
+            self.say("it is still being read", bad=True)
+            return {}
         keys = set(self.rows.targets())
         hunks = {row.hunk for row in self._file.lines if str(row.number) in keys}
         if 0 in hunks or not self._file.change.text:
-            return [self._path]
+            return {self._task_id: [self._path]}
         left = sorted(hunks & set(self._file.open_hunks))
         if not left:
             self.say("It was decided on: u undoes that." if hunks else "Nothing is chosen.", bad=True)
-            return []
-        return [f"{self._path}:{','.join(map(str, left))}"]
+            return {}
+        return {self._task_id: [f"{self._path}:{','.join(map(str, left))}"]}
 
-    def action_accept(self) -> None:
-        if paths := self._chosen():
-            self.run_worker(act(self, self._port, AcceptChanges(task_id=self._task_id, paths=paths)), group="act")
+    def files(self) -> dict[str, list[str]]:
+        return {self._task_id: [self._path]}
 
-    def action_drop(self) -> None:
-        if paths := self._chosen():
-            self.run_worker(act(self, self._port, DropChanges(task_id=self._task_id, paths=paths)), group="act")
-
-    def action_give(self) -> None:
-        """Have a worker bring in the file, together with what is there now."""
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        else:
-            request = GiveConflicts(task_id=self._task_id, paths=(self._path,))
-            self.run_worker(act(self, self._port, request), group="act")
-
-    def action_edit(self) -> None:
-        """Open the file with both sides in the operator's editor, and bring in what comes back."""
-        if self._refusal or self._file is None:
-            self.say(self._refusal or "it is still being read", bad=True)
-        elif request := edited(self.app, self._file.found, self._file.change, lambda text: self.say(text, bad=True)):
-            self.run_worker(act(self, self._port, request), group="act")
-
-    def action_undo(self) -> None:
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        else:
-            self.run_worker(act(self, self._port, Undo()), group="act")
+    def edited_file(self) -> tuple[Listed, FileChange] | None:
+        return (self._file.found, self._file.change) if self._file else None
 
     def action_step(self, by: int) -> None:
         """Go to the first line of the next or the previous hunk, round and round."""
@@ -147,7 +183,7 @@ class ChangeLinesScreen(LoadedSheet[DiffLine, FileLines]):
                 yield row.number
 
 
-def edited(app: App[object], found: Listed, change: FileChange, say: Callable[[str], None]) -> WriteChange | None:
+def _edited(app: App[object], found: Listed, change: FileChange, say: Callable[[str], None]) -> WriteChange | None:
     """Return the request that brings in a file as an editor left it; None, after a sentence, for nothing."""
     try:
         text = change_views.proposal(found, change).decode()

@@ -9,17 +9,17 @@ from rich.segment import Segment
 
 from lumen_tui.actions import change_views
 from lumen_tui.actions.change_views import FileView
+from lumen_tui.actions.changelists import Listed
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
-from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, GiveConflicts
-from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.changelist import FileChange
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
-from lumen_tui.tui.screens.change_lines import ACTS, ChangeLinesScreen, edited
+from lumen_tui.tui.kit.sheets import Rows, fill
+from lumen_tui.tui.screens.change_lines import ChangeLinesScreen, ChangeSheet
 
 
 class FileRows(Rows[FileView]):
@@ -60,7 +60,7 @@ class FileRows(Rows[FileView]):
         return {"path": row.change.path, "task": row.found.task_id, "state": state, "kind": row.change.kind}
 
 
-class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
+class ChangesScreen(ChangeSheet[FileView, Sequence[FileView]]):
     """The files of all open change lists, the newest list first."""
 
     SCOPE = "changes"
@@ -69,16 +69,15 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
 
     def __init__(self, port: Port, now: float, root: Path, refusal: str = "", at: str = "") -> None:
         """`at`: the task on whose first file the cursor begins."""
-        super().__init__("Changes", now, change_views.file_reader(root))
-        self._port, self._root, self._refusal, self._at = port, root, refusal, at
+        super().__init__("Changes", now, change_views.file_reader(root), port, refusal)
+        self._root, self._at = root, at
         self._rows: dict[str, FileView] = {}
 
     def rows_view(self) -> FileRows:
         return FileRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = () if self._refusal else self.offer(*ACTS)
-        return (*acts, *super().keys())
+        return (*self.acts(), *super().keys())
 
     def _loaded(self, found: Sequence[FileView]) -> None:
         self._rows = {f"{row.found.task_id} {row.change.path}": row for row in found}
@@ -90,12 +89,8 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
             self.rows.select_key(first)
         self._at = ""
 
-    def _chosen(self) -> dict[str, list[str]]:
-        """Return the paths that a key is about, by task; none, with a sentence, where nothing can be done."""
+    def chosen(self) -> dict[str, list[str]]:
         chosen: dict[str, list[str]] = {}
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-            return chosen
         for key in self.rows.targets():
             if row := self._rows.get(key):
                 chosen.setdefault(row.found.task_id, []).append(row.change.path)
@@ -103,34 +98,10 @@ class ChangesScreen(LoadedSheet[FileView, Sequence[FileView]]):
             self.say("nothing is chosen", bad=True)
         return chosen
 
-    def action_accept(self) -> None:
-        for task_id, paths in self._chosen().items():
-            self.run_worker(act(self, self._port, AcceptChanges(task_id=task_id, paths=paths)), group="act")
-
-    def action_drop(self) -> None:
-        for task_id, paths in self._chosen().items():
-            self.run_worker(act(self, self._port, DropChanges(task_id=task_id, paths=paths)), group="act")
-
-    def action_give(self) -> None:
-        """Have a worker bring in what was chosen, together with what is there now."""
-        for task_id, paths in self._chosen().items():
-            self.run_worker(act(self, self._port, GiveConflicts(task_id=task_id, paths=paths)), group="act")
-
-    def action_edit(self) -> None:
-        """Open the file with both sides in the operator's editor, and bring in what comes back."""
-        chosen = self._chosen()
-        task_id, paths = next(iter(chosen.items()), ("", []))
-        if not paths:
-            return
-        row = self._rows[f"{task_id} {paths[0]}"]
-        if request := edited(self.app, row.found, row.change, lambda text: self.say(text, bad=True)):
-            self.run_worker(act(self, self._port, request), group="act")
-
-    def action_undo(self) -> None:
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        else:
-            self.run_worker(act(self, self._port, Undo()), group="act")
+    def edited_file(self) -> tuple[Listed, FileChange] | None:
+        task_id, paths = next(iter(self.chosen().items()), ("", []))
+        row = self._rows[f"{task_id} {paths[0]}"] if paths else None
+        return (row.found, row.change) if row else None
 
     def opened(self, row: FileView) -> None:
         place = (row.found.task_id, row.change.path)

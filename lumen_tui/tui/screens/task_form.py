@@ -255,7 +255,6 @@ def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content
     )
 
 
-_OWN = "the task's budget "  # how a reason begins to speak of it
 _MORE = 2  # how many times as much is proposed
 
 
@@ -288,7 +287,7 @@ class RetryForm(FormScreen[dict[str, float]]):
 def ended_at_its_cap(view: TaskView) -> bool:
     """Return whether a task failed for want of the tokens or the money that it was given for itself."""
     own = view.spec.budget
-    return view.status is Status.FAILED and bool(own.tokens or own.usd) and _OWN in view.reason
+    return view.status is Status.FAILED and bool(own.tokens or own.usd) and view.cap == "task"
 
 
 def retry(app: ScreenOpener, view: TaskView | None, task_id: str, send: Callable[[RetryTask], object]) -> None:

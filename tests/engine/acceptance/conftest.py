@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from lumen_apiserver import text, tool
-from lumen_folder import StateFolder
+from lumen_folder import BUILDER, StateFolder
 from lumen_program import Child, start_lumen
 from lumen_questions import events_of
 from lumen_until import until
@@ -22,15 +22,6 @@ from lumen_tui.storage import locks, process
 from lumen_tui.storage.clock import SystemClock
 from lumen_tui.store.tasks.task_records import read_json
 
-ROLE = """+++
-purpose = "p"
-shell = "any"
-write = true
-tools = ["shell", "write_file", "write_result"]
-+++
-
-Work.
-"""
 SETTINGS = """[heartbeat]
 settle_seconds = 0.2
 [models]
@@ -55,7 +46,7 @@ class Court(StateFolder):
         self.work = root / "work"
         self.work.mkdir()
         self.layout.create()
-        self.layout.role("builder").write_text(ROLE)
+        self.layout.role("builder").write_text(BUILDER)
         self.settle(minutes)
         self._environ = {**os.environ, **api.openai_env}
         self._plans: dict[str, list[Steps]] = {}  # the steps of each attempt

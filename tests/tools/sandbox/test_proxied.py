@@ -12,6 +12,7 @@ import sys
 import threading
 
 import pytest
+from lumen_host import Host
 from lumen_until import until
 
 from lumen_tui.model.roles import ALL_TOOLS
@@ -25,37 +26,12 @@ SERVER = (
 )
 
 
-class Site:
-    """A web server of this machine, which the operator lets commands reach."""
-
-    def __init__(self) -> None:
-        self.tls: ssl.SSLContext | None = None
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self.asked = 0
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                client = self._listener.accept()[0]
-            except OSError:
-                return
-            self.asked += 1
-            with self.tls.wrap_socket(client, server_side=True) if self.tls else client as talk:
-                talk.recv(65_536)
-                talk.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\nfrom site")
-
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
-        self._listener.close()
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\nfrom site"
 
 
 @pytest.fixture
 def site():
-    made = Site()
+    made = Host(ANSWER)
     yield made
     made.close()
 
@@ -175,7 +151,7 @@ def test_no_way_leads_out_but_through_the_proxy(box, machine, site):
         (machine.files / name).write_text(text)
     said = box.call("shell", {"command": f"{sys.executable} -I -S try.py order ways"})
     assert said.text == "out by []\n"
-    assert site.asked == 0 and machine.reached() == []
+    assert site.connections == 0 and machine.reached() == []
 
 
 def test_what_runs_in_the_background_is_reached_past_the_proxy(box):
@@ -226,6 +202,6 @@ def test_landlock_has_no_network_to_give(machine, site):
         pytest.skip("under bubblewrap there is one")
     box = machine.box(command_hosts=(f"127.0.0.1:{site.port}",))
     said = fetch(box, f"http://127.0.0.1:{site.port}/")
-    assert not said.ok and site.asked == 0
+    assert not said.ok and site.connections == 0
     assert not records(machine)
     box.close()

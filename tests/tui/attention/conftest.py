@@ -36,12 +36,13 @@ class AttentionFolder(StateFolder):
     def task(self, objective: str = "ship it") -> str:
         return self.do("task.new", objective=objective, role="builder").target
 
-    def ended(self, task_id: str, status: str = "failed", reason: str = "429, gave up") -> None:
+    def ended(self, task_id: str, status: str = "failed", reason: str = "429, gave up", cap: str = "") -> None:
         """As a worker leaves its folder."""
         record = {
             "task_id": task_id,
             "status": status,
             "reason": reason,
+            "cap": cap,
             "finished_at": times.iso(self.clock.wall - 60),
         }
         self.write(f"tasks/{task_id}/exit.json", record)

@@ -57,7 +57,7 @@ def capped(desk, tokens: int = 2000) -> str:
     """A task that failed at its own cap."""
     task = desk.do("task.new", objective="sum it up", role="builder", budget={"tokens": tokens}).target
     why = f"the task's budget has no room for a call of up to 900 tokens: 1,900 of {tokens:,} tokens spent"
-    desk.ended(task, reason=why)
+    desk.ended(task, reason=why, cap="task")
     return task
 
 
