@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_tui.actions import acting, edits, engine
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.chat import MOST_MESSAGE, MOST_WAITING, ChatLine, Kind
+from lumen_tui.model.chat import MOST_MESSAGE, MOST_WAITING, ChatLine, EntryKind
 from lumen_tui.model.requests.chat import FreshChat, SendChat, StopChat
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.store import Store
@@ -28,7 +28,7 @@ def send(store: Store, request: SendChat, *, by: str, now: float) -> Done:
     waiting = len(chats.read(store.layout).waiting)
     if waiting >= MOST_WAITING:
         raise ActionError(f"{waiting} messages wait already: let the agent answer them first")
-    message = ChatLine(Kind.MESSAGE, at=times.iso(now), id=ids.new_id("msg"), by=by, text=text, order=True)
+    message = ChatLine(EntryKind.MESSAGE, at=times.iso(now), id=ids.new_id("msg"), by=by, text=text, order=True)
     later = "" if engine.runs(store) else "; no engine runs yet"
     return _append(store, message, "chat.send", f"said: {one_line(text, 60)}{later}", _SAID, by=by, now=now)
 
@@ -50,7 +50,7 @@ def stop(store: Store, _request: StopChat, *, by: str, now: float) -> Done:
     turn = conversation.open
     if turn is None and conversation.waiting:
         names = tuple(message.id for message in conversation.waiting)
-        line = ChatLine(Kind.BACK, at=times.iso(now), id=names[-1], by=by, answers=names)
+        line = ChatLine(EntryKind.BACK, at=times.iso(now), id=names[-1], by=by, answers=names)
         return _append(store, line, "chat.stop", "taken back before the agent heard it", _STOPPED, by=by, now=now)
     if turn is None:
         raise ActionError("the agent is not answering: there is nothing to stop", missing=True)
@@ -69,7 +69,7 @@ def fresh(store: Store, _request: FreshChat, *, by: str, now: float) -> Done:
         raise ActionError("the agent is answering: let it end, or stop it first")
     if not conversation.current:
         raise ActionError("the conversation is new: nothing was said in it yet", missing=True)
-    line = ChatLine(Kind.FRESH, at=times.iso(now), id=ids.new_id("msg"), by=by)
+    line = ChatLine(EntryKind.FRESH, at=times.iso(now), id=ids.new_id("msg"), by=by)
     return _append(store, line, "chat.fresh", "a new conversation begins", _BEGUN, by=by, now=now)
 
 

@@ -12,7 +12,7 @@ from lumen_tui.model.records import Change
 from lumen_tui.model.requests.tools import AcceptTool, WithdrawTool
 from lumen_tui.model.roles import PythonTool
 from lumen_tui.model.text import one_line
-from lumen_tui.model.toolservers import Acceptance, ServerTools
+from lumen_tui.model.toolservers import PinDecision, ServerTools
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
@@ -109,14 +109,14 @@ def _held(layout: Layout, kind: str, name: str) -> str:
     return held.hash if held else ""
 
 
-def _acceptance(layout: Layout, kind: str, name: str) -> Acceptance | None:
-    entries: dict[str, Acceptance] = getattr(records.accepted(layout), kind)
+def _acceptance(layout: Layout, kind: str, name: str) -> PinDecision | None:
+    entries: dict[str, PinDecision] = getattr(records.accepted(layout), kind)
     return entries.get(name)
 
 
 def _change(store: Store, kind: str, name: str, digest: str, verb: str, summary: str, *, by: str, now: float) -> Done:
     key = f"{kind} {name}"
-    after = msgspec.to_builtins(Acceptance(digest, times.iso(now), by)) if digest else None
+    after = msgspec.to_builtins(PinDecision(digest, times.iso(now), by)) if digest else None
     change = Change(KIND, key, _side(store.layout, key), after)
     action = edits.new_action(verb, [change], summary=summary, by=by, now=now, target=name)
     with journal.carrying_out(store.layout, action):
@@ -138,5 +138,5 @@ def accepted_now(store: Store, change: Change) -> Side | None:
 def put_accepted(store: Store, change: Change) -> None:
     """Bring the acceptance to the change's `after`."""
     kind, _, name = change.key.partition(" ")
-    after = None if change.after is None else msgspec.convert(change.after, Acceptance)
+    after = None if change.after is None else msgspec.convert(change.after, PinDecision)
     records.set_acceptance(store.layout, kind, name, after)

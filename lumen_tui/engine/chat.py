@@ -18,7 +18,7 @@ from lumen_tui.engine.loops.session import left_today
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.capsule import Capsule
-from lumen_tui.model.chat import ChatLine, Conversation, Kind, Turn, TurnEnd, cut_of, live_turn, too_long
+from lumen_tui.model.chat import ChatLine, Conversation, EntryKind, Turn, TurnEnd, cut_of, live_turn, too_long
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import TASK_ENDED
 from lumen_tui.model.tasks import Exit, Spec, Status
@@ -68,7 +68,7 @@ class ChatTurns:
             sent = [turn for turn in sent if turn.number >= lines[0].turn]
         waiting = tuple(message.id for message in conversation.waiting)
         whole = not sent or cut
-        begun = ChatLine(Kind.TURN, at=times.iso(now), turn=number, answers=waiting, whole=whole)
+        begun = ChatLine(EntryKind.TURN, at=times.iso(now), turn=number, answers=waiting, whole=whole)
         refusal = refusal or self._supervisor.dispatcher.held_back(agent.ROLE)
         if refusal:
             chats.append(self._store.layout, begun, _end(number, TurnEnd.REFUSED, refusal, now))
@@ -151,8 +151,8 @@ class ChatTurns:
     def _partial(self, turn: Turn, folder: Path, now: float) -> list[ChatLine]:
         live = live_turn(tail_events(folder, count=2000, size=_EVENT_BYTES))
         last = max((step.answer for step in turn.steps), default=0)
-        return chats.in_pieces(Kind.SAID, live.text, turn.number, now, answer=last + 1)
+        return chats.in_pieces(EntryKind.SAID, live.text, turn.number, now, answer=last + 1)
 
 
 def _end(turn: int, status: TurnEnd, reason: str, now: float) -> ChatLine:
-    return ChatLine(Kind.END, at=times.iso(now), turn=turn, status=str(status), reason=clean(reason))
+    return ChatLine(EntryKind.END, at=times.iso(now), turn=turn, status=str(status), reason=clean(reason))

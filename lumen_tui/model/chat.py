@@ -25,7 +25,7 @@ _DIGEST = 8_000  # characters that stand for the turns that were cut
 _WORDS = 300  # characters of one message in it
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What a line is."""
 
     MESSAGE = "message"  # of the operator
@@ -93,7 +93,7 @@ class Turn(Struct, frozen=True):
         """What was said after the last call: the answer, or as much of it as there is."""
         pieces: list[str] = []
         for step in self.steps:
-            pieces = [*pieces, step.text] if step.kind == Kind.SAID else []
+            pieces = [*pieces, step.text] if step.kind == EntryKind.SAID else []
         return "".join(pieces)
 
     @property
@@ -167,15 +167,15 @@ class ConversationBook:
 
     def take(self, line: ChatLine) -> None:
         """Take in the next line; one of an unknown kind, or of a turn that never began, says nothing."""
-        if line.kind == Kind.MESSAGE:
+        if line.kind == EntryKind.MESSAGE:
             self._waiting[line.id] = line
-        elif line.kind == Kind.BACK:
+        elif line.kind == EntryKind.BACK:
             self._waiting = {name: told for name, told in self._waiting.items() if name not in line.answers}
-        elif line.kind == Kind.FRESH:
+        elif line.kind == EntryKind.FRESH:
             self._fresh, self._cut = max(self._turns, default=0), None
-        elif line.kind == Kind.CUT:
+        elif line.kind == EntryKind.CUT:
             self._cut = line
-        elif line.kind == Kind.TURN:
+        elif line.kind == EntryKind.TURN:
             self._begin(line)
         elif turn := self._turns.get(line.turn):
             self._turns[line.turn] = _with(turn, line)
@@ -188,9 +188,9 @@ class ConversationBook:
 def _with(turn: Turn, line: ChatLine) -> Turn:
     if turn.end is not None:
         return turn  # a worker that outlived the judgement that it was gone
-    if line.kind == Kind.TOLD:
+    if line.kind == EntryKind.TOLD:
         return msgspec.structs.replace(turn, told=turn.told + line.text)
-    if line.kind == Kind.END:
+    if line.kind == EntryKind.END:
         return msgspec.structs.replace(turn, end=line)
     return msgspec.structs.replace(turn, steps=(*turn.steps, line))
 
@@ -214,7 +214,7 @@ def cut_of(conversation: Conversation, turns: list[Turn], at: str, file: str) ->
         room -= turns[first].size
     kept = turns[first].number if first < len(turns) else turns[-1].number + 1
     gone = [turn for turn in conversation.current if turn.number < kept and turn.told]
-    return ChatLine(Kind.CUT, at=at, turn=kept, text=_digest(gone, file))
+    return ChatLine(EntryKind.CUT, at=at, turn=kept, text=_digest(gone, file))
 
 
 def _digest(turns: list[Turn], file: str) -> str:
@@ -251,11 +251,11 @@ def segments(turn: Turn, live: LiveTurn = STILL) -> list[str | ChatLine]:
     """Return what a turn said, in one text between two calls, and its calls; `live` is what is being written."""
     parts: list[str | ChatLine] = []
     for step in turn.steps:
-        if step.kind == Kind.CALL:
+        if step.kind == EntryKind.CALL:
             parts.append(step)
-        elif step.kind == Kind.SAID and parts and isinstance(last := parts[-1], str):
+        elif step.kind == EntryKind.SAID and parts and isinstance(last := parts[-1], str):
             parts[-1] = last + step.text
-        elif step.kind == Kind.SAID:
+        elif step.kind == EntryKind.SAID:
             parts.append(step.text)
     said = parts[-1] if parts and isinstance(parts[-1], str) else ""
     if len(live.text) > len(said):

@@ -25,7 +25,7 @@ class Member(Struct, frozen=True):
         return is_own(self.by) or abs(self.made - other.made) <= MADE_TOGETHER
 
 
-class Ended(Struct, frozen=True):
+class GatheringEnd(Struct, frozen=True):
     """A task that ended at `at` and of which the agent has not heard. `awaited`: others of its group have not ended."""
 
     at: float
@@ -33,7 +33,7 @@ class Ended(Struct, frozen=True):
     awaited: bool = False
 
 
-def wake_at(ended: Iterable[Ended], now: float, window: float, bound: float) -> float:
+def wake_at(ended: Iterable[GatheringEnd], now: float, window: float, bound: float) -> float:
     """Return when the agent hears of these, in seconds since 1970: at `now` or before where that is at once.
 
     A task is kept for `window` seconds for what ends right after it; for `bound` seconds while others of its group have

@@ -12,7 +12,7 @@ from lumen_tui.model.text import one_line
 _CALL = 100  # characters of a call in a list of steps
 
 
-class Outcome(StrEnum):
+class ReplayOutcome(StrEnum):
     """What a replay found."""
 
     IDENTICAL = "identical"
@@ -31,7 +31,7 @@ class DecisionKind(StrEnum):
     OPEN = "open"  # nobody knows: it was cut off, or waited still
 
 
-class Decision(Struct, frozen=True, omit_defaults=True):
+class CallDecision(Struct, frozen=True, omit_defaults=True):
     """One decision of the gate. `reason` is what the model is told; `rule` names what decided, where that is known."""
 
     kind: DecisionKind
@@ -55,12 +55,12 @@ class StepReplay(Struct, frozen=True, omit_defaults=True):
     attempt: int
     tool: str
     call: str  # in a few words
-    recorded: Decision
-    now: Decision
+    recorded: CallDecision
+    now: CallDecision
     result: ResultKind = ResultKind.NONE
 
 
-class Part(StrEnum):
+class ReplayPart(StrEnum):
     """Where the two part."""
 
     BEGIN = "begin"  # the task could not begin now
@@ -74,7 +74,7 @@ class Part(StrEnum):
 class Divergence(Struct, frozen=True, omit_defaults=True):
     """The first point at which the replay differs from the record. Texts are safe and hold no secrets."""
 
-    part: Part
+    part: ReplayPart
     recorded: str
     now: str
     step: int = 0  # 0: none, it is about the end
@@ -84,7 +84,7 @@ class Divergence(Struct, frozen=True, omit_defaults=True):
     rule: str = ""  # the rule or setting that made the difference
 
 
-class Base(StrEnum):
+class ShadowBase(StrEnum):
     """What the shadow of the task's folder began from."""
 
     COMMIT = "commit"  # the one that the task began from
@@ -97,8 +97,8 @@ class ReplayReport(Struct, frozen=True, omit_defaults=True):
 
     task_id: str
     role: str
-    outcome: Outcome
-    base: Base
+    outcome: ReplayOutcome
+    base: ShadowBase
     steps: tuple[StepReplay, ...] = ()
     divergence: Divergence | None = None
     missing: tuple[str, ...] = ()  # what could not be replayed, in sentences
@@ -109,17 +109,17 @@ class ReplayReport(Struct, frozen=True, omit_defaults=True):
     @property
     def exit_code(self) -> int:
         """0 where the replay is identical, else 1."""
-        return 0 if self.outcome is Outcome.IDENTICAL else 1
+        return 0 if self.outcome is ReplayOutcome.IDENTICAL else 1
 
 
 def summary(report: ReplayReport) -> str:
     """Return what was found, in one line."""
     count = f"{len(report.steps):,} decision{'' if len(report.steps) == 1 else 's'}"
-    if report.outcome is Outcome.IDENTICAL:
+    if report.outcome is ReplayOutcome.IDENTICAL:
         return f"identical: {count}, each as it was recorded"
     if report.divergence is None:
         return f"incomplete: {count} as recorded, and not all of the task can be replayed"
-    place = {Part.BEGIN: "its beginning", Part.RECORD: "its record"}.get(report.divergence.part, "its end")
+    place = {ReplayPart.BEGIN: "its beginning", ReplayPart.RECORD: "its record"}.get(report.divergence.part, "its end")
     place = f"step {report.divergence.step}" if report.divergence.step else place
     return f"diverged at {place}: {count} replayed"
 
@@ -143,7 +143,7 @@ def _step_line(step: StepReplay) -> str:
     return f"  {step.number:>4}  {step.attempt}  {one_line(step.call or step.tool, _CALL)}: {decided}{result}"
 
 
-def decision_words(decision: Decision) -> str:
+def decision_words(decision: CallDecision) -> str:
     """Return a decision in words."""
     return f"{decision.kind}: {decision.reason}" if decision.reason else str(decision.kind)
 

@@ -79,7 +79,7 @@ class ServerTools(Struct, frozen=True, omit_defaults=True):
         return {tool.name: tool for tool in self.tools}
 
 
-class Acceptance(Struct, frozen=True, omit_defaults=True):
+class PinDecision(Struct, frozen=True, omit_defaults=True):
     """What a person accepted: the tools of a server, or the file of a Python tool, by their hash."""
 
     hash: str
@@ -90,8 +90,8 @@ class Acceptance(Struct, frozen=True, omit_defaults=True):
 class Accepted(Struct, frozen=True, omit_defaults=True):
     """accepted/accepted.json"""
 
-    servers: dict[str, Acceptance] = {}
-    tools: dict[str, Acceptance] = {}
+    servers: dict[str, PinDecision] = {}
+    tools: dict[str, PinDecision] = {}
     schema: int = 1
 
 

@@ -28,7 +28,7 @@ def begin(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, I
         return spec, None
     hidden = secrets.existing(world.environ.get("HOME", ""), config.sandbox.hidden)
     path = world.environ.get("PATH", os.defpath)
-    order = living.Order(world.store.layout, world.folder, mode, spec.folder, tuple(hidden), path)
+    order = living.IsolationRequest(world.store.layout, world.folder, mode, spec.folder, tuple(hidden), path)
 
     def check() -> None:
         if world.stopper.stopped():

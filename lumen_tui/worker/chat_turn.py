@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model import agent, times
-from lumen_tui.model.chat import ChatLine, Conversation, Kind, Turn, TurnEnd
+from lumen_tui.model.chat import ChatLine, Conversation, EntryKind, Turn, TurnEnd
 from lumen_tui.model.evolution_words import runs_of
 from lumen_tui.model.fences import words_of
 from lumen_tui.model.prompts import Line, lines_of
@@ -87,18 +87,18 @@ def history(conversation: Conversation, before: int) -> tuple[Entry, ...]:
 
 def _answers(turn: Turn) -> Iterator[Entry]:
     """Yield what a turn said and did, ending with an answer: calls are followed by what they gave."""
-    calls = [step for step in turn.steps if step.kind == Kind.CALL]
+    calls = [step for step in turn.steps if step.kind == EntryKind.CALL]
     left_out = {step.id for step in calls[:-_CALLS]}
-    results = {step.id: step for step in turn.steps if step.kind == Kind.RESULT}
+    results = {step.id: step for step in turn.steps if step.kind == EntryKind.RESULT}
     text = f"({len(left_out)} earlier calls of this turn are left out.)\n" if left_out else ""
     made: list[ChatLine] = []
     for step in turn.steps:
-        if step.kind == Kind.SAID:
+        if step.kind == EntryKind.SAID:
             if made:
                 yield from _called(text, made, results)
                 text, made = "", []
             text += step.text
-        elif step.kind == Kind.CALL and step.id not in left_out:
+        elif step.kind == EntryKind.CALL and step.id not in left_out:
             if made and made[-1].answer != step.answer:
                 yield from _called(text, made, results)
                 text, made = "", []
@@ -126,7 +126,7 @@ def repeated(turn: Turn, turns: Iterable[Turn]) -> Iterator[str]:
     runs = {run for message in turn.messages for run in runs_of(message.text)}
     steps = (step for earlier in turns if earlier.number < turn.number for step in earlier.steps)
     for step in steps:
-        if step.kind in (Kind.SAID, Kind.RESULT) and not runs.isdisjoint(runs_of(step.text)):
+        if step.kind in (EntryKind.SAID, EntryKind.RESULT) and not runs.isdisjoint(runs_of(step.text)):
             yield step.text
 
 
@@ -160,7 +160,7 @@ class TurnTranscript(Transcript):
     def told(self, text: str) -> str:
         """Keep the message of this turn; return it as it is kept, which is how it is sent."""
         kept = self._clean_text(clean(text))
-        self._keep(*chats.in_pieces(Kind.TOLD, kept, self._turn, self._now()))
+        self._keep(*chats.in_pieces(EntryKind.TOLD, kept, self._turn, self._now()))
         return kept
 
     def reserved(self, model: str) -> None:
@@ -172,14 +172,14 @@ class TurnTranscript(Transcript):
         self._spoken = ""
         short = self._clean(shortened(arguments, _ARGUMENT))
         kept = clean_arguments(short)
-        self._keep(self._one(Kind.CALL, id=self._call_id, name=self._clean_text(name)[:100], arguments=kept))
+        self._keep(self._one(EntryKind.CALL, id=self._call_id, name=self._clean_text(name)[:100], arguments=kept))
 
     def answered(self, result: ToolResult) -> None:
         super().answered(result)
         text = self._clean_text(clean(result.text))
         if len(text) > _RESULT:
             text = f"{text[:_RESULT]}\n[cut: {len(text) - _RESULT:,} characters; make the call again where they matter]"
-        self._keep(self._one(Kind.RESULT, id=self._call_id, text=text, ok=result.ok))
+        self._keep(self._one(EntryKind.RESULT, id=self._call_id, text=text, ok=result.ok))
 
     def answer(self, text: str) -> None:
         super().answer(text)
@@ -191,7 +191,7 @@ class TurnTranscript(Transcript):
         found = _STATUSES.get(status, TurnEnd.FAILED)
         self._keep(
             self._one(
-                Kind.END,
+                EntryKind.END,
                 status=str(found),
                 reason=self._clean_text(clean(reason)),
                 usage=self._tally.usage,
@@ -208,9 +208,9 @@ class TurnTranscript(Transcript):
     def _say(self, text: str) -> None:
         self._spoken += text
         kept = self._clean_text(clean(text))
-        self._keep(*chats.in_pieces(Kind.SAID, kept, self._turn, self._now(), answer=self._answer))
+        self._keep(*chats.in_pieces(EntryKind.SAID, kept, self._turn, self._now(), answer=self._answer))
 
-    def _one(self, kind: Kind, **fields: Any) -> ChatLine:
+    def _one(self, kind: EntryKind, **fields: Any) -> ChatLine:
         return ChatLine(kind, at=times.iso(self._now()), turn=self._turn, answer=self._answer, **fields)
 
     def _keep(self, *lines: ChatLine) -> None:

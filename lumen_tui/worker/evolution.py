@@ -72,7 +72,7 @@ Answer with a JSON array and nothing else, one element for each candidate: {"can
 _Order = TypeVar("_Order", ReadingRequest, ReviewRequest)
 
 
-class NoRoom(Exception):
+class NoBudget(Exception):
     """No call can be made now; the text says why."""
 
 
@@ -107,9 +107,9 @@ class _Spending:
         self.tokens = 0
 
     def reserve(self, call: Reserve) -> None:
-        """Set aside what a call may cost. Raises NoRoom if a cap has no room or the agent was killed."""
+        """Set aside what a call may cost. Raises NoBudget if a cap has no room or the agent was killed."""
         if kill := read_kill(self._store.layout):
-            raise NoRoom(kill.words)
+            raise NoBudget(kill.words)
         day, amount = budget.day_of(time.time(), self._config.day_starts), Amount(call.usage.weight, call.usage.usd)
         hold = replace(self._account.entry(HOLD, day, call.usage, call.model), unsent=call.tells)
 
@@ -118,7 +118,7 @@ class _Spending:
             return next((reason for cap in caps if (reason := budget.short_of(cap, amount))), hold)
 
         if reason := self._account.hold(make):
-            raise NoRoom(reason)
+            raise NoBudget(reason)
 
     def settle(self, usage: Usage) -> None:
         """Record what the last call cost."""
@@ -146,7 +146,7 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> ModelR
             return ModelReply(problem=f"no server of models is set (the provider is {name})")
         provider = choose_provider(config.models, role, spec, environ)
         outcome = _converse(provider.converse(replace(job, sent=spending.sent)), spending)
-    except (ProviderError, NoRoom) as error:
+    except (ProviderError, NoBudget) as error:
         return ModelReply(problem=one_line(str(error), 300), usd=spending.usd, tokens=spending.tokens)
     problem = "" if outcome.ok else outcome.reason or "it gave no answer"
     return ModelReply(outcome.text, problem, provider.brain, spending.usd, spending.tokens)

@@ -20,7 +20,7 @@ from lumen_tui.tools.outputs import OUTPUTS
 from lumen_tui.tools.toolbox import Toolbox
 from lumen_tui.worker import recollection
 from lumen_tui.worker.asking import ApprovalClient
-from lumen_tui.worker.limits import Limits
+from lumen_tui.worker.limits import TaskLimits
 from lumen_tui.worker.questions import QuestionClient
 from lumen_tui.worker.record import Recorder, Transcript
 from lumen_tui.worker.spending import Spending
@@ -49,7 +49,7 @@ class Handover:
         self._tally = tally
         self.steps = StepJournal(world.folder, spec, tally.attempt, world.redact, world.stopper.guard)
         self.memo = TaskMemo()
-        self._limits: Limits | None = None
+        self._limits: TaskLimits | None = None
         self._spending: Spending | None = None
         self.granted: Callable[[], str] = str  # the approval that allowed the call which is made now
         self._call = ToolCall("", {})  # the one that is made now, ...
@@ -64,7 +64,7 @@ class Handover:
         self.memo.outputs, self.memo.output_bytes = _stored(world.folder)
         self._known = dict(self.memo.known)
 
-    def counts(self, limits: Limits, spending: Spending) -> None:
+    def counts(self, limits: TaskLimits, spending: Spending) -> None:
         """Have steps kept with the time that they took, and with the calls of the ledger that paid for them."""
         self._limits, self._spending = limits, spending
 

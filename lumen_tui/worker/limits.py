@@ -13,7 +13,7 @@ from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.world import Stopper
 
 
-class Limits:
+class TaskLimits:
     """The time limit in force, in seconds; `used` of it went to attempts from which this one goes on."""
 
     def __init__(self, stopper: Stopper, role: Role, spec: Spec, used: float) -> None:

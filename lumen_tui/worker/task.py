@@ -61,7 +61,7 @@ from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
 from lumen_tui.worker.closing import Closing
 from lumen_tui.worker.control import Control
 from lumen_tui.worker.handover import Handover
-from lumen_tui.worker.limits import Limits
+from lumen_tui.worker.limits import TaskLimits
 from lumen_tui.worker.partial import partial_result
 from lumen_tui.worker.prompt import build
 from lumen_tui.worker.questions import QuestionClient
@@ -148,7 +148,7 @@ class Task:
         self._closing = Closing(world, self.spec, self._role, self._config.models, self._events, tally)
         self._handover = Handover(world, given, tally)
         self._steps = self._handover.steps
-        self.limits = Limits(world.stopper, self._role, self.spec, tally.seconds)
+        self.limits = TaskLimits(world.stopper, self._role, self.spec, tally.seconds)
         self._spending = Spending(
             world, tally, self.spec, self._events, reached=lambda: self.limits.reached(self._toolbox)
         )

@@ -114,7 +114,9 @@ class Stage:
         repository("remote", "add", "origin", f"ssh://box{self.beside}/server/shop.git")
         store = self.desk.store
         task_id = self.desk.do("task.new", by="bo", objective="better files").target
-        order = living.Order(store.layout, store.layout.task(task_id), "worktree", str(repository.root), (), PATH)
+        order = living.IsolationRequest(
+            store.layout, store.layout.task(task_id), "worktree", str(repository.root), (), PATH
+        )
         living.take(order, lambda: None)
         for name in ("a.txt", "b.txt", "c.txt"):
             (order.task / living.TREE / name).write_text("better\n")

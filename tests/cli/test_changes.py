@@ -23,7 +23,9 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert main(["task", "new", "better", "--folder", str(repository.root), "--isolate", "worktree", "--json"]) == 0
     task_id = str(json.loads(capsys.readouterr().out)["target"])
     layout = Layout(tmp_path / "state")
-    order = living.Order(layout, layout.task(task_id), "worktree", str(repository.root), (), os.environ["PATH"])
+    order = living.IsolationRequest(
+        layout, layout.task(task_id), "worktree", str(repository.root), (), os.environ["PATH"]
+    )
     living.take(order, lambda: None)
     (order.task / living.TREE / "a.txt").write_text("one\n\x1b[2Jtwo\n")
     living.settle(layout, order.task, "2026-01-01T00:00:00Z")

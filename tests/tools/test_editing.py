@@ -10,7 +10,7 @@ from lumen_rows import each_row
 
 from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.files import patching, writing
-from lumen_tui.tools.files.writing import FileChange
+from lumen_tui.tools.files.writing import FileWrite
 
 TWO = """--- a/{0}/one
 +++ b/{0}/one
@@ -90,7 +90,7 @@ def test_a_patch_is_applied_as_a_whole_or_not_at_all(box, granted):
 
 def test_where_one_file_cannot_be_written_the_others_go_back(granted):
     (granted / "one").write_text("a")
-    changes = [FileChange(str(granted / "one"), b"a", b"b"), FileChange("/proc/no-such-place/new", None, b"x")]
+    changes = [FileWrite(str(granted / "one"), b"a", b"b"), FileWrite("/proc/no-such-place/new", None, b"x")]
     with pytest.raises(ToolError, match="nothing was changed"):
         writing.carry_out(changes)
     assert (granted / "one").read_text() == "a"
@@ -100,7 +100,7 @@ def test_where_one_file_cannot_be_written_the_others_go_back(granted):
 def test_what_was_changed_meanwhile_is_not_overwritten(granted):
     (granted / "one").write_text("theirs")
     with pytest.raises(ToolError, match="was changed meanwhile"):
-        writing.carry_out([FileChange(str(granted / "one"), b"mine", b"new")])
+        writing.carry_out([FileWrite(str(granted / "one"), b"mine", b"new")])
     assert (granted / "one").read_text() == "theirs"
 
 
@@ -108,7 +108,7 @@ def test_a_link_put_in_the_way_is_not_followed(granted, tmp_path):
     (tmp_path / "outside").mkdir()
     (granted / "sub").symlink_to(tmp_path / "outside")
     with pytest.raises(ToolError, match="Not a directory"):
-        writing.carry_out([FileChange(str(granted / "sub" / "x"), None, b"x")])
+        writing.carry_out([FileWrite(str(granted / "sub" / "x"), None, b"x")])
     assert os.listdir(tmp_path / "outside") == []
 
 
@@ -203,5 +203,5 @@ def test_a_new_file_is_as_closed_as_its_folder(tmp_path):
         folder = tmp_path / oct(mode)
         folder.mkdir()
         folder.chmod(mode)
-        writing.carry_out([FileChange(str(folder / "made"), None, b"x")])
+        writing.carry_out([FileWrite(str(folder / "made"), None, b"x")])
         assert (folder / "made").stat().st_mode & 0o777 == wanted

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumen_tui.model.toolservers import Acceptance
+from lumen_tui.model.toolservers import PinDecision
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings import pythontools, roles
 from lumen_tui.store.settings import toolservers as records
@@ -70,7 +70,7 @@ def tools(state):
     path = state.layout.custom_tools / "words.py"
     path.write_text(SOURCE)
     for tool in pythontools.tools_in("words.py", SOURCE.encode()):
-        records.set_acceptance(state.layout, "tools", tool.name, Acceptance(tool.hash))
+        records.set_acceptance(state.layout, "tools", tool.name, PinDecision(tool.hash))
     return path
 
 

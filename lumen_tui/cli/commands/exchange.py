@@ -11,7 +11,7 @@ import msgspec
 
 from lumen_tui.actions import cleanup, edits, fields
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.commands.nodes import Progress
+from lumen_tui.cli.commands.nodes import ImportProgress
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model.records import LIFECYCLES, NODE_TYPES
 from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
@@ -51,7 +51,7 @@ def run_import(session: Session, args: Namespace) -> int:
     from lumen_tui.actions.imports import Imported
 
     try:
-        done = session.perform(args.kind(path=str(Path(args.path).expanduser())), watch=Progress())
+        done = session.perform(args.kind(path=str(Path(args.path).expanduser())), watch=ImportProgress())
     except OSError as error:
         raise NotWritten(
             f"{error.filename or args.path}: {error.strerror}; run the import again when that is fixed"
@@ -136,13 +136,13 @@ def _declare_export(commands: CommandGroup) -> None:
 def _lumenflow(session: Session, path: Path) -> ExportReport:
     from lumen_tui.store.memory import export_lumenflow
 
-    return export_lumenflow.export(session.layout, path, Progress())
+    return export_lumenflow.export(session.layout, path, ImportProgress())
 
 
 def _beads(session: Session, path: Path) -> ExportReport:
     from lumen_tui.store.memory import export_beads
 
-    return export_beads.export(session.layout, path, Progress())
+    return export_beads.export(session.layout, path, ImportProgress())
 
 
 _TARGETS = {"lumenflow": _lumenflow, "beads": _beads}

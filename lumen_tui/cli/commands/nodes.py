@@ -320,7 +320,7 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     return _report_leaving(rows, len(rows), done, args, {"retention": options.retention})
 
 
-class Progress:
+class ImportProgress:
     """A progress line on a terminal, in per cent; nothing for work of a few steps."""
 
     def __init__(self) -> None:
@@ -338,7 +338,7 @@ def _planned(session: Session, request: CleanUpSignals) -> CleanupCounts:
     from lumen_tui.actions import cleanup
 
     try:
-        return cleanup.signal_plan(session.store, request, now=session.now, watch=Progress())
+        return cleanup.signal_plan(session.store, request, now=session.now, watch=ImportProgress())
     except ValueError as error:
         raise ActionError(str(error)) from error
 
@@ -352,7 +352,7 @@ def run_signals(session: Session, args: Namespace) -> int:
     if args.dry_run:
         counts = _planned(session, request)
     else:
-        done = session.perform(request, watch=Progress())
+        done = session.perform(request, watch=ImportProgress())
         counts = done.counts if isinstance(done, Cleaned) else CleanupCounts()
     facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
     if args.json:

@@ -21,7 +21,7 @@ from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config, HeartbeatConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.gathering import Ended, Member, wake_at
+from lumen_tui.model.gathering import GatheringEnd, Member, wake_at
 from lumen_tui.model.loop import LoopState, Packet, task_end
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
@@ -153,7 +153,7 @@ class MainLoop:
             end = task_end(event)
             member = Member(end.by, times.epoch(end.made))
             awaited = any(member.together(other) for other in open_ones)
-            ended.append(Ended(times.epoch(event.at, now), end.status != "done", awaited))
+            ended.append(GatheringEnd(times.epoch(event.at, now), end.status != "done", awaited))
         at = wake_at(ended, now, config.gather_seconds, config.group_minutes * times.MINUTE)
         self.gathers_until = at if at > now else 0.0
         return "what ended is kept for a moment, for what ends with it" if at > now else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from lumen_tui.model.chat import ChatLine, Conversation, ConversationBook, Kind, conversation_of, pieces
+from lumen_tui.model.chat import ChatLine, Conversation, ConversationBook, EntryKind, conversation_of, pieces
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards
@@ -78,6 +78,6 @@ def append(layout: Layout, *lines: ChatLine) -> None:
     Journal(layout.chat).append_all(lines)
 
 
-def in_pieces(kind: Kind, text: str, turn: int, now: float, *, answer: int = 0) -> list[ChatLine]:
+def in_pieces(kind: EntryKind, text: str, turn: int, now: float, *, answer: int = 0) -> list[ChatLine]:
     """Return a text of any length as lines; its secrets are masked before it is parted."""
     return [ChatLine(kind, at=iso(now), turn=turn, text=part, answer=answer) for part in pieces(clean(text))]

@@ -56,7 +56,7 @@ _FLOOR = (("sandbox", "require"), ("sandbox", "tier"))
 _EVERYTHING = ("write", "shell", "web_fetch", "custom", "remember", *BLOCK_TOOLS, "relay_submit")
 
 
-class Effect(Enum):
+class SettingEffect(Enum):
     """What applies while a setting is rejected."""
 
     DEFAULT = "the rest is in force, this falls back to its default"
@@ -64,18 +64,18 @@ class Effect(Enum):
     CLOSED = "until it is fixed"  # behind what each of its sections forbids
 
 
-def effect_of(setting: RejectedSetting, *, known: bool) -> Effect:
+def effect_of(setting: RejectedSetting, *, known: bool) -> SettingEffect:
     """Return what applies meanwhile. `known`: whether the settings that were last read in full are known."""
     if not setting.policy:
-        return Effect.DEFAULT
+        return SettingEffect.DEFAULT
     if setting.fault is not Fault.BAD_VALUE or len(setting.keys) == 1 or setting.keys in _FLOOR:
-        return Effect.CLOSED
-    return Effect.LAST_GOOD if known and setting.keys[0] in _STAYING else Effect.CLOSED
+        return SettingEffect.CLOSED
+    return SettingEffect.LAST_GOOD if known and setting.keys[0] in _STAYING else SettingEffect.CLOSED
 
 
 def closing_sections(rejected: Iterable[RejectedSetting], *, known: bool) -> frozenset[str]:
     """Return the sections that close, as `effect_of` has it."""
-    closing = [setting for setting in rejected if effect_of(setting, known=known) is Effect.CLOSED]
+    closing = [setting for setting in rejected if effect_of(setting, known=known) is SettingEffect.CLOSED]
     return frozenset(section for setting in closing for section in setting.policy)
 
 
@@ -83,7 +83,7 @@ def problem(setting: RejectedSetting, *, known: bool) -> Problem:
     """Return the rejected setting as a problem, with what applies meanwhile."""
     effect = effect_of(setting, known=known)
     hint: str = effect.value
-    if effect is Effect.CLOSED:
+    if effect is SettingEffect.CLOSED:
         hint = f"{', '.join(_CLOSED[section] for section in setting.policy)} {hint}"
     return Problem(where=setting.where, what=setting.what, hint=hint)
 

@@ -17,7 +17,7 @@ from lumen_tui.model.ids import BadId
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line
-from lumen_tui.model.toolservers import Acceptance, Accepted, ServerTools, grants
+from lumen_tui.model.toolservers import Accepted, PinDecision, ServerTools, grants
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 
@@ -43,7 +43,7 @@ def accepted(layout: Layout) -> Accepted:
         return Accepted()
 
 
-def set_acceptance(layout: Layout, kind: str, name: str, acceptance: Acceptance | None) -> None:
+def set_acceptance(layout: Layout, kind: str, name: str, acceptance: PinDecision | None) -> None:
     """Accept the `servers` or `tools` entry of that name; None takes it back."""
     with locks.waiting_lock(layout.lock("operator")):
         now = accepted(layout)

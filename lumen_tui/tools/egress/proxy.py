@@ -24,7 +24,7 @@ _CONNECT_SECONDS = 15.0
 _MOST_REPORTED = 20  # refused connections that are told, at a time
 
 
-class Policy(Protocol):
+class ProxyPolicy(Protocol):
     """What a task may reach, as it is now."""
 
     def hosts(self) -> Iterable[str]:
@@ -60,7 +60,7 @@ class TaskProxy:
     def __init__(
         self,
         listener: socket.socket,
-        policy: Policy,
+        policy: ProxyPolicy,
         keep: Callable[[Connection], None],
         *,
         network: Network | None = None,

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files import patching, seen, writing
-from lumen_tui.tools.files.writing import FileChange, may_write
+from lumen_tui.tools.files.writing import FileWrite, may_write
 from lumen_tui.tools.policy.fence import UNSEEN, hides
 from lumen_tui.tools.sandbox.policy import workspace
 
@@ -92,17 +92,17 @@ def _with_endings(text: str, *, crlf: bool) -> str:
     return flat.replace("\n", "\r\n") if crlf else flat
 
 
-def plan_write(context: Context, arguments: WriteArguments) -> list[FileChange]:
+def plan_write(context: Context, arguments: WriteArguments) -> list[FileWrite]:
     """Return the change that write_file makes."""
     path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
     seen.must_be_known(context, path, before)
     if before is not None and not arguments.overwrite:
         raise ToolError(f"{arguments.path} is there already: read it, then edit it, or say overwrite=true")
-    return [FileChange(path, before, arguments.content.encode("utf-8", "replace"))]
+    return [FileWrite(path, before, arguments.content.encode("utf-8", "replace"))]
 
 
-def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
+def plan_edit(context: Context, arguments: EditArguments) -> list[FileWrite]:
     """Return the change that edit_file makes; ToolError where the text is not there exactly once."""
     path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
@@ -115,7 +115,7 @@ def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
         raise ToolError(f"{arguments.path}: old_string {problem}")
     if old == new:
         raise ToolError("old_string and new_string are the same: nothing to do")
-    return [FileChange(path, before, text.replace(old, new).encode())]
+    return [FileWrite(path, before, text.replace(old, new).encode())]
 
 
 def _why_not(text: str, old: str, *, every: bool) -> str:
@@ -135,7 +135,7 @@ def _why_not(text: str, old: str, *, every: bool) -> str:
     return f"is there {count} times (lines {places}): give more of the lines around it, or replace_all=true"
 
 
-def plan_patch(context: Context, arguments: PatchArguments) -> list[FileChange]:
+def plan_patch(context: Context, arguments: PatchArguments) -> list[FileWrite]:
     """Return the changes of a whole patch; ToolError where any part of it does not fit."""
     try:
         patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
@@ -147,25 +147,25 @@ def plan_patch(context: Context, arguments: PatchArguments) -> list[FileChange]:
     return changes
 
 
-def _patched(context: Context, patch: patching.FilePatch) -> FileChange:
+def _patched(context: Context, patch: patching.FilePatch) -> FileWrite:
     path = writable_path(context, patch.path)
     before = writing.read_whole(path)
     seen.must_be_known(context, path, before)
     if not patch.source:
         if before is not None:
             raise ToolError(f"{one_line(patch.path)} is there already; the patch would make it")
-        return FileChange(path, None, patching.apply(patch, "").encode())
+        return FileWrite(path, None, patching.apply(patch, "").encode())
     text = _text_of(path, before)
     crlf = _is_crlf(text)
     after = patching.apply(patch, _with_endings(text, crlf=False) if crlf else text)
     if not patch.target:
         if after:
             raise ToolError(f"{one_line(patch.path)}: the patch removes the file but not all of its lines")
-        return FileChange(path, before, None)
-    return FileChange(path, before, (_with_endings(after, crlf=True) if crlf else after).encode())
+        return FileWrite(path, before, None)
+    return FileWrite(path, before, (_with_endings(after, crlf=True) if crlf else after).encode())
 
 
-def diff_of(context: Context, changes: list[FileChange]) -> str:
+def diff_of(context: Context, changes: list[FileWrite]) -> str:
     """Return what the changes do, as a unified diff. ToolError where a person could not look at all of it."""
     text = "\n".join(_diff(context, change) for change in changes)
     if len(text) > MOST_DIFF:
@@ -176,7 +176,7 @@ def diff_of(context: Context, changes: list[FileChange]) -> str:
     return text
 
 
-def _diff(context: Context, change: FileChange) -> str:
+def _diff(context: Context, change: FileWrite) -> str:
     name = context.redact(change.path)
     text = "\n".join(
         difflib.unified_diff(
@@ -201,7 +201,7 @@ def _lines(data: bytes | None) -> list[str]:
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
-def _carry_out(context: Context, changes: list[FileChange]) -> ToolResult:
+def _carry_out(context: Context, changes: list[FileWrite]) -> ToolResult:
     with context.guard():
         writing.carry_out(changes)
         for change in changes:
@@ -211,7 +211,7 @@ def _carry_out(context: Context, changes: list[FileChange]) -> ToolResult:
     return ToolResult("\n".join(lines), data=data, summary=plural(len(changes), "file"))
 
 
-def _verb(change: FileChange) -> str:
+def _verb(change: FileWrite) -> str:
     if change.after is None:
         return "removed"
     return "made" if change.before is None else "changed"

@@ -19,7 +19,7 @@ class BadPatch(Exception):
     """The patch cannot be read or does not fit; the text names the line or the hunk."""
 
 
-class Hunk(Struct, frozen=True):
+class PatchHunk(Struct, frozen=True):
     """One place: the text that is there and the text that is to be. Lines keep their newlines."""
 
     line: int  # of the old file, from 1; where it begins by the header
@@ -32,7 +32,7 @@ class FilePatch(Struct, frozen=True):
 
     source: str
     target: str
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[PatchHunk, ...]
 
     @property
     def path(self) -> str:
@@ -68,7 +68,7 @@ def _file(lines: list[str], at: int) -> tuple[FilePatch, int]:
         raise BadPatch(f"line {at + 1}: a file cannot be {_NOTHING} on both sides")
     if source and target and source != target:
         raise BadPatch(f"line {at + 2}: renames are not patched: {source} and {target}")
-    hunks: list[Hunk] = []
+    hunks: list[PatchHunk] = []
     at += 2
     while at < len(lines) and lines[at].startswith("@@"):
         hunk, at = _hunk(lines, at)
@@ -94,7 +94,7 @@ def _name(lines: list[str], at: int, mark: str) -> str:
     return name
 
 
-def _hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
+def _hunk(lines: list[str], at: int) -> tuple[PatchHunk, int]:
     header = _HUNK.match(lines[at])
     if header is None:
         raise BadPatch(f"line {at + 1}: not a hunk's header (@@ -1,3 +1,4 @@): {lines[at][:60]!r}")
@@ -112,7 +112,7 @@ def _hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
             f"line {begin + 1}: the header counts {old_count} old and {new_count} new lines, the hunk has "
             f"{len(old)} and {len(new)}"
         )
-    return Hunk(first, tuple(old), tuple(new)), at
+    return PatchHunk(first, tuple(old), tuple(new)), at
 
 
 def _line(line: str, at: int, last: str, old: list[str], new: list[str]) -> str:
@@ -146,7 +146,7 @@ def apply(patch: FilePatch, text: str) -> str:
     return "".join([*result, *lines[applied:]])
 
 
-def _place(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
+def _place(lines: list[str], hunk: PatchHunk, applied: int, name: str) -> int:
     """Return where the hunk goes, as an index into the lines."""
     size = len(hunk.old)
     if not size:
@@ -164,7 +164,7 @@ def _place(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
     raise BadPatch(f"{name} does not fit: the lines {hunk.line} to {hunk.line + size - 1} differ; read the file again")
 
 
-def _insertion(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
+def _insertion(lines: list[str], hunk: PatchHunk, applied: int, name: str) -> int:
     """Return where lines are put in that name no neighbour: behind the line of the header."""
     if not applied <= hunk.line <= len(lines):
         raise BadPatch(f"{name} does not fit: there is no line {hunk.line}")

@@ -29,7 +29,7 @@ _MODE = 0o644
 MAX_BYTES = 4 * 1024 * 1024  # of a file that is changed as a whole
 
 
-class FileChange(Struct, frozen=True):
+class FileWrite(Struct, frozen=True):
     """One file before and after; None where there is none. `path` is real and absolute."""
 
     path: str
@@ -97,7 +97,7 @@ def _apply(path: str, data: bytes | None) -> None:
             _put(fd, name, data)
 
 
-def carry_out(changes: list[FileChange]) -> None:
+def carry_out(changes: list[FileWrite]) -> None:
     """Make all changes, or none where one fails. ToolError says which one, and what was put back.
 
     Files that differ from `before` are refused: somebody changed them since they were looked at.
@@ -105,7 +105,7 @@ def carry_out(changes: list[FileChange]) -> None:
     for change in changes:
         if read_whole(change.path) != change.before:
             raise ToolError(f"{one_line(change.path)} was changed meanwhile: read it again; nothing was written")
-    applied: list[FileChange] = []
+    applied: list[FileWrite] = []
     for change in changes:
         try:
             _apply(change.path, change.after)
@@ -116,7 +116,7 @@ def carry_out(changes: list[FileChange]) -> None:
         applied.append(change)
 
 
-def _put_back(applied: list[FileChange]) -> str:
+def _put_back(applied: list[FileWrite]) -> str:
     """Undo what was done; a sentence about it."""
     failed = []
     for change in reversed(applied):

@@ -26,7 +26,7 @@ from lumen_tui.tools.isolation.base import Base, Unfit
 TREE = "files"  # in the task's folder: where it may always write
 
 
-class Order:
+class IsolationRequest:
     """What a task asks for: how it is to work apart, from which folder, and what must stay out of a copy."""
 
     def __init__(self, layout: Layout, task: Path, mode: str, folder: str, hidden: tuple[str, ...], path: str) -> None:
@@ -47,7 +47,7 @@ class Order:
             raise Unfit(f"{one_line(self.source, 200)} is where keys or private data are kept")
 
 
-def take(order: Order, check: Callable[[], None]) -> Isolation:
+def take(order: IsolationRequest, check: Callable[[], None]) -> Isolation:
     """Give the task its folder, `files`; one from an earlier attempt stays as it is. Raise Unfit, OSError."""
     earlier = records.read_isolation(order.task)
     if earlier is not None and earlier.state == "ready":
@@ -57,7 +57,7 @@ def take(order: Order, check: Callable[[], None]) -> Isolation:
         return _take(order, earlier, check)
 
 
-def take_again(order: Order, before: Isolation) -> Isolation:
+def take_again(order: IsolationRequest, before: Isolation) -> Isolation:
     """Make the worktree again that a task began with, from the same commit. Raise Unfit, OSError."""
     order.check()
     found = base.find(order.source, order.path)
@@ -68,7 +68,7 @@ def take_again(order: Order, before: Isolation) -> Isolation:
         return _take_worktree(order, found, order.task / TREE, "")
 
 
-def _take(order: Order, earlier: Isolation | None, check: Callable[[], None]) -> Isolation:
+def _take(order: IsolationRequest, earlier: Isolation | None, check: Callable[[], None]) -> Isolation:
     found = base.find(order.source, order.path) if order.mode == "worktree" else None
     tree = order.task / TREE
     if found is None:
@@ -77,7 +77,7 @@ def _take(order: Order, earlier: Isolation | None, check: Callable[[], None]) ->
     return _take_worktree(order, found, tree, slot)
 
 
-def _take_worktree(order: Order, found: Base, tree: Path, slot: str) -> Isolation:
+def _take_worktree(order: IsolationRequest, found: Base, tree: Path, slot: str) -> Isolation:
     place = pool.Pool(order.layout, found.key, path=order.path)
     below = os.path.relpath(order.source, found.top)
     isolation = Isolation(
@@ -115,7 +115,7 @@ def _why_not(found: Base, error: GitFailed) -> str:
     )
 
 
-def _take_copy(order: Order, tree: Path, check: Callable[[], None]) -> Isolation:
+def _take_copy(order: IsolationRequest, tree: Path, check: Callable[[], None]) -> Isolation:
     isolation = Isolation(kind="copy", top=order.source)
     _discard(order, tree)
     records.write_isolation(order.task, isolation)
@@ -127,7 +127,7 @@ def _take_copy(order: Order, tree: Path, check: Callable[[], None]) -> Isolation
     return isolation
 
 
-def _discard(order: Order, tree: Path) -> None:
+def _discard(order: IsolationRequest, tree: Path) -> None:
     """Take away what an attempt that never began its first step left, so that the folder begins empty."""
     if tree.is_dir() and any(tree.iterdir()):
         aside = order.task / f"files.{ids.new_id('old')}"

@@ -15,7 +15,7 @@ from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.levels import read_regular
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.files.paths import special
-from lumen_tui.tools.skills.reading import Refused, concealed, legible
+from lumen_tui.tools.skills.reading import SkillRefused, concealed, legible
 
 LARGEST = 1024 * 1024  # bytes of one file that are read
 _HUGE = 20 * LARGEST
@@ -115,5 +115,5 @@ def text_within(skill: Skill, path: str, closed: Closed) -> str:
         raise ToolError(f"{shown} is {'larger than 1 MiB' if len(data) > LARGEST else 'binary'} and not read here")
     try:
         return legible(data.decode("utf-8", "replace"))
-    except Refused as error:
+    except SkillRefused as error:
         raise ToolError(f"{shown} is not read: {error}") from error

@@ -25,7 +25,7 @@ _MOST_PROBLEMS = 200
 _UNSEEN = ("node_modules", "__pycache__")
 
 
-class Place(Struct, frozen=True):
+class SkillPlace(Struct, frozen=True):
     """A folder that may hold skills; nothing that it links to outside of `top` is followed."""
 
     folder: str
@@ -34,7 +34,7 @@ class Place(Struct, frozen=True):
     closed: Callable[[str], str]  # why a real path below it is not read, or empty
 
 
-def places(context: Context) -> Iterator[Place]:
+def places(context: Context) -> Iterator[SkillPlace]:
     """Yield where skills are looked for, the first one to count first."""
     root = os.path.realpath(context.store.root)
     folder = task_folder(context)
@@ -43,10 +43,10 @@ def places(context: Context) -> Iterator[Place]:
         for level in reversed(around):
             name = "the folder worked in" if level == folder else "a folder above it"
             for below in PLACES:
-                yield Place(os.path.join(level, below), around[0], name, lambda path: closed(context, path))
+                yield SkillPlace(os.path.join(level, below), around[0], name, lambda path: closed(context, path))
     free = forbidden_anywhere(context)
     for below in PLACES:
-        yield Place(os.path.join(root, below), root, "the state folder", free)
+        yield SkillPlace(os.path.join(root, below), root, "the state folder", free)
 
 
 def forbidden_anywhere(context: Context) -> Callable[[str], str]:
@@ -80,7 +80,7 @@ def of_task(context: Context) -> Skills:
     return context.memo.skills
 
 
-def _take(place: Place, path: str, real: str, skills: dict[str, Skill], problems: list[SkillProblem]) -> None:
+def _take(place: SkillPlace, path: str, real: str, skills: dict[str, Skill], problems: list[SkillProblem]) -> None:
     """Add the skill in one folder, or what is wrong with it."""
     file = os.path.join(path, FILE)
     if why := _outside(place, path) or _outside(place, file) or _linked(real):
@@ -97,7 +97,7 @@ def _take(place: Place, path: str, real: str, skills: dict[str, Skill], problems
     skills[skill.name] = skill
 
 
-def _outside(place: Place, path: str) -> str:
+def _outside(place: SkillPlace, path: str) -> str:
     """Return why what is at a path is not read, or empty."""
     real = os.path.realpath(path)
     if not is_below(real, place.top):
@@ -111,7 +111,7 @@ def _linked(folder: str) -> str:
     return "" if is_below(real, folder) else f"{FILE} is a link that leads out of the skill's folder"
 
 
-def _folders(place: Place, problems: list[SkillProblem]) -> Iterator[str]:
+def _folders(place: SkillPlace, problems: list[SkillProblem]) -> Iterator[str]:
     """Yield the folders of a place in which there is something by the name of SKILL.md, sorted."""
     real = os.path.realpath(place.folder)
     if not os.path.lexists(place.folder):

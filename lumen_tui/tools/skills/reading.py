@@ -17,7 +17,7 @@ _FENCE = "---"
 _UNQUOTED = re.compile(r"(?m)^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'|>{\[&*!%@`#].*(?:: | #).*?)[ \t]*$")
 
 
-class Refused(ValueError):
+class SkillRefused(ValueError):
     """A SKILL.md that cannot be used; the text says why, `line` where."""
 
     def __init__(self, why: str, line: int = 0) -> None:
@@ -34,7 +34,7 @@ def read_skill(folder: str, path: str, place: str) -> tuple[Skill | None, tuple[
     try:
         text = text_of(os.path.join(folder, FILE))
         fields, front, body_line = _front_matter(text, path, problems)
-    except Refused as refused:
+    except SkillRefused as refused:
         return None, (*problems, SkillProblem(path, str(refused), refused.line, refused=True))
     fields = {name: _rendered(value) for name, value in fields.items()}
     for field, what, is_refused in faults(fields, os.path.basename(os.path.dirname(path))):
@@ -73,26 +73,26 @@ def _text(value: object) -> str:
 
 
 def text_of(path: str) -> str:
-    """Return the text of the SKILL.md at a real path. Raise Refused."""
+    """Return the text of the SKILL.md at a real path. Raise SkillRefused."""
     data = read_regular(path, LARGEST + 1)
     if data is None:
-        raise Refused(f"{FILE} is no file that can be read")
+        raise SkillRefused(f"{FILE} is no file that can be read")
     if len(data) > LARGEST:
-        raise Refused(f"{FILE} is larger than {LARGEST // 1024} KiB: move parts into files of their own")
+        raise SkillRefused(f"{FILE} is larger than {LARGEST // 1024} KiB: move parts into files of their own")
     try:
         return data.decode().replace("\r\n", "\n").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise Refused("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
+        raise SkillRefused("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
 
 
 def _front_matter(text: str, path: str, problems: list[SkillProblem]) -> tuple[dict[str, object], str, int]:
-    """Return the fields, their text, and the line with which the body begins. Raise Refused."""
+    """Return the fields, their text, and the line with which the body begins. Raise SkillRefused."""
     lines = text.split("\n")
     if lines[0].rstrip() != _FENCE:
-        raise Refused(f"the file must begin with a line of {_FENCE}, and name and description below it", 1)
+        raise SkillRefused(f"the file must begin with a line of {_FENCE}, and name and description below it", 1)
     end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), 0)
     if not end:
-        raise Refused(f"the front matter is not closed with a line of {_FENCE}", len(lines))
+        raise SkillRefused(f"the front matter is not closed with a line of {_FENCE}", len(lines))
     front = "\n".join(lines[1:end])
     try:
         return table(front), front, end + 2
@@ -103,7 +103,7 @@ def _front_matter(text: str, path: str, problems: list[SkillProblem]) -> tuple[d
         except BadDocument:
             fields = {}
         if not fields:
-            raise Refused(f"the front matter is no YAML: {error}", error.line + 1) from error
+            raise SkillRefused(f"the front matter is no YAML: {error}", error.line + 1) from error
         problems.append(SkillProblem(path, "a value with `: ` or ` #` in it has to be quoted in YAML", error.line + 1))
         return fields, front, end + 2
 
@@ -142,10 +142,10 @@ def _within(value: object) -> Iterator[str]:
 
 
 def legible(text: str) -> str:
-    """Return a text of a skill. Raise Refused where it conceals something from those who look at it."""
+    """Return a text of a skill. Raise SkillRefused where it conceals something from those who look at it."""
     for line, what, refused in hidden_text(text):
         if refused:
-            raise Refused(f"line {line}: {what}", line)
+            raise SkillRefused(f"line {line}: {what}", line)
     return text
 
 

@@ -18,7 +18,7 @@ from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.sandbox.tiers import REFUSED
 from lumen_tui.tools.skills import contents
 from lumen_tui.tools.skills.finding import forbidden_anywhere, of_task
-from lumen_tui.tools.skills.reading import Refused, legible, text_of
+from lumen_tui.tools.skills.reading import SkillRefused, legible, text_of
 
 _PART = 50_000  # characters that are handed on at once
 _LISTED = 60  # files
@@ -64,7 +64,7 @@ def _body(skill: Skill) -> str:
     """Return SKILL.md without its front matter, as it is now."""
     try:
         lines = legible(text_of(os.path.join(skill.folder, FILE))).split("\n")
-    except Refused as error:
+    except SkillRefused as error:
         raise ToolError(f"the skill {skill.name} cannot be read any more: {error}") from error
     return "\n".join(lines[skill.body_line - 1 :])
 

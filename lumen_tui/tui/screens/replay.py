@@ -12,7 +12,7 @@ from textual.widgets import Static
 from lumen_tui.engine.port import Port
 from lumen_tui.engine.replaying import replayed
 from lumen_tui.model import ids
-from lumen_tui.model.replay import Base, ReplayReport, lines
+from lumen_tui.model.replay import ReplayReport, ShadowBase, lines
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
@@ -21,9 +21,9 @@ from lumen_tui.tui.kit.sheets import ReadingScreen
 _TICK = 0.2  # seconds
 _MOST_LINES = 2_000
 _BEGAN_FROM = {
-    Base.COMMIT: "the commit that it began from",
-    Base.NOW: "the folder as it is now",
-    Base.NONE: "nothing: no call was made again",
+    ShadowBase.COMMIT: "the commit that it began from",
+    ShadowBase.NOW: "the folder as it is now",
+    ShadowBase.NONE: "nothing: no call was made again",
 }
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from lumen_tui.model.approvals import COMMANDS, AllowRule, call_hash
 from lumen_tui.model.config import Config
-from lumen_tui.model.replay import Decision, DecisionKind, ResultKind
+from lumen_tui.model.replay import CallDecision, DecisionKind, ResultKind
 from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.store import approvals
 from lumen_tui.tools.agent import request_host
@@ -40,7 +40,7 @@ from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.sandbox.tiers import REFUSED
 from lumen_tui.tools.toolbox import Handling, StepLimit, Toolbox
 from lumen_tui.worker.asking import settled
-from lumen_tui.worker.replay.recorded import Marks, RecordedCall, SessionCall
+from lumen_tui.worker.replay.recorded import RecordedCall, RecordedMarks, SessionCall
 
 _NO_SANDBOX = "no sandbox holds commands here"
 _FITTING = "its arguments, or what it asks for"
@@ -65,7 +65,7 @@ class _Undecided(BaseException):
 class Judged(Struct, frozen=True):
     """What became of one recorded call. `gone`: an approval that is not on record any more."""
 
-    decision: Decision
+    decision: CallDecision
     rerun: Rerun
     gone: str = ""
 
@@ -93,7 +93,7 @@ class RecordedHandling(Handling):
     def __init__(self, runner: Runner, preview: Preview, config: Config | None, inside: Context | None) -> None:
         self._given, self._inside = config, inside
         self._runner, self._shown = runner, preview
-        self.course = _Course(RecordedCall(0, Marks("", 0), SessionCall("", {})))
+        self.course = _Course(RecordedCall(0, RecordedMarks("", 0), SessionCall("", {})))
 
     def has_skills(self, context: Context) -> bool:
         return super().has_skills(self._inside or context)
@@ -186,21 +186,21 @@ class ReplayGate:
             result = self.toolbox.call(name, recorded.call.arguments)
             decision = self._decision(course, result, name)
         except StepLimit as error:
-            decision = Decision(DecisionKind.LIMITED, str(error), course.verdict.rule)
+            decision = CallDecision(DecisionKind.LIMITED, str(error), course.verdict.rule)
         except _Undecided:
             kind = DecisionKind.OPEN if course.gone or recorded.marks.asked else DecisionKind.ASKED
-            decision = Decision(kind, "a person has to allow it", course.asks)
+            decision = CallDecision(kind, "a person has to allow it", course.asks)
         return Judged(decision, course.rerun, course.gone)
 
-    def _decision(self, course: _Course, result: ToolResult, name: str) -> Decision:
+    def _decision(self, course: _Course, result: ToolResult, name: str) -> CallDecision:
         if course.reply is not None and not course.reply.allowed:
-            return Decision(DecisionKind.REFUSED, result.text, course.asks)
+            return CallDecision(DecisionKind.REFUSED, result.text, course.asks)
         if result.refused and course.judged and course.verdict.decision == "deny":
             kind = DecisionKind.LIMITED if course.verdict.limited else DecisionKind.DENIED
-            return Decision(kind, result.text, course.verdict.rule)
+            return CallDecision(kind, result.text, course.verdict.rule)
         if result.refused:
             rule = _FITTING if name in self.toolbox.rules.tools else TOOLS_RULE
-            return Decision(DecisionKind.DENIED, result.text, rule)
+            return CallDecision(DecisionKind.DENIED, result.text, rule)
         if course.reply is not None:
-            return Decision(DecisionKind.ASKED, rule=course.asks)
-        return Decision(DecisionKind.ALLOWED, rule=course.saved or course.verdict.rule)
+            return CallDecision(DecisionKind.ASKED, rule=course.asks)
+        return CallDecision(DecisionKind.ALLOWED, rule=course.saved or course.verdict.rule)

@@ -39,7 +39,7 @@ class SessionCall(Struct, frozen=True):
     summary: str = ""
 
 
-class Marks(Struct):
+class RecordedMarks(Struct):
     """What the events say of one call."""
 
     tool: str
@@ -59,7 +59,7 @@ class RecordedCall(Struct, frozen=True):
     """One call of the task."""
 
     number: int
-    marks: Marks
+    marks: RecordedMarks
     call: SessionCall
 
     @property
@@ -152,12 +152,12 @@ def _goes_on(events: list[TaskEvent]) -> int:
     return next((count for count in counts if isinstance(count, int)), -1)
 
 
-def _marks(events: list[TaskEvent], attempt: int) -> list[Marks]:
+def _marks(events: list[TaskEvent], attempt: int) -> list[RecordedMarks]:
     """Return what the events say of each call of our tools."""
-    found: list[Marks] = []
+    found: list[RecordedMarks] = []
     for event in events:
         if event.kind == "call" and "counts_as" not in event.data:
-            found.append(Marks(event.tool, attempt))
+            found.append(RecordedMarks(event.tool, attempt))
         elif not found:
             continue
         elif event.kind in ("waiting", "answered") and not event.data.get("budget"):
@@ -175,7 +175,7 @@ def _marks(events: list[TaskEvent], attempt: int) -> list[Marks]:
     return found
 
 
-def _end(marks: Marks, event: TaskEvent) -> None:
+def _end(marks: RecordedMarks, event: TaskEvent) -> None:
     cut = event.data.get("cut")
     marks.ended, marks.ok, marks.text = True, event.ok, event.text
     marks.refused = event.data.get("refused") is True
@@ -229,7 +229,7 @@ def _take(line: _Line, calls: list[SessionCall], ids: dict[str, int]) -> None:
 
 
 def _paired(
-    marks: list[Marks], calls: list[SessionCall], before: int, *, last: bool
+    marks: list[RecordedMarks], calls: list[SessionCall], before: int, *, last: bool
 ) -> tuple[tuple[RecordedCall, ...], str, str]:
     """Join events and transcript; return the calls, what is missing of them, and where the two contradict."""
     calls = [call for call in calls if call.name not in OWN]
@@ -248,7 +248,7 @@ def _paired(
     return tuple(joined), f"{-lost:,} calls of which the events say nothing" if lost else "", ""
 
 
-def _contradiction(marks: Marks, call: SessionCall) -> str:
+def _contradiction(marks: RecordedMarks, call: SessionCall) -> str:
     """Return how the two records of one call contradict each other, or empty."""
     if marks.tool != one_line(call.name, 60):
         return f"{one_line(call.name, 60)} in its transcript and {marks.tool} in its events"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from lumen_tui.model.replay import Base, ResultKind
+from lumen_tui.model.replay import ResultKind, ShadowBase
 from lumen_tui.model.roles import BACKGROUND_TOOLS, READ_TOOLS, WRITE_TOOLS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.files import StoreError
@@ -41,7 +41,7 @@ class ShadowRunner:
         self._gate = gate
         self._context = shadow.context if shadow is not None else gate
         self._tier = choose_tier(self._context).tier if shadow is not None else REFUSED
-        self._as_then = shadow is not None and shadow.base is Base.COMMIT
+        self._as_then = shadow is not None and shadow.base is ShadowBase.COMMIT
         self.time_is_up = False
         self.unsandboxed = 0  # commands that were not run, as there is no sandbox
 

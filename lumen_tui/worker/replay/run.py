@@ -13,14 +13,14 @@ from msgspec import Struct
 from lumen_tui.model.config import Config
 from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.replay import (
-    Base,
-    Decision,
+    CallDecision,
     DecisionKind,
     Divergence,
-    Outcome,
-    Part,
+    ReplayOutcome,
+    ReplayPart,
     ReplayReport,
     ResultKind,
+    ShadowBase,
     StepReplay,
     decision_words,
 )
@@ -100,8 +100,8 @@ def replay(store: Store, task_id: str, around: Surroundings, variant: Variant | 
 
 
 def _cannot_begin(spec: Spec, record: Record, why: str) -> ReplayReport:
-    divergence = Divergence(Part.BEGIN, recorded="it began", now=f"it cannot begin: {one_line(why, _WIDTH)}")
-    return ReplayReport(spec.id, spec.role, Outcome.DIVERGED, Base.NONE, (), divergence, record.missing)
+    divergence = Divergence(ReplayPart.BEGIN, recorded="it began", now=f"it cannot begin: {one_line(why, _WIDTH)}")
+    return ReplayReport(spec.id, spec.role, ReplayOutcome.DIVERGED, ShadowBase.NONE, (), divergence, record.missing)
 
 
 class _Replay:
@@ -201,7 +201,9 @@ class _Replay:
                 succeeded += [call.call.name] if call.call.ok and call.call.text is not None else []
             last = box
         if self._record.broken:
-            self._divergence = Divergence(Part.RECORD, "two records of the same task", self._clean(self._record.broken))
+            self._divergence = Divergence(
+                ReplayPart.RECORD, "two records of the same task", self._clean(self._record.broken)
+            )
         elif self._record.attempts and not self._missing:
             self._end(last)
 
@@ -220,15 +222,15 @@ class _Replay:
             self._notes.append(f"step {number} {end}")
         elif (was.kind, was.reason) != (now.kind, now.reason):
             self._divergence = Divergence(
-                Part.DECISION, decision_words(was), decision_words(now), number, attempt, name, call, now.rule
+                ReplayPart.DECISION, decision_words(was), decision_words(now), number, attempt, name, call, now.rule
             )
         elif judged.rerun.strict:
             before = "ok" if recorded.call.ok else f"failed: {recorded.call.text}"
             self._divergence = Divergence(
-                Part.RESULT, self._clean(before), self._clean(judged.rerun.text), number, attempt, name, call
+                ReplayPart.RESULT, self._clean(before), self._clean(judged.rerun.text), number, attempt, name, call
             )
 
-    def _said(self, decision: Decision) -> Decision:
+    def _said(self, decision: CallDecision) -> CallDecision:
         return msgspec.structs.replace(decision, reason=self._clean(decision.reason), rule=self._clean(decision.rule))
 
     def _clean(self, text: str) -> str:
@@ -239,7 +241,7 @@ class _Replay:
         ended = task_files.read_exit(self._folder)
         if ended is not None and ended.status == Status.DONE and (unmet := box.toolbox.unmet()):
             self._divergence = Divergence(
-                Part.END, "it ended, done", self._clean(unmet), rule="a rule of the role: before the end"
+                ReplayPart.END, "it ended, done", self._clean(unmet), rule="a rule of the role: before the end"
             )
 
     def _accept(self, made: Shadow, runner: ShadowRunner) -> None:
@@ -254,7 +256,7 @@ class _Replay:
         for result, found in zip(known, checked_again(made.context, known), strict=True):
             if found is not None and found.finding is not result.finding:
                 self._divergence = Divergence(
-                    Part.ACCEPTANCE, self._clean(result.text), self._clean(made.paths.back(found.text))
+                    ReplayPart.ACCEPTANCE, self._clean(result.text), self._clean(made.paths.back(found.text))
                 )
                 return
 
@@ -269,24 +271,24 @@ class _Replay:
         if runner.time_is_up:
             self._notes.append("its time was up: from there on each call has its recorded result")
         differing = sum(step.result is ResultKind.DIFFERS for step in self._steps)
-        if differing and made is not None and made.base is Base.NOW:
+        if differing and made is not None and made.base is ShadowBase.NOW:
             self._notes.append(
                 f"the folder has changed since, or the program answers otherwise: {plural(differing, 'result')} differ"
             )
 
     def _report(self, made: Shadow | None) -> ReplayReport:
-        outcome = Outcome.INCOMPLETE if self._missing else Outcome.IDENTICAL
-        base = made.base if made is not None else Base.NONE
+        outcome = ReplayOutcome.INCOMPLETE if self._missing else ReplayOutcome.IDENTICAL
+        base = made.base if made is not None else ShadowBase.NONE
         return ReplayReport(
             task_id=self._gate.spec.id,
             role=self._gate.role.name,
-            outcome=Outcome.DIVERGED if self._divergence is not None else outcome,
+            outcome=ReplayOutcome.DIVERGED if self._divergence is not None else outcome,
             base=base,
             steps=tuple(self._steps),
             divergence=self._divergence,
             missing=tuple(map(self._clean, self._missing)),
             notes=tuple(self._notes),
-            commit=self._isolation.commit if self._isolation is not None and base is Base.COMMIT else "",
+            commit=self._isolation.commit if self._isolation is not None and base is ShadowBase.COMMIT else "",
         )
 
 
@@ -297,17 +299,17 @@ def _isolation(folder: Path) -> Isolation | None:
         raise NotReplayable(f"where the task worked is not known: {error}") from error
 
 
-def _on_record(recorded: RecordedCall, now: Decision) -> Decision:
+def _on_record(recorded: RecordedCall, now: CallDecision) -> CallDecision:
     """Return the decision that is on record; where a call was refused its kind is that of the same refusal now."""
     marks, text = recorded.marks, recorded.call.text or ""
     if not marks.ended:
-        return Decision(DecisionKind.LIMITED, marks.error) if marks.error else Decision(DecisionKind.OPEN)
+        return CallDecision(DecisionKind.LIMITED, marks.error) if marks.error else CallDecision(DecisionKind.OPEN)
     if marks.answered is False:
-        return Decision(DecisionKind.REFUSED, text)
+        return CallDecision(DecisionKind.REFUSED, text)
     if marks.refused:
         limited = now.kind is DecisionKind.LIMITED and now.reason == text
-        return Decision(DecisionKind.LIMITED if limited else DecisionKind.DENIED, text)
-    return Decision(DecisionKind.ASKED if marks.answered else DecisionKind.ALLOWED)
+        return CallDecision(DecisionKind.LIMITED if limited else DecisionKind.DENIED, text)
+    return CallDecision(DecisionKind.ASKED if marks.answered else DecisionKind.ALLOWED)
 
 
 def _words(recorded: RecordedCall) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.isolation import Isolation
-from lumen_tui.model.replay import Base
+from lumen_tui.model.replay import ShadowBase
 from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files
@@ -78,7 +78,7 @@ class Shadow(Struct, frozen=True):
 
     context: Context
     paths: PathMap
-    base: Base
+    base: ShadowBase
     notes: tuple[str, ...] = ()
 
 
@@ -110,7 +110,7 @@ def make(order: ShadowOrder, place: Path) -> Shadow:
     task = layout.task(gate.spec.id)
     _furnish(order, layout, task)
     isolation, roots, notes = order.isolation, dict[str, str](), list[str]()
-    base = Base.NOW
+    base = ShadowBase.NOW
     if isolation is not None:
         base = _apart(order, layout, task, isolation, notes)
     else:
@@ -170,15 +170,17 @@ def _controls(layout: Layout) -> tuple[str, ...]:
     return tuple(os.path.join(root, name) for name in sorted(os.listdir(root)) if is_control(name))
 
 
-def _apart(order: ShadowOrder, layout: Layout, task: Path, isolation: Isolation, notes: list[str]) -> Base:
+def _apart(order: ShadowOrder, layout: Layout, task: Path, isolation: Isolation, notes: list[str]) -> ShadowBase:
     """Make the folder of its own that the task had; return what it began from."""
     gate = order.gate
     source = os.path.join(isolation.top, isolation.below)
-    taken = living.Order(layout, task, isolation.kind, source, order.hidden, gate.environ.get("PATH", os.defpath))
+    taken = living.IsolationRequest(
+        layout, task, isolation.kind, source, order.hidden, gate.environ.get("PATH", os.defpath)
+    )
     if isolation.kind == "worktree":
         try:
             living.take_again(taken, isolation)
-            return Base.COMMIT
+            return ShadowBase.COMMIT
         except Unfit as error:
             notes.append(
                 f"the commit that it began from is not to be had, so the shadow is the folder as it is: {error}"
@@ -187,7 +189,7 @@ def _apart(order: ShadowOrder, layout: Layout, task: Path, isolation: Isolation,
     tree = task / living.TREE
     directories.make_folder(tree)
     _copy(order, isolation.top, tree)
-    return Base.NOW
+    return ShadowBase.NOW
 
 
 def _copied(order: ShadowOrder, place: Path) -> dict[str, str]:

@@ -32,7 +32,7 @@ class Desk(StateFolder):
     def work(self, change: Callable[[Path], object], mode: str = "worktree", folder: str = "") -> str:
         task_id = self.do("task.new", objective="make it better", role="builder").target
         task = self.layout.task(task_id)
-        order = living.Order(self.layout, task, mode, folder or str(self.top), (), os.environ["PATH"])
+        order = living.IsolationRequest(self.layout, task, mode, folder or str(self.top), (), os.environ["PATH"])
         living.take(order, lambda: None)
         change(task / living.TREE)
         living.settle(self.layout, task, "2026-01-01T00:00:00Z")

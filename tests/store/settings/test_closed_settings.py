@@ -19,7 +19,7 @@ from lumen_tui.providers.choose import key_names, targets
 from lumen_tui.providers.vendors.endpoints import BUILT_IN
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
-from lumen_tui.store.settings.fail_closed import Effect, closing_sections, effect_of
+from lumen_tui.store.settings.fail_closed import SettingEffect, closing_sections, effect_of
 from lumen_tui.store.settings.layering import Fault, layered
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.sandbox import tiers
@@ -127,14 +127,14 @@ def test_what_nobody_knows_closes_the_section_it_may_have_been_meant_for(
 
 
 FAULTS = {
-    '[sandbox]\nREQUIRE = "landlock"': (Fault.UNKNOWN_SETTING, Effect.CLOSED),
-    '[sandbox]\nrequire = "landlok"': (Fault.BAD_VALUE, Effect.CLOSED),
-    "[sandbox]\nmemory_mb = -1": (Fault.BAD_VALUE, Effect.LAST_GOOD),
-    "[budget]\nday_usd = -1": (Fault.BAD_VALUE, Effect.LAST_GOOD),
-    "[security]\nx = 1": (Fault.UNKNOWN_SECTION, Effect.CLOSED),
-    "[approvals]\nask = 3": (Fault.BAD_VALUE, Effect.CLOSED),
-    "[rooms]\nx = 1": (Fault.UNKNOWN_SECTION, Effect.DEFAULT),
-    "[evolution]\nfile_kb = 0": (Fault.BAD_VALUE, Effect.DEFAULT),
+    '[sandbox]\nREQUIRE = "landlock"': (Fault.UNKNOWN_SETTING, SettingEffect.CLOSED),
+    '[sandbox]\nrequire = "landlok"': (Fault.BAD_VALUE, SettingEffect.CLOSED),
+    "[sandbox]\nmemory_mb = -1": (Fault.BAD_VALUE, SettingEffect.LAST_GOOD),
+    "[budget]\nday_usd = -1": (Fault.BAD_VALUE, SettingEffect.LAST_GOOD),
+    "[security]\nx = 1": (Fault.UNKNOWN_SECTION, SettingEffect.CLOSED),
+    "[approvals]\nask = 3": (Fault.BAD_VALUE, SettingEffect.CLOSED),
+    "[rooms]\nx = 1": (Fault.UNKNOWN_SECTION, SettingEffect.DEFAULT),
+    "[evolution]\nfile_kb = 0": (Fault.BAD_VALUE, SettingEffect.DEFAULT),
 }
 
 
@@ -145,9 +145,11 @@ def test_what_closes_hangs_on_the_fault_and_the_keys_and_not_on_the_sentence(tex
     assert setting.fault is fault
     for sentence in (setting.what, "", "there is no such setting", "closed"):
         assert effect_of(replace(setting, what=sentence), known=True) is effect
-    closes = effect is Effect.CLOSED
+    closes = effect is SettingEffect.CLOSED
     assert closing_sections([setting], known=True) == (frozenset(setting.policy) if closes else frozenset())
-    assert effect_of(setting, known=False) is (Effect.DEFAULT if effect is Effect.DEFAULT else Effect.CLOSED)
+    assert effect_of(setting, known=False) is (
+        SettingEffect.DEFAULT if effect is SettingEffect.DEFAULT else SettingEffect.CLOSED
+    )
 
 
 HARMLESS = (

@@ -23,11 +23,11 @@ class Bench:
 
     def order(
         self, task_id: str, mode: str = "worktree", folder: str = "", hidden: tuple[str, ...] = ()
-    ) -> living.Order:
+    ) -> living.IsolationRequest:
         task = self.layout.tasks / task_id
         task.mkdir(exist_ok=True)
         source = folder or str(self.repository.root)
-        return living.Order(self.layout, task, mode, source, hidden, os.environ["PATH"])
+        return living.IsolationRequest(self.layout, task, mode, source, hidden, os.environ["PATH"])
 
     def take(self, task_id: str = "one", **given: object) -> Isolation:
         return living.take(self.order(task_id, **given), lambda: None)

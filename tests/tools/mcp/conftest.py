@@ -15,7 +15,7 @@ import tomli_w
 
 from lumen_tui.model.roles import Limits, Role, ToolRule
 from lumen_tui.model.tasks import Spec
-from lumen_tui.model.toolservers import Acceptance, ServerTools, definition
+from lumen_tui.model.toolservers import PinDecision, ServerTools, definition
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings import toolservers as records
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
@@ -58,7 +58,7 @@ def configure(state: Store, name: str = "small", *ways: str, **settings: Any) ->
 
 def accept(state: Store, tools: ServerTools) -> None:
     records.keep_accepted(state.layout, tools)
-    records.set_acceptance(state.layout, "servers", tools.server, Acceptance(tools.hash, by="ann"))
+    records.set_acceptance(state.layout, "servers", tools.server, PinDecision(tools.hash, by="ann"))
 
 
 def declared(*ways: str) -> ServerTools:

@@ -38,7 +38,7 @@ def hand_in(root: Path, top: Path) -> Repository:
     repository.commit(a__txt="one\n", b__txt="two\n")
     layout = Layout(root)
     made = perform(Store(root), named("task.new", {"objective": "better"}), by="ana", now=_NOW)
-    order = living.Order(layout, layout.task(made.target), "worktree", str(top), (), os.environ["PATH"])
+    order = living.IsolationRequest(layout, layout.task(made.target), "worktree", str(top), (), os.environ["PATH"])
     living.take(order, lambda: None)
     for name in ("a.txt", "b.txt"):
         (order.task / living.TREE / name).write_text("better\n")
@@ -73,7 +73,7 @@ def three_hunks(root: Path, top: Path) -> tuple[Repository, str, str]:
     repository.commit(a__txt=_TEXT)
     layout = Layout(root)
     task_id = perform(Store(root), named("task.new", {"objective": "better"}), by="ana", now=_NOW).target
-    order = living.Order(layout, layout.task(task_id), "worktree", str(top), (), os.environ["PATH"])
+    order = living.IsolationRequest(layout, layout.task(task_id), "worktree", str(top), (), os.environ["PATH"])
     living.take(order, lambda: None)
     after = _TEXT.replace("line 5\n", f"five {'x' * 100} end\n").replace("line 30\n", "").replace("line 59\n", "59\n")
     (order.task / living.TREE / "a.txt").write_text(after)
@@ -169,7 +169,9 @@ async def test_two_lists_that_change_one_file_name_each_other(room: Any, port: R
     _, first, _ = three_hunks(root, tmp_path / "mine")
     layout = Layout(root)
     second = perform(Store(root), named("task.new", {"objective": "worse"}), by="ana", now=_NOW + 1).target
-    order = living.Order(layout, layout.task(second), "worktree", str(tmp_path / "mine"), (), os.environ["PATH"])
+    order = living.IsolationRequest(
+        layout, layout.task(second), "worktree", str(tmp_path / "mine"), (), os.environ["PATH"]
+    )
     living.take(order, lambda: None)
     (order.task / living.TREE / "a.txt").write_text(_TEXT.replace("line 5\n", "V\n"))
     living.settle(layout, order.task, "2026-01-01T00:00:00Z")

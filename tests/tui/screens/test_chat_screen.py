@@ -10,7 +10,7 @@ from lumen_robot import until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.approvals import Approval
-from lumen_tui.model.chat import ChatLine, Kind
+from lumen_tui.model.chat import ChatLine, EntryKind
 from lumen_tui.model.tasks import Spec, TaskEvent
 from lumen_tui.model.times import iso
 from lumen_tui.queries.chat_views import looker
@@ -41,12 +41,12 @@ def _screen(port: RemotePort, why: str = "", opened: list[str] | None = None) ->
 def _turn(layout: Layout, number: int, asked: str, *answers: str, status: str = "done", reason: str = "") -> None:
     name = f"msg-{number}"
     lines = [
-        ChatLine(Kind.MESSAGE, at=_AT, id=name, by="ann", text=asked, order=True),
-        ChatLine(Kind.TURN, at=_AT, turn=number, answers=(name,)),
-        *(ChatLine(Kind.SAID, turn=number, text=text, answer=1) for text in answers),
+        ChatLine(EntryKind.MESSAGE, at=_AT, id=name, by="ann", text=asked, order=True),
+        ChatLine(EntryKind.TURN, at=_AT, turn=number, answers=(name,)),
+        *(ChatLine(EntryKind.SAID, turn=number, text=text, answer=1) for text in answers),
     ]
     if status:
-        lines.append(ChatLine(Kind.END, turn=number, status=status, reason=reason))
+        lines.append(ChatLine(EntryKind.END, turn=number, status=status, reason=reason))
     chats.append(layout, *lines)
 
 
@@ -83,8 +83,8 @@ async def test_it_follows_the_answer_as_it_is_written(room: Any, port: RemotePor
         )
         chats.append(
             layout,
-            ChatLine(Kind.SAID, turn=1, text="I look at the queue. ", answer=1),
-            ChatLine(Kind.CALL, turn=1, id="c1", name="list_dir", arguments={"path": "/tmp"}, answer=1),
+            ChatLine(EntryKind.SAID, turn=1, text="I look at the queue. ", answer=1),
+            ChatLine(EntryKind.CALL, turn=1, id="c1", name="list_dir", arguments={"path": "/tmp"}, answer=1),
         )
         await until(pilot, lambda: "list_dir /tmp …" in app.shown)
         assert app.shown.count("I look at the queue.") == 1
@@ -92,8 +92,8 @@ async def test_it_follows_the_answer_as_it_is_written(room: Any, port: RemotePor
         await until(pilot, lambda: "Three files" in app.shown)
         chats.append(
             layout,
-            ChatLine(Kind.SAID, turn=1, text="Three files are there.", answer=2),
-            ChatLine(Kind.END, turn=1, status="done"),
+            ChatLine(EntryKind.SAID, turn=1, text="Three files are there.", answer=2),
+            ChatLine(EntryKind.END, turn=1, status="done"),
         )
         await until(pilot, lambda: "Three files are there." in app.shown and "is answered" not in app.shown)
         app.harmless()
@@ -103,7 +103,7 @@ async def test_how_a_turn_ended_is_said(room: Any, port: RemotePort) -> None:
     layout = Layout(port.root)
     _turn(layout, 1, "One", "It was half", status="cut off", reason="killed")
     _turn(layout, 2, "Two", status="refused", reason="the budget of today is used up")
-    chats.append(layout, ChatLine(Kind.CUT, turn=3, text="[earlier]"))
+    chats.append(layout, ChatLine(EntryKind.CUT, turn=3, text="[earlier]"))
     _turn(layout, 3, "Three", "Here I am", status="stopped")
     async with room(_screen(port)) as (app, pilot):
         await until(pilot, lambda: "(cut off: killed)" in app.shown)
@@ -183,7 +183,7 @@ async def test_in_a_room_that_only_looks_nothing_is_said(room: Any, port: Remote
 async def test_hostile_words_do_nothing(room: Any, port: RemotePort, hostile: str) -> None:
     layout = Layout(port.root)
     _turn(layout, 1, hostile, hostile, status="failed", reason=hostile)
-    line = ChatLine(Kind.CALL, turn=2, id="c", name=hostile, arguments={"a": hostile})
+    line = ChatLine(EntryKind.CALL, turn=2, id="c", name=hostile, arguments={"a": hostile})
     _turn(layout, 2, "again", status="")
     layout.chat.write_bytes(layout.chat.read_bytes() + msgspec.json.encode(line) + b"\n")
     async with room(_screen(port), (60, 15)) as (app, pilot):

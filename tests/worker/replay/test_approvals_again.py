@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model.replay import DecisionKind, Outcome, ResultKind
+from lumen_tui.model.replay import DecisionKind, ReplayOutcome, ResultKind
 from lumen_tui.store import approvals
 
 DONE = ("write_result", {"text": "ok"})
@@ -17,7 +17,7 @@ def test_the_recorded_decision_is_used(played, allow, untouched):
     task = played.asked(WRITE, DONE, allow=allow, settings=ASK_WRITES)
     untouched(task.layout.root)
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, report
+    assert report.outcome is ReplayOutcome.IDENTICAL, report
     kind = DecisionKind.ASKED if allow else DecisionKind.REFUSED
     assert [step.now.kind for step in report.steps] == [kind, DecisionKind.ALLOWED]
     assert ("so be it" in report.steps[0].now.reason) is not allow
@@ -56,7 +56,7 @@ def test_a_decision_that_is_gone_is_said(played):
     for path in task.layout.approvals.glob("*.json"):
         path.unlink()
     report = played.replay(task)
-    assert report.outcome is Outcome.INCOMPLETE
+    assert report.outcome is ReplayOutcome.INCOMPLETE
     assert "is not on record any more" in report.missing[0]
 
 
@@ -68,7 +68,7 @@ def test_archived_decisions_and_tasks_are_found(played):
     archive.mkdir(parents=True)
     task.folder.rename(archive / task.id)
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, report
+    assert report.outcome is ReplayOutcome.IDENTICAL, report
     assert [step.now.kind for step in report.steps] == [DecisionKind.ASKED, DecisionKind.ALLOWED]
 
 
@@ -76,7 +76,7 @@ def test_a_command_without_a_sandbox_is_decided_as_then_and_not_run(played):
     task = played.asked(("shell", {"command": "echo one"}), DONE, allow=True, settings='[sandbox]\ntier = "ask"\n')
     assert task.exit["status"] == "done", task.instead()
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, report
+    assert report.outcome is ReplayOutcome.IDENTICAL, report
     assert (report.steps[0].now.kind, report.steps[0].result) == (DecisionKind.ASKED, ResultKind.RECORDED)
     assert "1 command not run: no sandbox holds commands here" in report.notes
 
@@ -95,6 +95,6 @@ def test_the_decision_on_a_host_is_used(played, allow, tmp_path):
     ask = ("request_host", {"host": "docs.python.org", "why": "to read it"})
     task = played.asked(ask, DONE, allow=allow, role="asker")
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, report
+    assert report.outcome is ReplayOutcome.IDENTICAL, report
     kind = DecisionKind.ASKED if allow else DecisionKind.REFUSED
     assert [step.now.kind for step in report.steps] == [kind, DecisionKind.ALLOWED]

@@ -14,7 +14,7 @@ import pytest
 
 from lumen_tui.engine.doctor import disk
 from lumen_tui.model.approvals import Decision
-from lumen_tui.model.replay import Base, DecisionKind, Outcome, Part, lines
+from lumen_tui.model.replay import DecisionKind, ReplayOutcome, ReplayPart, ShadowBase, lines
 from lumen_tui.model.times import iso
 from lumen_tui.store import approvals
 from lumen_tui.tools.base import Stopped
@@ -37,7 +37,7 @@ def test_a_task_that_was_killed_and_taken_up_again(played, server):
     server.script = [READ, DONE, "done"]
     assert task.run(warm=True, **played.environ)["status"] == "done", task.instead()
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, lines(report, steps=True)
+    assert report.outcome is ReplayOutcome.IDENTICAL, lines(report, steps=True)
     assert sorted({step.attempt for step in report.steps}) == [2, 3]
     assert report == played.replay(task)
 
@@ -49,7 +49,7 @@ def test_a_call_that_was_cut_off_is_named_and_not_made(played, sandbox):
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, lines(report)
+    assert report.outcome is ReplayOutcome.IDENTICAL, lines(report)
     assert report.steps[1].recorded.kind is DecisionKind.OPEN
     assert report.notes == ("step 2 was cut off: it may have happened, or not",)
 
@@ -65,7 +65,7 @@ def test_a_task_that_asked_and_waited_without_a_process(played):
     played.go_on(task, 3)
     assert task.exit["status"] == "done", task.instead()
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, lines(report, steps=True)
+    assert report.outcome is ReplayOutcome.IDENTICAL, lines(report, steps=True)
     assert [(step.tool, step.attempt) for step in report.steps[:2]] == [("write_file", 2), ("ask_operator", 3)]
     role = task.layout.role("maker")
     role.write_text(role.read_text().replace('purpose = "p"', 'purpose = "p"\nlimits = { max_steps = 2 }'))
@@ -78,12 +78,12 @@ def test_checks_are_run_again_on_what_the_calls_left(played, repository, sandbox
     task = played.play(WRITE, DONE, **apart)
     task.start(warm=True, **played.environ).wait(30)  # the process that checks
     assert task.exit["acceptance"]["verdict"] == "proved", task.instead()
-    assert played.replay(task).outcome is Outcome.IDENTICAL
+    assert played.replay(task).outcome is ReplayOutcome.IDENTICAL
     ended = task.exit
     ended["acceptance"]["results"][1]["finding"] = "fails"
     task.write("exit.json", ended)
     divergence = played.replay(task).divergence
-    assert (divergence.part, divergence.step) == (Part.ACCEPTANCE, 0)
+    assert (divergence.part, divergence.step) == (ReplayPart.ACCEPTANCE, 0)
     assert "grep -q fresh new.txt: holds" in divergence.now
 
 
@@ -92,7 +92,7 @@ def test_a_commit_that_is_gone_leaves_the_folder_as_it_is(played, repository):
     record = json.loads((task.folder / "isolation.json").read_bytes())
     task.write("isolation.json", {**record, "commit": "0" * 40})
     report = played.replay(task)
-    assert (report.outcome, report.base) == (Outcome.IDENTICAL, Base.NOW), lines(report)
+    assert (report.outcome, report.base) == (ReplayOutcome.IDENTICAL, ShadowBase.NOW), lines(report)
     assert any("is not to be had" in note for note in report.notes)
 
 
@@ -101,7 +101,7 @@ def test_a_task_that_used_up_its_steps(played):
     task = played.play(*[READ] * 12, more=more)
     assert task.exit["status"] == "failed"
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, lines(report, steps=True)
+    assert report.outcome is ReplayOutcome.IDENTICAL, lines(report, steps=True)
     assert report.steps[-1].now.kind is DecisionKind.LIMITED
     role = task.layout.role("maker")
     role.write_text(role.read_text().replace("max_steps = 2", "max_steps = 40"))
@@ -115,7 +115,7 @@ def test_a_task_without_a_model(make_task, played, tmp_path):
     task = make_task(f"What are the 5 largest files in {tmp_path / 'data'}?")
     assert task.run(warm=True)["status"] == "done"
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, lines(report, steps=True)
+    assert report.outcome is ReplayOutcome.IDENTICAL, lines(report, steps=True)
     assert len(report.steps) == 2
 
 
@@ -124,7 +124,7 @@ def test_what_claude_code_did_by_itself_is_said_to_be_missing(played):
     ended = json.loads((task.folder / "exit.json").read_bytes())
     task.write("exit.json", {**ended, "brain": "claude claude-sonnet-5-5"})
     report = played.replay(task)
-    assert (report.outcome, report.exit_code, len(report.steps)) == (Outcome.INCOMPLETE, 1, 2)
+    assert (report.outcome, report.exit_code, len(report.steps)) == (ReplayOutcome.INCOMPLETE, 1, 2)
     assert "Claude Code" in report.missing[0]
 
 
@@ -133,7 +133,7 @@ def test_a_replay_that_is_stopped_or_out_of_time_leaves_nothing(played, sandbox)
     with pytest.raises(Stopped):
         played.replay(task, stopped=lambda: True)
     report = played.replay(task, seconds=0.0)
-    assert report.outcome is Outcome.IDENTICAL
+    assert report.outcome is ReplayOutcome.IDENTICAL
     assert any("its time was up" in note for note in report.notes)
     assert not (task.layout.root / "replays").exists()
 

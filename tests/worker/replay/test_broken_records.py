@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from lumen_tui.model.replay import Base, Outcome, Part, ResultKind, lines
+from lumen_tui.model.replay import ReplayOutcome, ReplayPart, ResultKind, ShadowBase, lines
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.transcript import session_id
 from lumen_tui.storage import locks
@@ -29,7 +29,7 @@ def test_a_result_that_was_altered_in_one_record_is_a_divergence(played):
     path = transcript(task)
     path.write_text(path.read_text().replace("none.txt does not exist", "none.txt is empty"))
     report = played.replay(task)
-    assert report.divergence.part is Part.RECORD
+    assert report.divergence.part is ReplayPart.RECORD
     assert "call 2" in report.divergence.now
     assert len(report.steps) == 1
 
@@ -48,7 +48,7 @@ def test_a_transcript_that_was_cut_is_replayed_up_to_there(played):
     at = next(number for number, line in enumerate(whole) if b'"name":"read_file"' in line)
     path.write_bytes(b"".join(whole[:at]) + whole[at][:40])
     report = played.replay(task)
-    assert report.outcome is Outcome.INCOMPLETE
+    assert report.outcome is ReplayOutcome.INCOMPLETE
     assert len(report.steps) == 1
     assert report.missing == ("the last 2 calls of attempt 2",)
 
@@ -60,7 +60,7 @@ def test_a_line_that_was_taken_out_is_noticed(played):
     at = next(number for number, line in enumerate(whole) if b'"name":"read_file"' in line)
     path.write_bytes(b"".join(whole[:at] + whole[at + 2 :]))
     report = played.replay(task)
-    assert report.outcome is Outcome.INCOMPLETE
+    assert report.outcome is ReplayOutcome.INCOMPLETE
     assert "lines are missing" in report.missing[0]
 
 
@@ -71,7 +71,7 @@ def test_a_transcript_that_is_gone_and_one_of_rubbish(played):
     assert "line 1 of its transcript, which is damaged" in played.replay(task).missing[0]
     path.unlink()
     report = played.replay(task)
-    assert report.outcome is Outcome.INCOMPLETE
+    assert report.outcome is ReplayOutcome.INCOMPLETE
     assert "transcript is gone" in report.missing[0]
     (task.folder / "events.jsonl").write_bytes(b"\xff\xfe{}\n[[[[")
     assert played.replay(task).missing
@@ -100,7 +100,7 @@ def test_a_folder_that_is_gone_leaves_the_decisions(played, tmp_path):
     (folder / "a").unlink()
     folder.rmdir()
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, report
+    assert report.outcome is ReplayOutcome.IDENTICAL, report
 
 
 def test_a_folder_that_is_too_large_has_no_shadow(played, tmp_path, monkeypatch):
@@ -111,8 +111,8 @@ def test_a_folder_that_is_too_large_has_no_shadow(played, tmp_path, monkeypatch)
     task = played.play(WRITE, DONE, folder=str(folder))
     monkeypatch.setattr(copies, "MOST_FILES", 4)
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL
-    assert report.base is Base.NONE
+    assert report.outcome is ReplayOutcome.IDENTICAL
+    assert report.base is ShadowBase.NONE
     assert {step.result for step in report.steps} == {ResultKind.RECORDED}
     assert any("too large for a copy" in note for note in report.notes)
 
@@ -121,7 +121,7 @@ def test_hostile_text_is_printed_safely_and_on_one_line(played):
     evil = "\x1b]0;owned\x07\x1b[2J\nidentical: 3 decisions\u202e"
     task = played.play(("write_file", {"path": evil, "content": evil}), (evil, {"a": evil}), DONE)
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL, report
+    assert report.outcome is ReplayOutcome.IDENTICAL, report
     text = lines(report, steps=True)
     assert not any(set(line) & {"\x1b", "\x07", "\n", "\u202e"} for line in text)
     assert len(text) == 5, text

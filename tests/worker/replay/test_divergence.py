@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import Config
-from lumen_tui.model.replay import Base, DecisionKind, Outcome, Part, ResultKind, lines
+from lumen_tui.model.replay import DecisionKind, ReplayOutcome, ReplayPart, ResultKind, ShadowBase, lines
 from lumen_tui.model.roles import ToolRule
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.worker.replay.run import Variant
@@ -30,12 +30,12 @@ def test_a_task_in_place_is_replayed_on_the_folder_as_it_is(played, tmp_path, un
     folder.mkdir()
     (folder / "a.txt").write_text("one\n")
     task = played.play(("read_file", {"path": str(folder / "a.txt")}), WRITE, DONE, folder=str(folder))
-    assert played.replay(task).outcome is Outcome.IDENTICAL
+    assert played.replay(task).outcome is ReplayOutcome.IDENTICAL
     (folder / "a.txt").write_text("two\n")
     untouched(folder)
     report = played.replay(task)
-    assert report.outcome is Outcome.IDENTICAL
-    assert report.base is Base.NOW
+    assert report.outcome is ReplayOutcome.IDENTICAL
+    assert report.base is ShadowBase.NOW
     assert [step.result for step in report.steps] == [ResultKind.DIFFERS, ResultKind.SAME, ResultKind.SAME]
     assert any("the folder has changed" in note for note in report.notes)
 
@@ -44,8 +44,8 @@ def test_a_rule_of_the_role_that_denies_now_is_named(played, wrote):
     role = wrote.layout.role("maker")
     role.write_text(role.read_text().replace('\n"""', "").replace("\n\n+++\n\nWork", f"\n{NO_WRITES}\n+++\n\nWork"))
     report = played.replay(wrote)
-    assert report.outcome is Outcome.DIVERGED
-    assert report.divergence.part is Part.DECISION
+    assert report.outcome is ReplayOutcome.DIVERGED
+    assert report.divergence.part is ReplayPart.DECISION
     assert (report.divergence.step, report.divergence.tool) == (1, "write_file")
     assert report.divergence.recorded == "allowed"
     assert report.divergence.now.startswith("denied: write_file is refused by a rule of this task")
@@ -92,12 +92,12 @@ def test_another_role_and_other_settings_are_tried_without_being_in_force(played
     assert played.replay(wrote, Variant(role=stricter)).divergence.step == 2
     config = msgspec.convert({"approvals": {"ask": ["write"]}}, Config)
     assert played.replay(wrote, Variant(config=config)).divergence.rule == "[approvals] ask: write"
-    assert played.replay(wrote).outcome is Outcome.IDENTICAL
+    assert played.replay(wrote).outcome is ReplayOutcome.IDENTICAL
 
 
 def test_a_role_that_is_gone_is_a_divergence_at_the_beginning(played, wrote):
     wrote.layout.role("maker").unlink()
     report = played.replay(wrote)
-    assert report.divergence.part is Part.BEGIN
+    assert report.divergence.part is ReplayPart.BEGIN
     assert "maker" in report.divergence.now
     assert "its beginning" in lines(report)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.model.replay import Base, DecisionKind, Outcome, ResultKind, lines
+from lumen_tui.model.replay import DecisionKind, ReplayOutcome, ResultKind, ShadowBase, lines
 
 DONE = ("write_result", {"text": "ok"})
 
@@ -25,8 +25,8 @@ def test_a_task_apart_is_replayed_from_its_commit_twice_the_same(played, reposit
     untouched(repository.root)
     first, second = played.replay(task), played.replay(task)
     assert msgspec.json.encode(first) == msgspec.json.encode(second)
-    assert first.outcome is Outcome.IDENTICAL, lines(first, steps=True)
-    assert first.base is Base.COMMIT
+    assert first.outcome is ReplayOutcome.IDENTICAL, lines(first, steps=True)
+    assert first.base is ShadowBase.COMMIT
     assert [step.now.kind for step in first.steps] == [DecisionKind.ALLOWED] * 4 + [
         DecisionKind.DENIED,
         DecisionKind.ALLOWED,
