@@ -26,6 +26,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bridge import Bridge, Refusal
+from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.patches import fewer_bytes, one_frame
@@ -72,6 +73,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.read_only = read_only
         self.engine = engine  # the one that this room started
         self.clock = clock
+        self.command_log = CommandLog()
         self.room = Room(self)
         self.presence = Presence(self)
         self.animation_level = "none"
@@ -202,6 +204,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 
         def answer(done: Done | None, why: Refusal) -> None:
+            self.command_log.did(request, self.clock(), done.summary if done else why, failed=done is None)
             if done is None:
                 self.room.say(why, bad=True)
                 if otherwise is not None:

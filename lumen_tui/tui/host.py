@@ -19,6 +19,7 @@ from lumen_tui.model.digest import Digest
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.bridge import Refusal
+from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
@@ -93,6 +94,7 @@ class Host(ScreenOpener, TerminalLender, Protocol):
 
     clock: Callable[[], float]  # seconds since 1970
     engine: subprocess.Popen[bytes] | None  # the one that was started here
+    command_log: CommandLog
 
     @property
     def port(self) -> Port:

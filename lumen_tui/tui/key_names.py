@@ -10,7 +10,7 @@ _PLAIN = {
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$",
     "minus": "-", "plus": "+", "equals_sign": "=", "number_sign": "#", "at": "@", "quotation_mark": '"',
     "less_than_sign": "<", "greater_than_sign": ">",
-    "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
+    "semicolon": ";", "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
 }  # fmt: skip
 DIGITS = tuple("123456789")
 _ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}

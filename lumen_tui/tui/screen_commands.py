@@ -240,6 +240,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("difference_down", "j down", "move", "Scroll a line down.", "scroll(1)"),
         _s("difference_up", "k up", "move", "Scroll a line up.", "scroll(-1)"),
     ),
+    "command_log": _on("command_log", _like("copy", help="Copy the command line.")),
     "journal": _on("journal", _like("undo", label="undo this one")),
     "lineage": _on(
         "lineage",

@@ -249,7 +249,7 @@ def run_approve(session: Session, args: Namespace) -> int:
         raise ActionError("--always takes one id: each rule is reviewed on its own")
     asked = _find(session, args.approval_ids[0])
     talk(preview_rule(asked, args.pattern))
-    request = request_of(AllowAlways, args, approval_id=asked.id, hash=asked.hash)
+    request = request_of(AllowAlways, args, approval_id=asked.id, hash=args.hash or asked.hash)
     return print_outcome(session.perform(request), as_json=args.json)
 
 

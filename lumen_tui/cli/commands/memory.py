@@ -10,10 +10,10 @@ from lumen_tui.actions import places
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.fast import inbox, light
 from lumen_tui.cli.parser import request_of
-from lumen_tui.cli.session import Session, print_id
+from lumen_tui.cli.session import Session, print_id, print_outcome
 from lumen_tui.model import ids, times
 from lumen_tui.model.requests.memory import CreateNode
-from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -61,6 +61,9 @@ def _declare_inbox(commands: CommandGroup) -> None:
     box.add_argument("-l", "--lane", default="", help="about this lane")
     box.add_argument("-c", "--count", action="store_true", help="only how many; marks nothing")
     box.add_argument("--no-mark", action="store_true", help="show without marking as read")
+    marks = box.add_mutually_exclusive_group()
+    box.fields(ReadSignals, into=marks, required=False)
+    marks.add_argument("--read-all", action="store_true", help="mark all as read, and show nothing")
     box.add_argument("-w", "--watch", action="store_true", help="follow until interrupted")
     box.json()
 
@@ -84,6 +87,9 @@ def _where(session: Session, args: Namespace) -> dict[str, str]:
 def run_inbox(session: Session, args: Namespace) -> int:
     if args.words:
         raise ActionError("inbox takes options only: what it shows is read then, with --no-mark it is not")
+    if args.signal_ids or args.read_all:
+        marked = ReadSignals(signal_ids=args.signal_ids) if args.signal_ids else ReadAllSignals()
+        return print_outcome(session.perform(marked, by=args.reader), as_json=args.json)
     options = inbox.InboxOptions()
     reader = args.reader or light.reader(str(session.root), session.operator, os.environ)
     options.reader = ids.check_label(reader, "reader")

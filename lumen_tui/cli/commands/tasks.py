@@ -104,7 +104,7 @@ def run_new(session: Session, args: Namespace) -> int:
     fields = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
     if args.spec:
         fields = {**_spec_fields(args.spec, known), **fields}
-    fields["folder"] = os.path.abspath(str(fields.get("folder", "")))
+    fields["folder"] = "" if args.folder == "" else os.path.abspath(str(fields.get("folder", "")))
     if caps := _caps(args):
         fields["budget"] = {**fields.get("budget", {}), **caps}
     if not fields.get("objective"):

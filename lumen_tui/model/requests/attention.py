@@ -7,6 +7,8 @@ from typing import Annotated
 
 from lumen_tui.model.requests.base import Arg, Request
 
+_HASH = Arg("only if this is its hash, as `approvals show` prints it")
+
 
 class DismissItems(Request, tag="attention.dismiss", frozen=True, kw_only=True):
     """Dismiss these items; `targets` are the targets of queue entries."""
@@ -41,7 +43,7 @@ class AllowCalls(Request, tag="approval.allow", frozen=True, kw_only=True):
 
     approval_ids: Annotated[str | Sequence[str], Arg("the question, or the beginning of its id", place="ID")]
     reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
-    hash: str = ""
+    hash: Annotated[str, _HASH] = ""
 
 
 class DenyCalls(Request, tag="approval.deny", frozen=True, kw_only=True):
@@ -49,7 +51,7 @@ class DenyCalls(Request, tag="approval.deny", frozen=True, kw_only=True):
 
     approval_ids: Annotated[str | Sequence[str], Arg("the question, or the beginning of its id", place="ID")]
     reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
-    hash: str = ""
+    hash: Annotated[str, _HASH] = ""
 
 
 class AllowAlways(Request, tag="approval.allow_always", frozen=True, kw_only=True):
@@ -58,7 +60,7 @@ class AllowAlways(Request, tag="approval.allow_always", frozen=True, kw_only=Tru
     approval_id: Annotated[str, Arg("the question, or the beginning of its id", place="ID")]
     pattern: Annotated[str, Arg("with --always: what the rule covers [this very call]")] = ""
     reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
-    hash: str = ""
+    hash: Annotated[str, _HASH] = ""
 
 
 class AnswerQuestion(Request, tag="question.answer", frozen=True, kw_only=True):
@@ -69,7 +71,7 @@ class AnswerQuestion(Request, tag="question.answer", frozen=True, kw_only=True):
 
     question_id: Annotated[str, Arg("the question, or the beginning of its id", place="ID")]
     answer: Annotated[str, Arg("the answer, or the number of one that is offered", place="ANSWER")]
-    hash: str = ""
+    hash: Annotated[str, _HASH] = ""
 
 
 class ForgetRule(Request, tag="approval.forget", frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ class PromoteDiscoveries(Request, tag="triage.promote", frozen=True, kw_only=Tru
     lane: Annotated[str, Arg("where the new work unit goes; of a listing: found on this lane", "-l")]
     title: Annotated[str, Arg("of the new work unit [the first line]")] = ""
     wu_id: Annotated[str, Arg("of the new work unit [the next free number]")] = ""
-    reason: str = ""  # why; the command shares the option of archive
+    reason: Annotated[str, Arg("why", "-r")] = ""
 
 
 class ArchiveDiscoveries(Request, tag="triage.archive", frozen=True, kw_only=True):
@@ -39,4 +39,4 @@ class MergeDiscoveries(Request, tag="triage.merge", frozen=True, kw_only=True):
         str | Sequence[str], Arg("close them in favour of another (with --into)", "--merge", metavar="ID")
     ]
     into: Annotated[str, Arg("the discovery that stays", metavar="ID")]
-    reason: str = ""  # why; the command shares the option of archive
+    reason: Annotated[str, Arg("why", "-r")] = ""

@@ -25,7 +25,7 @@ class SendSignal(Request, tag="signal.send", frozen=True, kw_only=True):
 class ReadSignals(Request, tag="signal.read", frozen=True, kw_only=True):
     """Mark these signals as read by the operator; nobody else's inbox changes."""
 
-    signal_ids: str | Sequence[str]
+    signal_ids: Annotated[str | Sequence[str], Arg("mark these as read, and show nothing", "--read", metavar="ID")]
 
 
 class ReadAllSignals(Request, tag="signal.read_all", frozen=True, kw_only=True):

@@ -20,7 +20,9 @@ class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
         Arg("what proves it: 'command: make test', 'file: dist/*.whl', 'fact: port 8080'", metavar="CHECK"),
     ] = ()
     context: Annotated[str, Arg("all that the worker must know: it has no memory and asks nobody")] = ""
-    folder: Annotated[str, Arg("where relative names in the objective count from [here]", metavar="DIR")] = ""
+    folder: Annotated[
+        str, Arg("where relative names in the objective count from; '' is nowhere [here]", metavar="DIR")
+    ] = ""
     isolate: Annotated[
         str, Arg("it changes a worktree or a copy of its own [the role's]", choices=("worktree", "copy"))
     ] = ""

@@ -105,6 +105,9 @@ class Handler:
 
         self.host.submit(request, done)
 
+    def again(self, request: Request) -> None:
+        """Carry out what was done last on the selected or marked rows of this pane, with the same arguments."""
+
     def why_open(self) -> str:
         """Return why a pane without a list has nothing to open; asked of such panes alone."""
         return NO_LIST

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import msgspec
+
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.decay import DecayRule, DecayView
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import ChangeSettings
 from lumen_tui.model.requests.memory import ApplyDecay, ArchiveNodes, PinNodes, TouchNodes
 from lumen_tui.model.times import DAY
@@ -41,6 +44,11 @@ class DecayHandler(Handler):
         """Act on the marked rows or the selected one, and go on to the next: these will stand elsewhere."""
         targets = self.rows.targets()
         self.submit(kind(node_ids=targets))
+        step_past(self.rows, targets)
+
+    def again(self, request: Request) -> None:
+        targets = self.rows.targets()
+        self.submit(msgspec.structs.replace(request, node_ids=targets))
         step_past(self.rows, targets)
 
     def do_archive_node(self) -> None:

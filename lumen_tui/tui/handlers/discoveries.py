@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.records import DiscoveryRow, Node
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
     MergeDiscoveries,
@@ -84,6 +87,13 @@ class DiscoveriesHandler(Handler):
 
     def _later(self, targets: Sequence[str]) -> None:
         self._decide(PostponeDiscoveries(node_ids=targets, days=_KEEP_DAYS))
+
+    def again(self, request: Request) -> None:
+        targets = self.rows.targets()
+        if isinstance(request, PromoteDiscoveries):  # title and number were those of the one before
+            self._decide(msgspec.structs.replace(request, node_ids=targets, title="", wu_id=""))
+        elif isinstance(request, (ArchiveDiscoveries, PostponeDiscoveries)):
+            self._decide(msgspec.structs.replace(request, node_ids=targets))
 
     def _decide(self, request: Judgement) -> None:
         """Carry out one decision on some rows; they need not be seen to go before the next one is made."""

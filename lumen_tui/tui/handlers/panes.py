@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from lumen_tui.model.attention import can_wait
 from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.attention import DismissItems
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.tui.handlers.base import Handler
@@ -64,6 +67,13 @@ class WorkersHandler(Handler):
         for task_id in task_ids:
             retry(self.host, alone, task_id, self.submit)
 
+    def again(self, request: Request) -> None:
+        if isinstance(request, DismissItems):
+            self.submit(replace(request, targets=self._needing()))
+            return
+        for task_id in self.rows.targets():
+            self.submit(replace(request, task_id=task_id))
+
     def why_dismiss(self) -> str:
         if self.selected is None:
             return self._none
@@ -112,6 +122,9 @@ class SignalsHandler(Handler):
 
     def do_read_all(self) -> None:
         self.submit(ReadAllSignals())
+
+    def again(self, request: Request) -> None:
+        self.submit(replace(request, signal_ids=self.rows.targets()))
 
     def why_answer_signal(self) -> str:
         return self._none if self.selected is None else ""

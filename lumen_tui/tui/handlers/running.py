@@ -156,6 +156,12 @@ class ScreensHandler(Handler):
         host = self.host
         host.push_screen(JournalScreen(host.port, host.operator, host.clock(), self.refusal))
 
+    def do_command_log(self) -> None:
+        from lumen_tui.tui.screens.command_log import CommandLogScreen
+
+        host = self.host
+        host.push_screen(CommandLogScreen(host.command_log, host.clock()))
+
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help import HelpScreen
 

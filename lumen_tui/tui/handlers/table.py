@@ -11,6 +11,7 @@ from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
 from lumen_tui.tui.handlers.openers import ContinuityHandler, LoopHandler, OpenersHandler, SpendingHandler
 from lumen_tui.tui.handlers.panes import PanesHandler, SignalsHandler, WorkersHandler
+from lumen_tui.tui.handlers.repeat import RepeatHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
@@ -33,6 +34,7 @@ _KINDS: tuple[type[Handler], ...] = (
     TravelHandler,
     RuleHandler,
     SpendingHandler,
+    RepeatHandler,
 )
 
 
@@ -43,6 +45,9 @@ class Handlers:
         self._room = room
         self._panes = PanesHandler(room, host)
         self._handlers = [kind(room, host) for kind in _KINDS]
+        for handler in self._handlers:
+            if isinstance(handler, RepeatHandler):
+                handler.pane_handler = self._of
         self._do: dict[str, Callable[[], None]] = {}
         self._why: dict[str, Callable[[], str]] = {}
         for command in COMMANDS:

@@ -103,6 +103,7 @@ async def submit(screen: Says, port: Port, request: Request) -> Done | None:
     None where it could not be carried out.
     """
     asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, request))
+    asked.add_done_callback(partial(_log, screen.app, request))
     try:
         done, why = await asyncio.shield(asked)
         if not screen.there:
@@ -112,6 +113,13 @@ async def submit(screen: Says, port: Port, request: Request) -> Done | None:
         raise
     screen.say(done.summary if done else why, bad=done is None)
     return done
+
+
+def _log(app: App[Any], request: Request, asked: asyncio.Future[Answer]) -> None:
+    host = host_of(app)
+    if host is not None and not asked.cancelled():
+        done, why = asked.result()
+        host.command_log.did(request, host.clock(), done.summary if done else why, failed=done is None)
 
 
 def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:

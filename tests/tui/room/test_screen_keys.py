@@ -73,6 +73,8 @@ MEANINGS = {
     "u": ("undo", {"undo", "undo this one"}),
     "w": ("why", {"why", "its tasks, and why"}),
     "x": ("expand: show what is left out", {"archived", "snoozed", "rejected", "all", "capsule", "expand"}),
+    "semicolon": ("what was done, as command lines", {"commands"}),
+    "full_stop": ("repeat", {"repeat"}),
     "y": ("allow", {"allow", "yes", "merge", "release"}),
 }
 # Moving is not an answer: the same way on every screen, whatever it goes through there.
