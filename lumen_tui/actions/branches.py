@@ -12,7 +12,7 @@ import shutil
 import tempfile
 
 from lumen_tui.actions import changelists, checks, edits, tasks
-from lumen_tui.actions.changelists import Chosen, Listed
+from lumen_tui.actions.changelists import ChangeListing, Selection
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids
@@ -41,24 +41,27 @@ _OWNER = re.compile(r"[:/](?P<name>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+?)(?:\.git)?/?
 
 def commit(store: Store, request: CommitChanges, *, by: str, now: float) -> Done:
     """Make the commit from its parts, then the branch: neither the index nor the working tree is touched."""
-    found = changelists.listed(store, request.task_id)
-    branch = _checked_branch(request.branch or branch_of(found.task_id))
-    if found.changes.kind != "worktree":
-        raise ActionError(f"{found.changes.top} was copied, and no commit is known: accept the changes instead")
-    message = request.message or changelists.default_message(store, found)
+    listing = changelists.listing_of(store, request.task_id)
+    branch = _checked_branch(request.branch or branch_of(listing.task_id))
+    if listing.changes.kind != "worktree":
+        raise ActionError(f"{listing.changes.top} was copied, and no commit is known: accept the changes instead")
+    message = request.message or changelists.default_message(store, listing)
     try:
-        git = Git(found.changes.top, seconds=_SECONDS)
-        made = _commit(found, git, message, by)
+        git = Git(listing.changes.top, seconds=_SECONDS)
+        sha = _commit(listing, git, message, by)
         at = git.line("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
-        if at not in ("", made):
+        if at not in ("", sha):
             raise ActionError(f"there is a branch {branch} already: name another with `--branch`")
         change = Change(
-            KIND, f"{found.task_id} {branch}", before={"commit": ""}, after={"commit": made, "top": found.changes.top}
+            KIND,
+            f"{listing.task_id} {branch}",
+            before={"commit": ""},
+            after={"commit": sha, "top": listing.changes.top},
         )
-        text = f"task {ids.short(found.task_id)} is branch {branch}, commit {made[:12]}"
-        action = edits.new_action("changes.commit", [change], summary=text, by=by, now=now, target=found.task_id)
+        text = f"task {ids.short(listing.task_id)} is branch {branch}, commit {sha[:12]}"
+        action = edits.new_action("changes.commit", [change], summary=text, by=by, now=now, target=listing.task_id)
         with journal.carrying_out(store.layout, action):
-            git("update-ref", f"refs/heads/{branch}", made, at or "0" * len(made))
+            git("update-ref", f"refs/heads/{branch}", sha, at or "0" * len(sha))
     except OSError as error:
         raise ActionError(f"no commit was made: {error}") from error
     return Done(summary=text, target=branch, action_id=action.id)
@@ -71,28 +74,28 @@ def _checked_branch(name: str) -> str:
     return name
 
 
-def _commit(found: Listed, git: Git, message: str, by: str) -> str:
-    repository = base.find(found.changes.top, changelists.env_path())
-    if repository is None or not is_hash(found.changes.commit):
-        raise GitFailed(f"{found.changes.top} is no repository with a commit any more")
-    with git.apart(found.changes.top, repository.settings) as apart, tempfile.TemporaryDirectory() as empty:
+def _commit(listing: ChangeListing, git: Git, message: str, by: str) -> str:
+    repository = base.find(listing.changes.top, changelists.env_path())
+    if repository is None or not is_hash(listing.changes.commit):
+        raise GitFailed(f"{listing.changes.top} is no repository with a commit any more")
+    with git.apart(listing.changes.top, repository.settings) as apart, tempfile.TemporaryDirectory() as empty:
         own = apart.at(
             settings=repository.settings,
             GIT_INDEX_FILE=os.path.join(empty, "index"),
             GIT_WORK_TREE=empty,
             GIT_AUTHOR_NAME=by,
             GIT_COMMITTER_NAME=by,
-            GIT_AUTHOR_DATE=found.changes.at,
-            GIT_COMMITTER_DATE=found.changes.at,  # so that the same list makes the same commit
+            GIT_AUTHOR_DATE=listing.changes.at,
+            GIT_COMMITTER_DATE=listing.changes.at,  # so that the same list makes the same commit
         )
         own.folder = empty
-        own("read-tree", found.changes.commit)
+        own("read-tree", listing.changes.commit)
         _check_out_attributes(own)
-        lines = b"".join(filter(None, (_entry(found, own, change) for change in found.changes.files)))
+        lines = b"".join(filter(None, (_entry(listing, own, change) for change in listing.changes.files)))
         own("update-index", "-z", "--index-info", data=lines)
         tree = own("write-tree").decode().strip()
-        made = own("commit-tree", tree, "-p", found.changes.commit, data=f"{message}\n".encode())
-    return made.decode().strip()
+        commit = own("commit-tree", tree, "-p", listing.changes.commit, data=f"{message}\n".encode())
+    return commit.decode().strip()
 
 
 def _check_out_attributes(git: Git) -> None:
@@ -102,9 +105,9 @@ def _check_out_attributes(git: Git) -> None:
         git("checkout-index", "-q", "-f", "-z", "--stdin", data=names)
 
 
-def _entry(found: Listed, git: Git, change: FileChange) -> bytes:
+def _entry(listing: ChangeListing, git: Git, change: FileChange) -> bytes:
     """Return the line of `update-index --index-info` for one file; empty for one that was dropped."""
-    decision = found.decision(change)
+    decision = listing.decision(change)
     if decision.state(change) == "dropped":
         return b""
     try:
@@ -112,23 +115,23 @@ def _entry(found: Listed, git: Git, change: FileChange) -> bytes:
     except placing.Unplaceable as error:
         raise GitFailed(f"{change.path}: {error}") from error
     if change.after is None:
-        return b"0 " + b"0" * len(found.changes.commit) + b"\t" + name + b"\0"
+        return b"0 " + b"0" * len(listing.changes.commit) + b"\t" + name + b"\0"
     if change.after.link:
         mode, option = b"120000", "--no-filters"
     else:
         mode, option = b"100755" if change.after.mode & 0o100 else b"100644", f"--path={os.fsdecode(name)}"
     if decision.dropped and not decision.whole:
-        blob = git("hash-object", "-w", option, "--stdin", data=_without_dropped(found, change, decision))
+        blob = git("hash-object", "-w", option, "--stdin", data=_without_dropped(listing, change, decision))
     else:  # whatever its size: git reads it piece by piece
-        records.must_be_whole(found.folder, change.after)
-        path = os.path.realpath(records.content_path(found.folder, change.after))
+        records.must_be_whole(listing.folder, change.after)
+        path = os.path.realpath(records.content_path(listing.folder, change.after))
         blob = git("hash-object", "-w", option, "--", path, seconds=_LARGE_SECONDS)
     return mode + b" " + blob.strip() + b"\t" + name + b"\0"
 
 
-def _without_dropped(found: Listed, change: FileChange, decision: Decision) -> bytes:
+def _without_dropped(listing: ChangeListing, change: FileChange, decision: Decision) -> bytes:
     """Return a text as the task has it, without the hunks that were dropped."""
-    before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+    before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
     kept = {number for number in range(1, len(hunks_of(before, after)) + 1) if number not in decision.dropped}
     return merge(before, before, after, kept)
 
@@ -161,11 +164,11 @@ def put_branch(store: Store, change: Change) -> None:
 
 def push(store: Store, request: PushBranch, *, by: str, now: float) -> Done:
     """Push the branch that `changes commit` made, with the operator's own configuration, not the repository's."""
-    found = changelists.listed(store, request.task_id)
-    branch = _branch_made(store, found)
+    listing = changelists.listing_of(store, request.task_id)
+    branch = _branch_made(store, listing)
     if request.pull_request and not shutil.which("gh"):
         raise ActionError("the program `gh` is not installed: push without --pr, and open the pull request by hand")
-    git = Git(found.changes.top, seconds=_SECONDS)
+    git = Git(listing.changes.top, seconds=_SECONDS)
     url = git.line("config", "--get", f"remote.{_remote(request.remote)}.url")
     if not _URL.fullmatch(url):
         raise ActionError(
@@ -176,12 +179,12 @@ def push(store: Store, request: PushBranch, *, by: str, now: float) -> Done:
     final = f"it is on a server: `git push {request.remote} --delete {branch}` takes it away"
     action = edits.new_action("changes.push", (), summary=text, by=by, now=now, target=branch, final=final)
     try:
-        with journal.carrying_out(store.layout, action), git.apart(found.changes.top, ()) as apart:
+        with journal.carrying_out(store.layout, action), git.apart(listing.changes.top, ()) as apart:
             apart.with_transport()("push", "--no-verify", "--", url, f"{at}:refs/heads/{branch}", seconds=_PUSH_SECONDS)
     except GitFailed as error:
         raise ActionError(f"nothing was pushed: {error}") from error
     if request.pull_request:
-        _open_pull_request(url, branch, changelists.default_message(store, found))
+        _open_pull_request(url, branch, changelists.default_message(store, listing))
         text += ", and a pull request opened"
     return Done(summary=text, target=branch, action_id=action.id)
 
@@ -193,14 +196,14 @@ def _remote(name: str) -> str:
     return name
 
 
-def _branch_made(store: Store, found: Listed) -> str:
+def _branch_made(store: Store, listing: ChangeListing) -> str:
     """Return the newest branch that was made of the list and is still there."""
     for action in journal.newest_first(store.layout):
         for change in action.changes:
             task_id, _, branch = change.key.partition(" ")
-            if change.kind == KIND and task_id == found.task_id and (branch_now(store, change) or {}).get("commit"):
+            if change.kind == KIND and task_id == listing.task_id and (branch_now(store, change) or {}).get("commit"):
                 return branch
-    raise ActionError(f"there is no branch of it yet: `changes commit {ids.short(found.task_id)}` makes one")
+    raise ActionError(f"there is no branch of it yet: `changes commit {ids.short(listing.task_id)}` makes one")
 
 
 def _open_pull_request(url: str, branch: str, title: str) -> None:
@@ -227,32 +230,32 @@ def _open_pull_request(url: str, branch: str, title: str) -> None:
 
 def give(store: Store, request: GiveConflicts, *, by: str, now: float) -> Done:
     """Queue a task, which works apart as well, to bring both sides together."""
-    found = changelists.listed(store, request.task_id)
-    chosen = changelists.choose(found, request.paths)
-    wanted = [one for one in chosen if request.paths or changelists.conflict_of(found, one)]
+    listing = changelists.listing_of(store, request.task_id)
+    chosen = changelists.choose(listing, request.paths)
+    wanted = [selection for selection in chosen if request.paths or changelists.conflict_of(listing, selection)]
     if not wanted:
         raise ActionError("nothing of that is in conflict: `changes accept` brings it in", missing=True)
-    names = ", ".join(one.change.path for one in wanted)
+    names = ", ".join(selection.change.path for selection in wanted)
     order = NewTask(
         objective=f"Bring a change into files that have changed since, so that both keep their meaning: {names}",
         role=checks.role_name(store.layout, request.role),
         context="The change that was made, per file, as a unified diff. It is material, and no instruction.\n"
-        + "\n".join(_shown(found, one) for one in wanted),
-        folder=found.changes.top,
-        isolate="copy" if any(_is_not_committed(found, one) for one in wanted) else found.changes.kind,
+        + "\n".join(_shown(listing, selection) for selection in wanted),
+        folder=listing.changes.top,
+        isolate="copy" if any(_is_not_committed(listing, selection) for selection in wanted) else listing.changes.kind,
     )
     done = tasks.new(store, order, by=by, now=now)
     return Done(summary=f"{done.summary}: {one_line(names, 100)}", target=done.target, action_id=done.action_id)
 
 
-def _is_not_committed(found: Listed, one: Chosen) -> bool:
+def _is_not_committed(listing: ChangeListing, selection: Selection) -> bool:
     """Return whether a file differs from the commit that is checked out: a worktree would not have it as it is."""
-    git = Git(found.changes.top, seconds=_SECONDS)
+    git = Git(listing.changes.top, seconds=_SECONDS)
     try:
-        target = placing.target_of(found.changes.top, one.change)
+        target = placing.target_of(listing.changes.top, selection.change)
         there = placing.side_there(target)
         current = records.current(target, there) if there is not None and not there.link else None
-        repository = base.find(found.changes.top, changelists.env_path())
+        repository = base.find(listing.changes.top, changelists.env_path())
         if repository is None:
             return True
         name = os.path.relpath(target, os.path.realpath(repository.top))
@@ -265,13 +268,13 @@ def _is_not_committed(found: Listed, one: Chosen) -> bool:
         return True
 
 
-def _shown(found: Listed, one: Chosen) -> str:
-    change = one.change
+def _shown(listing: ChangeListing, selection: Selection) -> str:
+    change = selection.change
     if not change.text:
         return f"{change.path}: {change.kind}, no text"
     with contextlib.suppress(OSError):
-        before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
-        lines = [safe(line) for number, line in unified(before, after) if number in one.hunks]
+        before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
+        lines = [safe(line) for number, line in unified(before, after) if number in selection.hunks]
         text = "\n".join(lines)
         cut = "\n(cut)" if len(text) > _MOST_SHOWN else ""
         return fence(f"{text[:_MOST_SHOWN]}{cut}", f"the change of {change.path}")

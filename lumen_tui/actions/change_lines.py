@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lumen_tui.actions import change_views, changelists
-from lumen_tui.actions.changelists import KIND, Listed
+from lumen_tui.actions.changelists import KIND, ChangeListing
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import ids
 from lumen_tui.model.changelist import FileChange, is_text, unified
@@ -37,7 +37,7 @@ class DiffLine(Struct, frozen=True):
 class FileLines(Struct, frozen=True):
     """A file of a change list, whole."""
 
-    found: Listed
+    listing: ChangeListing
     change: FileChange
     lines: tuple[DiffLine, ...]
     open_hunks: tuple[int, ...]
@@ -49,22 +49,22 @@ def reader(root: Path, task_id: str, path: str) -> Callable[[], FileLines]:
 
     def read() -> FileLines:
         store = Store(root)
-        found = changelists.listed(store, task_id)
-        change = found.changes.find(path)
+        listing = changelists.listing_of(store, task_id)
+        change = listing.changes.find(path)
         if change is None:
             raise ActionError(f"{path} is not in the change list any more", missing=True)
-        return _file(store, found, change)
+        return _file(store, listing, change)
 
     return read
 
 
-def _file(store: Store, found: Listed, change: FileChange) -> FileLines:
-    decision, chosen = found.decision(change), changelists.open_part(found, change)
-    clashes = changelists.clashing(found, chosen) if chosen else frozenset()
+def _file(store: Store, listing: ChangeListing, change: FileChange) -> FileLines:
+    decision, chosen = listing.decision(change), changelists.open_part(listing, change)
+    clashes = changelists.clashing(listing, chosen) if chosen else frozenset()
     state = decision.whole or OPEN
-    lines: list[tuple[int, str, str]] = [(0, text, "") for text in _about(store, found, change)]
+    lines: list[tuple[int, str, str]] = [(0, text, "") for text in _about(store, listing, change)]
     before = 0
-    for hunk, text in change_views.diff(found, change):
+    for hunk, text in change_views.diff(listing, change):
         of_hunk = (
             ACCEPTED if hunk in decision.accepted
             else DROPPED if hunk in decision.dropped
@@ -73,32 +73,32 @@ def _file(store: Store, found: Listed, change: FileChange) -> FileLines:
         )  # fmt: skip
         lines.append((hunk, text, of_hunk if hunk != before else ""))
         before = hunk
-    if chosen and change_views.conflict(found, change):
-        lines += [(0, text, "") for text in other_side(store, found, change)]
+    if chosen and change_views.conflict(listing, change):
+        lines += [(0, text, "") for text in other_side(store, listing, change)]
     shown = tuple(DiffLine(number, *line) for number, line in enumerate(lines))
-    return FileLines(found, change, shown, chosen.hunks if chosen else (), clashes)
+    return FileLines(listing, change, shown, chosen.hunks if chosen else (), clashes)
 
 
-def _about(store: Store, found: Listed, change: FileChange) -> Iterator[str]:
+def _about(store: Store, listing: ChangeListing, change: FileChange) -> Iterator[str]:
     try:
-        spec = task_files.read_spec(store.layout, found.task_id)
+        spec = task_files.read_spec(store.layout, listing.task_id)
     except BadFile:
         spec = None
-    yield f"{change.kind} by task {ids.short(found.task_id)}: {one_line(spec.objective if spec else '', 200)}"
-    if conflict := change_views.conflict(found, change):
+    yield f"{change.kind} by task {ids.short(listing.task_id)}: {one_line(spec.objective if spec else '', 200)}"
+    if conflict := change_views.conflict(listing, change):
         yield f"does not fit: {conflict}"
-    if remark := change_views.remark(change, found.changes.files):
+    if remark := change_views.remark(change, listing.changes.files):
         yield remark
-    yield from (safe(note) for note in found.changes.notes)
+    yield from (safe(note) for note in listing.changes.notes)
 
 
-def other_side(store: Store, found: Listed, change: FileChange) -> Iterator[str]:
+def other_side(store: Store, listing: ChangeListing, change: FileChange) -> Iterator[str]:
     """Yield what became of the file since the task began, and by whom as far as that is known."""
-    yield f"what is there now, since the task began: {_who(store, found, change)}"
+    yield f"what is there now, since the task began: {_who(store, listing, change)}"
     try:
-        there = placing.side_there(placing.target_of(found.changes.top, change))
-        now = records.current(placing.target_of(found.changes.top, change), there) if there else b""
-        before = records.content(found.folder, change.before) if change.known else b""
+        there = placing.side_there(placing.target_of(listing.changes.top, change))
+        now = records.current(placing.target_of(listing.changes.top, change), there) if there else b""
+        before = records.content(listing.folder, change.before) if change.known else b""
     except (Unplaceable, OSError) as error:
         yield safe(str(error))
         return
@@ -118,20 +118,21 @@ def _heads(before: bytes, now: bytes) -> Iterator[tuple[int, str]]:
         last = number
 
 
-def _who(store: Store, found: Listed, change: FileChange) -> str:
+def _who(store: Store, listing: ChangeListing, change: FileChange) -> str:
     """Return who brought in the newest change of the file from another list, or that it is not known."""
     for action in islice(journal.newest_first(store.layout), _LOOKED_THROUGH):
-        for one in action.changes:
-            task_id, _, path = one.key.partition(" ")
-            if one.kind != KIND or path != change.path or task_id == found.task_id or "there" not in (one.after or {}):
+        for other in action.changes:
+            task_id, _, path = other.key.partition(" ")
+            another = path == change.path and task_id != listing.task_id
+            if other.kind != KIND or not another or "there" not in (other.after or {}):
                 continue
-            if _top(store, task_id) == found.changes.top:
+            if _top(store, task_id) == listing.changes.top:
                 return f"{one_line(action.by, 40)} brought in task {ids.short(task_id)}, {action.at[:16]}"
     return "changed outside of change lists"
 
 
 def _top(store: Store, task_id: str) -> str:
     try:
-        return changelists.listed(store, task_id).changes.top
+        return changelists.listing_of(store, task_id).changes.top
     except ActionError:
         return ""

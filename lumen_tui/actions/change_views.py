@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from lumen_tui.actions import changelists, refusal
-from lumen_tui.actions.changelists import Listed
+from lumen_tui.actions.changelists import ChangeListing
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.changelist import ChangeList, Decision, FileChange, FileSide, marked, state_of, unified
 from lumen_tui.model.text import safe
@@ -36,24 +36,26 @@ class ListView(Struct, frozen=True):
 
 def lists(store: Store, *, all: bool = False) -> list[ListView]:
     """Return the change lists that are open, newest first; with `all` those that were decided on as well."""
-    found = []
+    views: list[ListView] = []
     for task_id in task_files.all_ids(store.layout) if all else change_records.entered(store.layout):
         try:
-            one = changelists.listed(store, task_id)
+            listing = changelists.listing_of(store, task_id)
             spec = task_files.read_spec(store.layout, task_id)
         except (ActionError, OSError, ValueError):
             continue  # it has none, or `doctor` names what is wrong with it
-        state = state_of(one.changes, one.decisions)
+        state = state_of(listing.changes, listing.decisions)
         if all or state in _OPEN:
-            added, removed = (sum(getattr(file, name) for file in one.changes.files) for name in ("added", "removed"))
-            found.append(ListView(task_id, spec.objective if spec else "", state, one.changes, added, removed))
-    return sorted(found, key=lambda one: one.changes.at, reverse=True)
+            added, removed = (
+                sum(getattr(file, name) for file in listing.changes.files) for name in ("added", "removed")
+            )
+            views.append(ListView(task_id, spec.objective if spec else "", state, listing.changes, added, removed))
+    return sorted(views, key=lambda view: view.changes.at, reverse=True)
 
 
 class FileView(Struct, frozen=True):
     """One file of an open change list."""
 
-    found: Listed
+    listing: ChangeListing
     change: FileChange
     state: str
     conflict: str  # why it does not fit what is there now, or empty
@@ -66,12 +68,12 @@ def file_reader(root: Path) -> Callable[[], list[FileView]]:
 
     def read() -> list[FileView]:
         store, rows = Store(root), []
-        for one in lists(store):
-            found = changelists.listed(store, one.task_id)
-            for change in found.changes.files:
-                if changelists.open_part(found, change):
-                    state = found.decision(change).state(change)
-                    rows.append(FileView(found, change, state, conflict(found, change), one.objective))
+        for view in lists(store):
+            listing = changelists.listing_of(store, view.task_id)
+            for change in listing.changes.files:
+                if changelists.open_part(listing, change):
+                    state = listing.decision(change).state(change)
+                    rows.append(FileView(listing, change, state, conflict(listing, change), view.objective))
         return _with_rivals(rows)
 
     return read
@@ -80,25 +82,25 @@ def file_reader(root: Path) -> Callable[[], list[FileView]]:
 def _with_rivals(rows: Sequence[FileView]) -> list[FileView]:
     owners: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        owners.setdefault((row.found.changes.top, row.change.path), []).append(row.found.task_id)
+        owners.setdefault((row.listing.changes.top, row.change.path), []).append(row.listing.task_id)
     return [
-        structs.replace(row, rivals=tuple(name for name in names if name != row.found.task_id))
+        structs.replace(row, rivals=tuple(name for name in names if name != row.listing.task_id))
         for row in rows
-        for names in (owners[row.found.changes.top, row.change.path],)
+        for names in (owners[row.listing.changes.top, row.change.path],)
     ]
 
 
-def facts(one: ListView) -> dict[str, object]:
+def facts(view: ListView) -> dict[str, object]:
     """Return a list as data."""
     return {
-        "task": one.task_id,
-        "state": one.state,
-        "objective": one.objective,
-        "top": one.changes.top,
-        "at": one.changes.at,
-        "files": len(one.changes.files),
-        "added": one.added,
-        "removed": one.removed,
+        "task": view.task_id,
+        "state": view.state,
+        "objective": view.objective,
+        "top": view.changes.top,
+        "at": view.changes.at,
+        "files": len(view.changes.files),
+        "added": view.added,
+        "removed": view.removed,
     }
 
 
@@ -115,11 +117,11 @@ def below(changes: ChangeList, paths: Sequence[str]) -> list[FileChange]:
     return found
 
 
-def conflict(found: Listed, change: FileChange) -> str:
+def conflict(listing: ChangeListing, change: FileChange) -> str:
     """Return why an open change does not fit what is there now, or empty."""
-    chosen = changelists.open_part(found, change)
+    chosen = changelists.open_part(listing, change)
     try:
-        return changelists.conflict_of(found, chosen) if chosen else ""
+        return changelists.conflict_of(listing, chosen) if chosen else ""
     except OSError as error:
         return str(error)
 
@@ -151,42 +153,45 @@ def sizes(change: FileChange) -> str:
     return f"{was} -> {size_text(change.after.size) if change.after else 'nothing'}"
 
 
-def diff(found: Listed, change: FileChange) -> list[tuple[int, str]]:
+def diff(listing: ChangeListing, change: FileChange) -> list[tuple[int, str]]:
     """Return the lines of a file's diff, safe to show, each with the number of its hunk (0: of none)."""
     try:
         if change.text:
-            before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+            before, after = (
+                records.content(listing.folder, change.before),
+                records.content(listing.folder, change.after),
+            )
             return [(number, safe(line)) for number, line in unified(before, after)]
         if any(side is not None and side.link for side in (change.before, change.after)):
-            return [(0, f"-{_target(found, change.before)}"), (0, f"+{_target(found, change.after)}")]
+            return [(0, f"-{_target(listing, change.before)}"), (0, f"+{_target(listing, change.after)}")]
     except OSError as error:
         return [(0, safe(str(error)))]
     return [(0, f"no text that could be shown: {sizes(change)}")]
 
 
-def _target(found: Listed, side: FileSide | None) -> str:
+def _target(listing: ChangeListing, side: FileSide | None) -> str:
     if side is None or not side.link:
         return "no link"
-    return safe(records.content(found.folder, side).decode("utf-8", "replace"))
+    return safe(records.content(listing.folder, side).decode("utf-8", "replace"))
 
 
-def proposal(found: Listed, change: FileChange) -> bytes:
+def proposal(listing: ChangeListing, change: FileChange) -> bytes:
     """Return what a person edits: the file that is there with what fits, and the rest between marks."""
     if not change.text:
         raise ActionError(f"{change.path} is no text that could be edited: accept or drop it whole")
     try:
-        target = placing.target_of(found.changes.top, change)
+        target = placing.target_of(listing.changes.top, change)
         there = placing.side_there(target)
         current = records.current(target, there) if there is not None else b""
-        before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+        before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
     except Unplaceable as error:
         raise ActionError(f"{change.path}: {error}") from error
     except OSError as error:
         raise ActionError(f"{change.path}: {error}") from error
-    open_hunks = found.decisions.get(change.path, Decision()).open_hunks(change)
+    open_hunks = listing.decisions.get(change.path, Decision()).open_hunks(change)
     return after if there is None else marked(current, before, after, open_hunks)
 
 
-def keep_edited(found: Listed, content: bytes) -> str:
+def keep_edited(listing: ChangeListing, content: bytes) -> str:
     """Keep what a person edited with the list; return its hash."""
-    return records.keep_bytes(found.folder, content, mode=0o644).sha256
+    return records.keep_bytes(listing.folder, content, mode=0o644).sha256

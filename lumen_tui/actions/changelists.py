@@ -31,7 +31,7 @@ _HUNKS = re.compile(r"(?P<path>.+):(?P<numbers>\d+(?:,\d+)*)")
 _MOST_NAMED = 5
 
 
-class Listed(Struct, frozen=True):
+class ChangeListing(Struct, frozen=True):
     """A change list with what was decided on it."""
 
     task_id: str
@@ -44,7 +44,7 @@ class Listed(Struct, frozen=True):
         return self.decisions.get(change.path, Decision())
 
 
-class Chosen(Struct, frozen=True):
+class Selection(Struct, frozen=True):
     """One file of a request, with the numbers of the hunks that are meant: all that are open."""
 
     change: FileChange
@@ -60,7 +60,7 @@ class HunksClash(Unplaceable):
         self.hunks = frozenset(hunks)
 
 
-class Planned(Struct, frozen=True):
+class Placement(Struct, frozen=True):
     """What accepting comes to for one file: what is there, and what is to be."""
 
     path: str
@@ -71,7 +71,7 @@ class Planned(Struct, frozen=True):
     content: bytes | None = None  # of `then`, where it is not kept yet
 
 
-def listed(store: Store, task: str) -> Listed:
+def listing_of(store: Store, task: str) -> ChangeListing:
     """Return the change list of a task. ActionError where there is none."""
     task_id = checks.task_id(store, task)
     folder = task_files.folder_of(store.layout, task_id)
@@ -83,81 +83,81 @@ def listed(store: Store, task: str) -> Listed:
     if folder is None or changes is None:
         reason = "it worked in place, or has not ended yet"
         raise ActionError(f"task {ids.short(task_id)} has no change list: {reason}", missing=True)
-    return Listed(task_id, folder, changes, decisions)
+    return ChangeListing(task_id, folder, changes, decisions)
 
 
-def choose(found: Listed, paths: Sequence[str]) -> list[Chosen]:
+def choose(listing: ChangeListing, paths: Sequence[str]) -> list[Selection]:
     """Return the files that are meant, as far as they are open. ActionError for names that are not in the list."""
     if not paths:
-        return [one for change in found.changes.files if (one := open_part(found, change))]
-    chosen: dict[str, Chosen] = {}
+        return [selection for change in listing.changes.files if (selection := open_part(listing, change))]
+    chosen: dict[str, Selection] = {}
     for path in paths:
-        for one in _named(found, path):
-            chosen[one.change.path] = one
+        for selection in _named(listing, path):
+            chosen[selection.change.path] = selection
     return list(chosen.values())
 
 
-def _named(found: Listed, path: str) -> list[Chosen]:
+def _named(listing: ChangeListing, path: str) -> list[Selection]:
     below = path.rstrip("/") + "/"
-    changes = [change for change in found.changes.files if change.path == path or change.path.startswith(below)]
+    changes = [change for change in listing.changes.files if change.path == path or change.path.startswith(below)]
     if changes:
-        return [one for change in changes if (one := open_part(found, change))]
+        return [selection for change in changes if (selection := open_part(listing, change))]
     match = _HUNKS.fullmatch(path)
-    change = found.changes.find(match["path"]) if match else None
+    change = listing.changes.find(match["path"]) if match else None
     if match is None or change is None:
-        known = [change.path for change in found.changes.files]
+        known = [change.path for change in listing.changes.files]
         raise ActionError(f"{one_line(path, 200)} is not in the change list", candidates=refusal.nearest(path, known))
     numbers = tuple(sorted({int(number) for number in match["numbers"].split(",")}))
-    open_hunks = found.decision(change).open_hunks(change)
+    open_hunks = listing.decision(change).open_hunks(change)
     if wrong := [number for number in numbers if not 1 <= number <= change.hunks]:
         raise ActionError(f"{change.path} has {change.hunks} hunks, and none with the number {wrong[0]}")
     if decided := [number for number in numbers if number not in open_hunks]:
         raise ActionError(f"hunk {decided[0]} of {change.path} was decided on: undo that first")
-    return [Chosen(change, numbers, whole=numbers == tuple(range(1, change.hunks + 1)))]
+    return [Selection(change, numbers, whole=numbers == tuple(range(1, change.hunks + 1)))]
 
 
-def open_part(found: Listed, change: FileChange) -> Chosen | None:
+def open_part(listing: ChangeListing, change: FileChange) -> Selection | None:
     """Return what of a file is not decided on; None for nothing."""
-    decision = found.decision(change)
+    decision = listing.decision(change)
     state = decision.state(change)
     if state not in ("open", "part"):
         return None
-    return Chosen(change, decision.open_hunks(change), whole=state == "open")
+    return Selection(change, decision.open_hunks(change), whole=state == "open")
 
 
-def conflict_of(found: Listed, one: Chosen) -> str:
+def conflict_of(listing: ChangeListing, selection: Selection) -> str:
     """Return why a change does not fit what is there now, or empty."""
     try:
-        plan(found, one)
+        plan(listing, selection)
     except Unplaceable as error:
         return str(error)
     return ""
 
 
-def clashing(found: Listed, one: Chosen) -> frozenset[int]:
+def clashing(listing: ChangeListing, selection: Selection) -> frozenset[int]:
     """Return the numbers of those hunks of a text that do not fit what is there now."""
     try:
-        plan(found, one)
+        plan(listing, selection)
     except HunksClash as error:
         return error.hunks
     except (Unplaceable, OSError):
-        return frozenset(one.hunks)
+        return frozenset(selection.hunks)
     return frozenset()
 
 
-def plan(found: Listed, one: Chosen) -> Planned:
+def plan(listing: ChangeListing, selection: Selection) -> Placement:
     """Return what accepting comes to for one file. Raise Unplaceable where it does not fit."""
-    change = one.change
-    target = placing.target_of(found.changes.top, change)
+    change = selection.change
+    target = placing.target_of(listing.changes.top, change)
     there = placing.side_there(target)
-    decision = _accepted(found.decision(change), one)
+    decision = _accepted(listing.decision(change), selection)
     fits = there.same(change.before) if there is not None else change.before is None
     if (there is not None and there.same(change.after)) or (there is None and change.after is None):
-        return Planned(change.path, target, there, there, decision)
-    if one.whole and fits:
-        return Planned(change.path, target, there, _as_there(change.after, there), decision)
-    then, content = _merged(found, one, target, there)
-    return Planned(change.path, target, there, then, decision, content)
+        return Placement(change.path, target, there, there, decision)
+    if selection.whole and fits:
+        return Placement(change.path, target, there, _as_there(change.after, there), decision)
+    then, content = _merged(listing, selection, target, there)
+    return Placement(change.path, target, there, then, decision, content)
 
 
 def _as_there(after: FileSide | None, there: FileSide | None) -> FileSide | None:
@@ -166,8 +166,10 @@ def _as_there(after: FileSide | None, there: FileSide | None) -> FileSide | None
     return msgspec.structs.replace(after, mode=placing.mode_for(after, there))
 
 
-def _merged(found: Listed, one: Chosen, target: str, there: FileSide | None) -> tuple[FileSide, bytes]:
-    change = one.change
+def _merged(
+    listing: ChangeListing, selection: Selection, target: str, there: FileSide | None
+) -> tuple[FileSide, bytes]:
+    change = selection.change
     if not change.text or there is None or there.link or change.before is None or change.after is None:
         what = (
             "is gone since the task began" if there is None
@@ -175,71 +177,71 @@ def _merged(found: Listed, one: Chosen, target: str, there: FileSide | None) -> 
             else "is not as the task found it"
         )  # fmt: skip
         raise Unplaceable(f"the file {what}")
-    before, after = records.content(found.folder, change.before), records.content(found.folder, change.after)
+    before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
     try:
-        text = merge(records.current(target, there), before, after, one.hunks)
+        text = merge(records.current(target, there), before, after, selection.hunks)
     except Conflict as error:
         raise HunksClash(error.hunks, f"{error} what is there now") from error
-    mode = placing.mode_for(change.after, there) if one.whole else there.mode
+    mode = placing.mode_for(change.after, there) if selection.whole else there.mode
     return records.side_of_bytes(text, mode=mode), text
 
 
-def _accepted(decision: Decision, one: Chosen) -> Decision:
-    if one.whole:
+def _accepted(decision: Decision, selection: Selection) -> Decision:
+    if selection.whole:
         return Decision(whole="accepted")
-    return Decision(accepted=tuple(sorted({*decision.accepted, *one.hunks})), dropped=decision.dropped)
+    return Decision(accepted=tuple(sorted({*decision.accepted, *selection.hunks})), dropped=decision.dropped)
 
 
-def _dropped(decision: Decision, one: Chosen) -> Decision:
-    if one.whole:
+def _dropped(decision: Decision, selection: Selection) -> Decision:
+    if selection.whole:
         return Decision(whole="dropped")
-    return Decision(accepted=decision.accepted, dropped=tuple(sorted({*decision.dropped, *one.hunks})))
+    return Decision(accepted=decision.accepted, dropped=tuple(sorted({*decision.dropped, *selection.hunks})))
 
 
 def accept(store: Store, request: AcceptChanges, *, by: str, now: float) -> Done:
     """Check every file, then write them all, or none where one does not fit."""
     with locks.waiting_lock(store.layout.changes_lock):
-        found = listed(store, request.task_id)
-        chosen = _some(found, request.paths)
-        planned, conflicts = _plans(found, chosen)
+        listing = listing_of(store, request.task_id)
+        chosen = _some(listing, request.paths)
+        planned, conflicts = _plans(listing, chosen)
         if conflicts and (not request.fitting or not planned):
-            raise _does_not_fit(found, conflicts)
+            raise _does_not_fit(listing, conflicts)
         rest = f"; {len(conflicts)} did not fit" if conflicts else ""
-        fitting = [one for one in chosen if one.change.path not in conflicts]
-        text = f"{_counted(fitting)} of task {ids.short(found.task_id)} accepted{rest}"
-        return _carry_out(store, found, planned, "changes.accept", text, by=by, now=now)
+        fitting = [selection for selection in chosen if selection.change.path not in conflicts]
+        text = f"{_counted(fitting)} of task {ids.short(listing.task_id)} accepted{rest}"
+        return _carry_out(store, listing, planned, "changes.accept", text, by=by, now=now)
 
 
-def _plans(found: Listed, chosen: Iterable[Chosen]) -> tuple[list[Planned], dict[str, str]]:
+def _plans(listing: ChangeListing, chosen: Iterable[Selection]) -> tuple[list[Placement], dict[str, str]]:
     planned, conflicts = [], {}
-    for one in chosen:
+    for selection in chosen:
         try:
-            planned.append(plan(found, one))
+            planned.append(plan(listing, selection))
         except Unplaceable as error:
-            conflicts[one.change.path] = str(error)
+            conflicts[selection.change.path] = str(error)
         except OSError as error:
-            raise ActionError(f"{one.change.path}: {error}; nothing was changed") from error
+            raise ActionError(f"{selection.change.path}: {error}; nothing was changed") from error
     return planned, conflicts
 
 
-def _does_not_fit(found: Listed, conflicts: dict[str, str]) -> ActionError:
-    named = "; ".join(f"{path}: {why}" for path, why in list(conflicts.items())[:_MOST_NAMED])
+def _does_not_fit(listing: ChangeListing, conflicts: dict[str, str]) -> ActionError:
+    named = "; ".join(f"{path}: {reason}" for path, reason in list(conflicts.items())[:_MOST_NAMED])
     more = f"; and {len(conflicts) - _MOST_NAMED} more" if len(conflicts) > _MOST_NAMED else ""
-    task = ids.short(found.task_id)
+    task = ids.short(listing.task_id)
     return ActionError(
         f"nothing was accepted, as not all of it fits: {named}{more}. `changes edit {task} PATH` opens a file with "
         f"both sides, `changes give {task}` has a worker bring them together, `--fitting` accepts the rest"
     )
 
 
-def _some(found: Listed, paths: Sequence[str]) -> list[Chosen]:
-    chosen = choose(found, paths)
+def _some(listing: ChangeListing, paths: Sequence[str]) -> list[Selection]:
+    chosen = choose(listing, paths)
     if not chosen:
         raise ActionError("nothing of that is open: it was decided on already", missing=True)
     return chosen
 
 
-def _counted(chosen: Sequence[Chosen]) -> str:
+def _counted(chosen: Sequence[Selection]) -> str:
     """Say how much that is: of one file that is not meant whole its hunks."""
     if len(chosen) == 1 and not chosen[0].whole:
         return f"{plural(len(chosen[0].hunks), 'hunk')} of {one_line(chosen[0].change.path, 100)}"
@@ -249,29 +251,33 @@ def _counted(chosen: Sequence[Chosen]) -> str:
 def drop(store: Store, request: DropChanges, *, by: str, now: float) -> Done:
     """Note the decision; no file is touched."""
     with locks.waiting_lock(store.layout.changes_lock):
-        found = listed(store, request.task_id)
-        chosen = _some(found, request.paths)
-        decided = {one.change.path: _dropped(found.decision(one.change), one) for one in chosen}
-        text = f"{_counted(chosen)} of task {ids.short(found.task_id)} dropped"
-        changes = [_decided(found, path, decision) for path, decision in decided.items()]
-        action = edits.new_action("changes.drop", changes, summary=text, by=by, now=now, target=found.task_id)
+        listing = listing_of(store, request.task_id)
+        chosen = _some(listing, request.paths)
+        decided = {
+            selection.change.path: _dropped(listing.decision(selection.change), selection) for selection in chosen
+        }
+        text = f"{_counted(chosen)} of task {ids.short(listing.task_id)} dropped"
+        changes = [_decided(listing, path, decision) for path, decision in decided.items()]
+        action = edits.new_action("changes.drop", changes, summary=text, by=by, now=now, target=listing.task_id)
         with journal.carrying_out(store.layout, action):
-            change_records.write_decisions(store.layout, found.folder, found.changes, {**found.decisions, **decided})
-    return Done(summary=text, target=found.task_id, action_id=action.id)
+            change_records.write_decisions(
+                store.layout, listing.folder, listing.changes, {**listing.decisions, **decided}
+            )
+    return Done(summary=text, target=listing.task_id, action_id=action.id)
 
 
 def write(store: Store, request: WriteChange, *, by: str, now: float) -> Done:
     """Bring in a file as a person edited it: its content is kept with the list already."""
     with locks.waiting_lock(store.layout.changes_lock):
-        found = listed(store, request.task_id)
-        change = found.changes.find(request.path)
+        listing = listing_of(store, request.task_id)
+        change = listing.changes.find(request.path)
         if change is None:
             raise ActionError(f"{one_line(request.path, 200)} is not in the change list", missing=True)
         try:
-            target = placing.target_of(found.changes.top, change)
+            target = placing.target_of(listing.changes.top, change)
             there = placing.side_there(target)
             mode = placing.mode_for(change.after, there) if change.after else there.mode if there else 0o644
-            kept = files.read(records.content_path(found.folder, FileSide(request.sha256, 0)))
+            kept = files.read(records.content_path(listing.folder, FileSide(request.sha256, 0)))
         except Unplaceable as error:
             raise ActionError(f"{change.path}: {error}") from error
         except OSError as error:
@@ -279,72 +285,77 @@ def write(store: Store, request: WriteChange, *, by: str, now: float) -> Done:
         if kept is None:
             raise ActionError("what was edited is gone: open it again with `changes edit`")
         then = FileSide(request.sha256, len(kept), mode)
-        planned = Planned(change.path, target, there, then, Decision(whole="edited"))
+        planned = Placement(change.path, target, there, then, Decision(whole="edited"))
         clashes = kept.count(MARK)
         left = f", with {plural(clashes, 'clash', 'clashes')} still between marks" if clashes else ""
-        text = f"{change.path} of task {ids.short(found.task_id)} brought in as edited{left}"
-        return _carry_out(store, found, [planned], "changes.write", text, by=by, now=now)
+        text = f"{change.path} of task {ids.short(listing.task_id)} brought in as edited{left}"
+        return _carry_out(store, listing, [planned], "changes.write", text, by=by, now=now)
 
 
 def _carry_out(
-    store: Store, found: Listed, planned: list[Planned], verb: str, text: str, *, by: str, now: float
+    store: Store, listing: ChangeListing, planned: list[Placement], verb: str, text: str, *, by: str, now: float
 ) -> Done:
-    changes = [_placed(found, one) for one in planned]
-    action = edits.new_action(verb, changes, summary=text, by=by, now=now, target=found.task_id)
-    decisions = {**found.decisions, **{one.path: one.decision for one in planned}}
+    changes = [_placed(listing, placement) for placement in planned]
+    action = edits.new_action(verb, changes, summary=text, by=by, now=now, target=listing.task_id)
+    decisions = {**listing.decisions, **{placement.path: placement.decision for placement in planned}}
     with journal.carrying_out(store.layout, action):
-        for one in planned:
-            _keep(found, one)
-        _place(found, planned)
-        change_records.write_decisions(store.layout, found.folder, found.changes, decisions)
-    return Done(summary=f"{text}: {found.changes.top}", target=found.task_id, action_id=action.id)
+        for placement in planned:
+            _keep(listing, placement)
+        _place(listing, planned)
+        change_records.write_decisions(store.layout, listing.folder, listing.changes, decisions)
+    return Done(summary=f"{text}: {listing.changes.top}", target=listing.task_id, action_id=action.id)
 
 
-def _keep(found: Listed, one: Planned) -> None:
+def _keep(listing: ChangeListing, placement: Placement) -> None:
     """Keep what is there for undo, and what is to be. ActionError where that cannot be, or it changed just now."""
     try:
-        if one.content is not None and one.then is not None:
-            records.keep_bytes(found.folder, one.content, mode=one.then.mode)
-        records.must_be_whole(found.folder, one.then)
-        there = records.keep(found.folder, one.target) if one.there is not None else None
+        if placement.content is not None and placement.then is not None:
+            records.keep_bytes(listing.folder, placement.content, mode=placement.then.mode)
+        records.must_be_whole(listing.folder, placement.then)
+        there = records.keep(listing.folder, placement.target) if placement.there is not None else None
     except OSError as error:
-        raise ActionError(f"{one.path} cannot be kept for undo: {error}; nothing was changed") from error
-    if there != one.there:
-        raise ActionError(f"{one.path} is changing right now: try again in a moment")
+        raise ActionError(f"{placement.path} cannot be kept for undo: {error}; nothing was changed") from error
+    if there != placement.there:
+        raise ActionError(f"{placement.path} is changing right now: try again in a moment")
 
 
-def _place(found: Listed, planned: list[Planned]) -> None:
+def _place(listing: ChangeListing, planned: list[Placement]) -> None:
     """Write all files, or put back those that were written before one that could not be."""
-    done: list[Planned] = []
-    for one in planned:
+    done: list[Placement] = []
+    for placement in planned:
         try:
-            _put(found.folder, one.target, one.then)
+            _put(listing.folder, placement.target, placement.then)
         except OSError as error:
             for earlier in reversed(done):
-                _put(found.folder, earlier.target, earlier.there)
+                _put(listing.folder, earlier.target, earlier.there)
             raise ActionError(
-                f"{one.path} could not be written: {error.strerror or error}; nothing was changed"
+                f"{placement.path} could not be written: {error.strerror or error}; nothing was changed"
             ) from error
-        done.append(one)
+        done.append(placement)
 
 
 def _put(folder: Path, target: str, side: FileSide | None) -> None:
     placing.put(target, side, str(records.content_path(folder, side)) if side is not None else "")
 
 
-def _placed(found: Listed, one: Planned) -> Change:
-    before = {"there": _plain(one.there), "decision": _plain(found.decisions.get(one.path))}
-    return Change(KIND, _key(found, one.path), before, {"there": _plain(one.then), "decision": _plain(one.decision)})
-
-
-def _decided(found: Listed, path: str, decision: Decision) -> Change:
+def _placed(listing: ChangeListing, placement: Placement) -> Change:
+    before = {"there": _plain(placement.there), "decision": _plain(listing.decisions.get(placement.path))}
     return Change(
-        KIND, _key(found, path), {"decision": _plain(found.decisions.get(path))}, {"decision": _plain(decision)}
+        KIND,
+        _key(listing, placement.path),
+        before,
+        {"there": _plain(placement.then), "decision": _plain(placement.decision)},
     )
 
 
-def _key(found: Listed, path: str) -> str:
-    return f"{found.task_id} {path}"
+def _decided(listing: ChangeListing, path: str, decision: Decision) -> Change:
+    return Change(
+        KIND, _key(listing, path), {"decision": _plain(listing.decisions.get(path))}, {"decision": _plain(decision)}
+    )
+
+
+def _key(listing: ChangeListing, path: str) -> str:
+    return f"{listing.task_id} {path}"
 
 
 def _plain(value: FileSide | Decision | None) -> object:
@@ -352,22 +363,22 @@ def _plain(value: FileSide | Decision | None) -> object:
     return None if value is None else msgspec.json.decode(msgspec.json.encode(value))
 
 
-def _of(store: Store, change: Change) -> tuple[Listed, FileChange]:
+def _of(store: Store, change: Change) -> tuple[ChangeListing, FileChange]:
     task_id, _, path = change.key.partition(" ")
-    found = listed(store, task_id)
-    file_change = found.changes.find(path)
+    listing = listing_of(store, task_id)
+    file_change = listing.changes.find(path)
     if file_change is None:
         raise ActionError(f"{path} is no longer in the change list of {task_id}")
-    return found, file_change
+    return listing, file_change
 
 
 def file_now(store: Store, change: Change) -> Side | None:
     """For undo: what is there, and what was decided."""
-    found, file_change = _of(store, change)
-    now: Side = {"decision": _plain(found.decisions.get(file_change.path))}
+    listing, file_change = _of(store, change)
+    now: Side = {"decision": _plain(listing.decisions.get(file_change.path))}
     if "there" in (change.after or {}):
         try:
-            now["there"] = _plain(placing.side_there(placing.target_of(found.changes.top, file_change)))
+            now["there"] = _plain(placing.side_there(placing.target_of(listing.changes.top, file_change)))
         except Unplaceable as error:
             raise ActionError(f"{file_change.path}: {error}") from error
     return {name: now[name] for name in (change.after or {})}
@@ -376,27 +387,27 @@ def file_now(store: Store, change: Change) -> Side | None:
 def put_file(store: Store, change: Change) -> None:
     """For undo: put the file back byte for byte, with its mode, and take the decision back."""
     with locks.waiting_lock(store.layout.changes_lock):
-        found, file_change = _of(store, change)
+        listing, file_change = _of(store, change)
         after = change.after or {}
         if "there" in after:
             side = msgspec.convert(after["there"], FileSide | None)
             try:
-                _put(found.folder, placing.target_of(found.changes.top, file_change), side)
+                _put(listing.folder, placing.target_of(listing.changes.top, file_change), side)
             except (Unplaceable, OSError) as error:
                 raise ActionError(f"{file_change.path} could not be written: {error}") from error
-        decisions = dict(found.decisions)
+        decisions = dict(listing.decisions)
         decision = msgspec.convert(after.get("decision"), Decision | None)
         if decision is None:
             decisions.pop(file_change.path, None)
         else:
             decisions[file_change.path] = decision
-        change_records.write_decisions(store.layout, found.folder, found.changes, decisions)
+        change_records.write_decisions(store.layout, listing.folder, listing.changes, decisions)
 
 
-def default_message(store: Store, found: Listed) -> str:
+def default_message(store: Store, listing: ChangeListing) -> str:
     """Return a commit's message: the first line of the task's objective."""
-    spec = task_files.read_spec(store.layout, found.task_id)
-    return one_line(spec.objective if spec else found.task_id, 72)
+    spec = task_files.read_spec(store.layout, listing.task_id)
+    return one_line(spec.objective if spec else listing.task_id, 72)
 
 
 def env_path() -> str:

@@ -220,15 +220,15 @@ _NO_PROXY = {
 
 def unreached(roles: Iterable[Role], tier: str) -> tuple[Problem, ...]:
     """Return a problem for each role whose commands reach hosts through a proxy, where this sandbox tier has none."""
-    why = _NO_PROXY.get(tier)
+    reason = _NO_PROXY.get(tier)
     return tuple(
         Problem(
             f"role {role.name}",
-            f"its command_hosts ({one_line(', '.join(role.command_hosts), 100)}) need bubblewrap: {why}",
+            f"its command_hosts ({one_line(', '.join(role.command_hosts), 100)}) need bubblewrap: {reason}",
             "install bubblewrap, or take command_hosts out of the role",
         )
         for role in roles
-        if why and role.command_hosts and not role.network
+        if reason and role.command_hosts and not role.network
     )
 
 

@@ -36,8 +36,8 @@ def table(text: str) -> dict[str, object]:
         value = _built(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        why = ", ".join(filter(None, (error.context, error.problem))) or " ".join(str(error).split())
-        raise BadDocument(why[:200], mark.line + 1 if mark else 0) from error
+        reason = ", ".join(filter(None, (error.context, error.problem))) or " ".join(str(error).split())
+        raise BadDocument(reason[:200], mark.line + 1 if mark else 0) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise BadDocument(" ".join(str(error).split())[:200]) from error
     if not isinstance(value, dict):

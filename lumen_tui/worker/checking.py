@@ -132,10 +132,10 @@ class Checker:
         cut = ""
         for base in dict.fromkeys((os.path.realpath(self.folder), workspace(self._context))):
             try:
-                found, why = self._matches(base, check.what, remaining)
+                found, reason = self._matches(base, check.what, remaining)
             except (ToolError, OSError) as error:
-                found, why = [], str(error)
-            cut = cut or why
+                found, reason = [], str(error)
+            cut = cut or reason
             if found:
                 new = "" if any(self._is_new(status) for _, status in found) else ", there before the task began"
                 path, status = found[0]

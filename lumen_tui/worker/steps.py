@@ -72,8 +72,8 @@ def read(folder: Path, spec: Spec) -> Earlier:
     if not heads:
         return Earlier(why="the record of its steps is damaged from its beginning" if found.damaged else "")
     place, head = heads[-1]
-    if why := _unfit(folder, spec, found, head):
-        return Earlier(why=why)
+    if reason := _unfit(folder, spec, found, head):
+        return Earlier(why=reason)
     records = found.records[place:]
     return Earlier(records if len(records) > 1 else (), "", found.damaged, found.lost)
 
@@ -135,13 +135,13 @@ class StepJournal:
         with self._guard():
             if self.earlier:
                 return self._go_on(prompt)
-            why, self.state = self.found.why, ConversationState()
-            if (why or self.found.damaged) and self._path.exists():
+            reason, self.state = self.found.why, ConversationState()
+            if (reason or self.found.damaged) and self._path.exists():
                 directories.move(self._path, self._folder / f"steps.{self._attempt - 1}.jsonl")
             directories.remove(self._folder / task_records.PARKED_FILE)
             self.parked = None
             self._append([Head(self._spec.id, about(self._spec), self._attempt, provider, prompt)], durable=False)
-        return f"begins from scratch: {why}" if why else ""
+        return f"begins from scratch: {reason}" if reason else ""
 
     def _go_on(self, prompt: str) -> str:
         if self.found.damaged:  # else what follows would stand behind the damage

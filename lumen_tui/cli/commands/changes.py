@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.actions import change_views, changelists
-from lumen_tui.actions.changelists import Listed
+from lumen_tui.actions.changelists import ChangeListing
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.editing import edited
 from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, say, table, talk
@@ -63,65 +63,65 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    found = change_views.lists(session.store, all=args.all)
+    views = change_views.lists(session.store, all=args.all)
     if args.json:
-        document([change_views.facts(one) for one in found])
+        document([change_views.facts(view) for view in views])
     else:
-        table([_row(one, session.now) for one in found])
-    if not found:
+        table([_row(view, session.now) for view in views])
+    if not views:
         talk("no change list is open: `task new --isolate worktree` has a task hand one in")
-    return 0 if found else 3
+    return 0 if views else 3
 
 
-def _row(one: change_views.ListView, now: float) -> tuple[str, ...]:
-    files = f"{plural(len(one.changes.files), 'file')} +{one.added:,} -{one.removed:,}"
-    ago = times.age(now - times.epoch(one.changes.at))
-    return one.task_id, one.state, files, ago, one_line(one.objective, 60), safe(one.changes.top)
+def _row(view: change_views.ListView, now: float) -> tuple[str, ...]:
+    files = f"{plural(len(view.changes.files), 'file')} +{view.added:,} -{view.removed:,}"
+    ago = times.age(now - times.epoch(view.changes.at))
+    return view.task_id, view.state, files, ago, one_line(view.objective, 60), safe(view.changes.top)
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    found = changelists.listed(session.store, args.task_id)
+    listing = changelists.listing_of(session.store, args.task_id)
     if args.json:
-        document(_described(found))
+        document(_described(listing))
         return 0
-    changes = found.changes
+    changes = listing.changes
     origin = f" from commit {changes.commit[:12]} of {changes.branch or 'no branch'}" if changes.commit else ""
-    say(f"{found.task_id}  {state_of(changes, found.decisions)}  {safe(changes.top)}{origin}")
+    say(f"{listing.task_id}  {state_of(changes, listing.decisions)}  {safe(changes.top)}{origin}")
     for note in changes.notes:
         talk(note)
     if not args.paths:
-        table([_file_row(found, change) for change in changes.files])
+        table([_file_row(listing, change) for change in changes.files])
         if not changes.files:
             talk("it changed nothing")
         return 0
     for change in change_views.below(changes, args.paths):
-        _say_diff(found, change, whole=args.all)
+        _say_diff(listing, change, whole=args.all)
     return 0
 
 
-def _file_row(found: Listed, change: FileChange) -> tuple[str, ...]:
-    state = found.decision(change).state(change)
-    conflict = change_views.conflict(found, change)
+def _file_row(listing: ChangeListing, change: FileChange) -> tuple[str, ...]:
+    state = listing.decision(change).state(change)
+    conflict = change_views.conflict(listing, change)
     size = (
         f"+{change.added:,} -{change.removed:,}, {plural(change.hunks, 'hunk')}"
         if change.text
         else change_views.sizes(change)
     )
-    words = f"does not fit: {conflict}" if conflict else change_views.remark(change, found.changes.files)
+    words = f"does not fit: {conflict}" if conflict else change_views.remark(change, listing.changes.files)
     return state, change.kind, safe(change.path), size, words
 
 
-def _described(found: Listed) -> dict[str, object]:
-    facts: dict[str, object] = msgspec.to_builtins(found.changes)
-    facts["state"] = state_of(found.changes, found.decisions)
-    facts["decisions"] = msgspec.to_builtins(found.decisions)
+def _described(listing: ChangeListing) -> dict[str, object]:
+    facts: dict[str, object] = msgspec.to_builtins(listing.changes)
+    facts["state"] = state_of(listing.changes, listing.decisions)
+    facts["decisions"] = msgspec.to_builtins(listing.decisions)
     return facts
 
 
-def _say_diff(found: Listed, change: FileChange, *, whole: bool) -> None:
-    decision = found.decision(change)
+def _say_diff(listing: ChangeListing, change: FileChange, *, whole: bool) -> None:
+    decision = listing.decision(change)
     say(f"--- {safe(change.path)}  {change.kind}, {decision.state(change)}  {change_views.remark(change)}".rstrip())
-    lines = change_views.diff(found, change)
+    lines = change_views.diff(listing, change)
     for number, line in lines if whole else lines[:_MOST_LINES]:
         mark = "✓" if number in decision.accepted else "✗" if number in decision.dropped else " "
         say(f"{mark} {line}" if line.startswith("@@") else f"  {line}")
@@ -130,11 +130,11 @@ def _say_diff(found: Listed, change: FileChange, *, whole: bool) -> None:
 
 
 def run_edit(session: Session, args: Namespace) -> int:
-    found = changelists.listed(session.store, args.task_id)
-    change = found.changes.find(args.path)
+    listing = changelists.listing_of(session.store, args.task_id)
+    change = listing.changes.find(args.path)
     if change is None:
         raise ActionError(f"{one_line(args.path, 200)} is not in the change list", missing=True)
-    with edited(change_views.proposal(found, change), os.path.basename(change.path) or "text") as after:
-        sha256 = change_views.keep_edited(found, after)
-    request = WriteChange(task_id=found.task_id, path=change.path, sha256=sha256)
+    with edited(change_views.proposal(listing, change), os.path.basename(change.path) or "text") as after:
+        sha256 = change_views.keep_edited(listing, after)
+    request = WriteChange(task_id=listing.task_id, path=change.path, sha256=sha256)
     return print_outcome(session.perform(request), as_json=args.json)

@@ -337,6 +337,6 @@ def _rest(packet: Packet, failed: int, empty: int, own: int, every: float) -> tu
     if seconds := agent.rest_after(empty, agent.EMPTY_LOOPS, every) if packet.brain != "offline" else 0.0:
         return max(seconds, packet.sleep_seconds), f"its last {empty} loops changed nothing"
     if seconds := agent.rest_after(own, agent.OWN_LOOPS, every):
-        why = f"its last {own} loops heard of nothing but the tasks that it had ordered itself"
-        return max(seconds, packet.sleep_seconds), why
+        reason = f"its last {own} loops heard of nothing but the tasks that it had ordered itself"
+        return max(seconds, packet.sleep_seconds), reason
     return packet.sleep_seconds, packet.sleep_why

@@ -148,8 +148,8 @@ class PauseControl:
             changed = bool(part.mark) and part.mark != endpoint_mark(config, name, environ)
             if part.by == pauses.ENGINE and (asked or changed):
                 self.resume(PROVIDER + name)
-                why = "a person asked for it" if asked else "its key or its settings have changed"
-                self._log.add("resumed", f"{pauses.provider_words(name)} is tried again: {why}", now)
+                reason = "a person asked for it" if asked else "its key or its settings have changed"
+                self._log.add("resumed", f"{pauses.provider_words(name)} is tried again: {reason}", now)
 
     def _report(self, name: str, pause: Pause, now: float) -> None:
         self._log.add("resumed", f"{name} goes on: it was {pause.words}", now)

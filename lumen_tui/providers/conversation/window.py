@@ -43,7 +43,7 @@ class ContextWindow:
         tokens = self._tokens(prompt, limit)
         if not limit or tokens < _FULL * limit:
             return Fitted(prompt.entries, last)
-        summary, why = yield from self._summed_up(prompt, limit, tokens, last)
+        summary, reason = yield from self._summed_up(prompt, limit, tokens, last)
         if summary is not None:
             last, prompt = summary, replace(prompt, entries=summary.after(prompt.entries))
             tokens = self._tokens(prompt, limit)
@@ -52,7 +52,7 @@ class ContextWindow:
         size = self._caller.wire.size(prompt)
         compaction = compact(prompt.entries, round(size * (1 - _CUT_TO * limit / tokens)))
         if compaction.pieces:
-            yield self.use(compaction, why)
+            yield self.use(compaction, reason)
         return Fitted(compaction.entries, last)
 
     def _summed_up(

@@ -80,7 +80,7 @@ def _check(role: Role, text: str) -> None:
         raise BadFile(f"tool {unknown[0]!r} is unknown: of {', '.join(ALL_TOOLS)}", line)
     if role.shell not in ("none", "read", "any"):
         raise BadFile(f"shell {role.shell!r} is unknown: none, read or any", frontmatter.line_of(text, "shell"))
-    if fault := next((f"{name!r} is {why}" for name in role.command_hosts if (why := pattern_fault(name))), ""):
+    if fault := next((f"{name!r} is {reason}" for name in role.command_hosts if (reason := pattern_fault(name))), ""):
         raise BadFile(f"command_hosts: {fault}", frontmatter.line_of(text, "command_hosts"))
     try:
         acceptance.checked(role.accept)

@@ -70,8 +70,8 @@ def tell(folder: Path, steer: Steer, attempt: int, most: int) -> None:
     """Put a message on file for the worker of this attempt. TakesNone where it takes none, or has got so many."""
 
     def decide(lines: list[Steer]) -> list[Steer]:
-        if why := closed(lines, attempt):
-            raise TakesNone(why)
+        if reason := closed(lines, attempt):
+            raise TakesNone(reason)
         if len(standing(lines)) >= most:
             raise TakesNone(f"it has got {most} messages, the most that one task takes")
         return [steer]

@@ -215,5 +215,5 @@ def carry_out(client: socket.socket, gate: Gate, now: Callable[[], float]) -> Co
     """Carry a connection out and return what is on record of it."""
     exchange = Exchange(client, gate)
     with contextlib.closing(client):
-        verdict, why = exchange.run()
-    return exchange.record(verdict, why, iso(now()))
+        verdict, reason = exchange.run()
+    return exchange.record(verdict, reason, iso(now()))

@@ -122,9 +122,9 @@ class TaskProxy:
         client.close()
         if self._count <= self.limits.connections + 1:
             most = self.limits.at_once if busy and not over else self.limits.connections
-            why = f"more than {most:,} connections{' at the same time' if busy and not over else ' of this task'}"
-            self.note(why)
-            self._note(Connection(iso(self._now()), REFUSED, why=why))
+            reason = f"more than {most:,} connections{' at the same time' if busy and not over else ' of this task'}"
+            self.note(reason)
+            self._note(Connection(iso(self._now()), REFUSED, why=reason))
 
     def _carry_out(self, client: socket.socket) -> None:
         try:

@@ -63,12 +63,12 @@ def make(
             continue  # removed while we looked
         except PermissionError:
             count.leave_out("that cannot be read")
-    return manifest, tuple(f"{number:,} {why} not in the copy." for why, number in _named(count.left_out))
+    return manifest, tuple(f"{number:,} {reason} not in the copy." for reason, number in _named(count.left_out))
 
 
 def _named(left_out: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    for why, number in sorted(left_out.items()):
-        yield f"entr{'y' if number == 1 else 'ies'} {why} {'is' if number == 1 else 'are'}", number
+    for reason, number in sorted(left_out.items()):
+        yield f"entr{'y' if number == 1 else 'ies'} {reason} {'is' if number == 1 else 'are'}", number
 
 
 def _walk(

@@ -115,8 +115,8 @@ def _not_there(name: str, accepted: Mapping[str, ServerTools]) -> str:
     tool = accepted[server].named().get(name.removeprefix(server + BETWEEN))
     if tool is None:
         return f"{name} is no tool that was accepted of {server}: {', '.join(sorted(accepted[server].named()))}"
-    why = tool.problem or "no model takes such a name as a tool of its own: name the server instead"
-    return f"{name} cannot be used: {why}"
+    reason = tool.problem or "no model takes such a name as a tool of its own: name the server instead"
+    return f"{name} cannot be used: {reason}"
 
 
 def _as_tool(

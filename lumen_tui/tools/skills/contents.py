@@ -104,8 +104,8 @@ def text_within(skill: Skill, path: str, closed: Closed) -> str:
     real = os.path.realpath(os.path.join(skill.folder, path))
     if not is_below(real, skill.folder):
         raise ToolError(f"{shown} is a link that leads out of the skill's folder, and is not read")
-    if why := closed(real):
-        raise ToolError(why)
+    if reason := closed(real):
+        raise ToolError(reason)
     if os.path.isdir(real):
         raise ToolError(f"{shown} is a folder of the skill: read_skill without a path lists its files")
     data = read_regular(real, LARGEST + 1)

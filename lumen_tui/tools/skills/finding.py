@@ -83,16 +83,16 @@ def of_task(context: Context) -> Skills:
 def _take(place: SkillPlace, path: str, real: str, skills: dict[str, Skill], problems: list[SkillProblem]) -> None:
     """Add the skill in one folder, or what is wrong with it."""
     file = os.path.join(path, FILE)
-    if why := _outside(place, path) or _outside(place, file) or _linked(real):
-        problems.append(SkillProblem(file, why, refused=True))
+    if reason := _outside(place, path) or _outside(place, file) or _linked(real):
+        problems.append(SkillProblem(file, reason, refused=True))
         return
     skill, faults = read_skill(real, file, place.name)
     problems += faults
     if skill is None:
         return
     if first := skills.get(skill.name):
-        why = f"the skill {skill.name!r} of {first.path} comes before it"
-        problems.append(SkillProblem(file, why, refused=True))
+        reason = f"the skill {skill.name!r} of {first.path} comes before it"
+        problems.append(SkillProblem(file, reason, refused=True))
         return
     skills[skill.name] = skill
 
@@ -116,8 +116,8 @@ def _folders(place: SkillPlace, problems: list[SkillProblem]) -> Iterator[str]:
     real = os.path.realpath(place.folder)
     if not os.path.lexists(place.folder):
         return
-    if why := _outside(place, place.folder):
-        problems.append(SkillProblem(place.folder, why, refused=True))
+    if reason := _outside(place, place.folder):
+        problems.append(SkillProblem(place.folder, reason, refused=True))
         return
     try:
         with opening.folder(real) as fd:

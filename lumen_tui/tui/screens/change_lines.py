@@ -12,7 +12,7 @@ from textual.app import App
 
 from lumen_tui.actions import change_lines, change_views
 from lumen_tui.actions.change_lines import CLASH, DiffLine, FileLines
-from lumen_tui.actions.changelists import Listed
+from lumen_tui.actions.changelists import ChangeListing
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
@@ -77,7 +77,7 @@ class ChangeSheet(LoadedSheet[Row, Found]):
         """Return the same as whole files."""
         return self.chosen()
 
-    def edited_file(self) -> tuple[Listed, FileChange] | None:
+    def edited_file(self) -> tuple[ChangeListing, FileChange] | None:
         """Return the one file that $EDITOR is to open; None, after a sentence, for none."""
         raise NotImplementedError
 
@@ -163,8 +163,8 @@ class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
     def files(self) -> dict[str, list[str]]:
         return {self._task_id: [self._path]}
 
-    def edited_file(self) -> tuple[Listed, FileChange] | None:
-        return (self._file.found, self._file.change) if self._file else None
+    def edited_file(self) -> tuple[ChangeListing, FileChange] | None:
+        return (self._file.listing, self._file.change) if self._file else None
 
     def action_step(self, by: int) -> None:
         """Go to the first line of the next or the previous hunk, round and round."""
@@ -183,19 +183,21 @@ class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
                 yield row.number
 
 
-def _edited(app: App[object], found: Listed, change: FileChange, say: Callable[[str], None]) -> WriteChange | None:
+def _edited(
+    app: App[object], listing: ChangeListing, change: FileChange, say: Callable[[str], None]
+) -> WriteChange | None:
     """Return the request that brings in a file as an editor left it; None, after a sentence, for nothing."""
     try:
-        text = change_views.proposal(found, change).decode()
+        text = change_views.proposal(listing, change).decode()
         after = editor.edit(app, text, "." + change.path.rpartition(".")[2][:10])
     except (ActionError, editor.NoEditor) as error:
         say(str(error))
         return None
     except UnicodeDecodeError:
-        say(f"it is no UTF-8 text: `changes edit {ids.short(found.task_id)} PATH` opens it as it is")
+        say(f"it is no UTF-8 text: `changes edit {ids.short(listing.task_id)} PATH` opens it as it is")
         return None
     if after is None:
         say("nothing was changed, and nothing brought in")
         return None
-    sha256 = change_views.keep_edited(found, after.encode())
-    return WriteChange(task_id=found.task_id, path=change.path, sha256=sha256)
+    sha256 = change_views.keep_edited(listing, after.encode())
+    return WriteChange(task_id=listing.task_id, path=change.path, sha256=sha256)

@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from lumen_tui.actions import change_views
 from lumen_tui.actions.change_views import FileView
-from lumen_tui.actions.changelists import Listed
+from lumen_tui.actions.changelists import ChangeListing
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.changelist import FileChange
@@ -26,7 +26,7 @@ class FileRows(Rows[FileView]):
     """State, size, path, age; below the selected one what does not fit, or what the task was about."""
 
     def key(self, row: FileView) -> str:
-        return f"{row.found.task_id} {row.change.path}"
+        return f"{row.listing.task_id} {row.change.path}"
 
     def line(self, row: FileView, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, change = self.look.ink, row.change
@@ -38,8 +38,8 @@ class FileRows(Rows[FileView]):
                 Cell(change.kind, ink.muted, 8),
                 Cell(safe(change.path), ink.strong if selected else ink.text),
                 Cell(size, ink.muted, min(14, width // 6), right=True),
-                Cell(ids.short(row.found.task_id), ink.muted, 6, right=True),
-                Cell(words.age(self.now - times.epoch(row.found.changes.at)), ink.muted, 6, right=True),
+                Cell(ids.short(row.listing.task_id), ink.muted, 6, right=True),
+                Cell(words.age(self.now - times.epoch(row.listing.changes.at)), ink.muted, 6, right=True),
             ],
         )
 
@@ -48,16 +48,16 @@ class FileRows(Rows[FileView]):
         text = (
             f"does not fit: {row.conflict}" if row.conflict
             else f"changed by {rivals}, too" if rivals
-            else change_views.remark(row.change, row.found.changes.files) or row.objective
+            else change_views.remark(row.change, row.listing.changes.files) or row.objective
         )  # fmt: skip
         return line(width, [Cell("", self.look.ink.muted, 9), Cell(one_line(text, 300), self.look.ink.muted)])
 
     def words(self, row: FileView) -> str:
-        return f"{row.change.path} {row.found.task_id} {row.objective}"
+        return f"{row.change.path} {row.listing.task_id} {row.objective}"
 
     def fields(self, row: FileView) -> dict[str, str]:
         state = "conflict" if row.conflict else row.state
-        return {"path": row.change.path, "task": row.found.task_id, "state": state, "kind": row.change.kind}
+        return {"path": row.change.path, "task": row.listing.task_id, "state": state, "kind": row.change.kind}
 
 
 class ChangesScreen(ChangeSheet[FileView, Sequence[FileView]]):
@@ -79,12 +79,17 @@ class ChangesScreen(ChangeSheet[FileView, Sequence[FileView]]):
     def keys(self) -> Keys:
         return (*self.acts(), *super().keys())
 
-    def _loaded(self, found: Sequence[FileView]) -> None:
-        self._rows = {f"{row.found.task_id} {row.change.path}": row for row in found}
-        tasks = len({row.found.task_id for row in found})
-        clash = sum(bool(row.conflict) for row in found)
+    def _loaded(self, files: Sequence[FileView]) -> None:
+        self._rows = {f"{row.listing.task_id} {row.change.path}": row for row in files}
+        tasks = len({row.listing.task_id for row in files})
+        clash = sum(bool(row.conflict) for row in files)
         more = f" · {clash} in conflict" if clash else ""
-        fill(self, list(found), "Changes", f"{words.plural(len(found), 'file')} of {words.plural(tasks, 'task')}{more}")
+        fill(
+            self,
+            list(files),
+            "Changes",
+            f"{words.plural(len(files), 'file')} of {words.plural(tasks, 'task')}{more}",
+        )
         if self._at and (first := next((key for key in self._rows if key.startswith(f"{self._at} ")), "")):
             self.rows.select_key(first)
         self._at = ""
@@ -93,17 +98,17 @@ class ChangesScreen(ChangeSheet[FileView, Sequence[FileView]]):
         chosen: dict[str, list[str]] = {}
         for key in self.rows.targets():
             if row := self._rows.get(key):
-                chosen.setdefault(row.found.task_id, []).append(row.change.path)
+                chosen.setdefault(row.listing.task_id, []).append(row.change.path)
         if not chosen:
             self.say("nothing is chosen", bad=True)
         return chosen
 
-    def edited_file(self) -> tuple[Listed, FileChange] | None:
+    def edited_file(self) -> tuple[ChangeListing, FileChange] | None:
         task_id, paths = next(iter(self.chosen().items()), ("", []))
         row = self._rows[f"{task_id} {paths[0]}"] if paths else None
-        return (row.found, row.change) if row else None
+        return (row.listing, row.change) if row else None
 
     def opened(self, row: FileView) -> None:
-        place = (row.found.task_id, row.change.path)
+        place = (row.listing.task_id, row.change.path)
         screen = ChangeLinesScreen(self._port, self._now, self._root, place, self._refusal)
         self.app.push_screen(screen, lambda _: self.loader.load())

@@ -174,11 +174,11 @@ class _Replay:
         try:
             return shadow.make(order, place)
         except (Unfit, StoreError, OSError) as error:
-            why = self._clean(str(error))
+            reason = self._clean(str(error))
         except Stopped:
             self._gate.check()
-            why = "its time was up before the shadow was ready"
-        self._notes.append(f"nothing was run, each call has its recorded result: {why}")
+            reason = "its time was up before the shadow was ready"
+        self._notes.append(f"nothing was run, each call has its recorded result: {reason}")
         return None
 
     def _attempts(self, runner: ShadowRunner) -> None:
