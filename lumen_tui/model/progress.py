@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from lumen_tui.model import kinds, times
 from lumen_tui.model.config import ProgressSignalsConfig
+
+_PERCENT = re.compile(r"(?<![\d.,])(\d{1,3}) ?%")
+
+
+def named_percent(text: str) -> int | None:
+    """Return how far the work is, as a signal or a checkpoint says it: `80 % done` is 80; None where it does not."""
+    match = _PERCENT.search(text)
+    return int(match[1]) if match and int(match[1]) <= 100 else None
+
+
+def percents(told: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Return the first percentage that is named of each work unit: give (unit, text), the newest first."""
+    named: dict[str, int] = {}
+    for wu_id, text in told:
+        if wu_id not in named and (percent := named_percent(text)) is not None:
+            named[wu_id] = percent
+    return named
 
 
 class Stretch(Struct, frozen=True):

@@ -152,6 +152,7 @@ class Snapshot(Struct, frozen=True):
     roles: tuple[Role, ...] = ()
     retired: tuple[str, ...] = ()
     work: tuple[WorkUnit, ...] = ()
+    work_percent: dict[str, int] = field(default_factory=dict)  # of those in progress, as far as a signal names it
     lanes: tuple[str, ...] = ()
     spend: SpendView = field(default_factory=SpendView)
     approvals: tuple[Approval, ...] = ()  # calls that wait for a person's word, the oldest first

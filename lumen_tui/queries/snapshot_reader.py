@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from lumen_tui.model import attention, budget, liveness, times
@@ -19,10 +19,10 @@ from lumen_tui.model.roles import unreached
 from lumen_tui.model.snapshot import EngineView, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe
-from lumen_tui.model.work import WorkUnit
 from lumen_tui.queries import learnt
 from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.queries.schedule_views import ScheduleIndex
+from lumen_tui.queries.unit_index import UnitIndex
 from lumen_tui.storage import files, integrity, lease, process
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
@@ -47,7 +47,6 @@ from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
 from lumen_tui.store.tasks.task_index import TaskIndex, TaskList
 from lumen_tui.store.tasks.task_records import read_json
-from lumen_tui.store.work.work_units import list_units, unit_files
 
 _PACKETS = 30
 _WAKE_BYTES = 256 * 1024
@@ -81,11 +80,6 @@ class ChangedTasks:
             self._swept = now
             return None
         return {name.decode() for name in task_ids}
-
-
-def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
-    """Return the lanes of work units, each once and safe."""
-    return tuple(sorted({safe(unit.lane) for unit in units if unit.lane}))
 
 
 def _folder_missing(message: str) -> list[Problem]:
@@ -142,7 +136,7 @@ class SnapshotReader:
             ],
             lambda: _tool_problems(layout),
         )
-        self._work = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
+        self._work = UnitIndex(layout, self.signals)
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
         self._wake = Stamped(lambda: [layout.wake_state], lambda: _wake_state(layout))
@@ -261,7 +255,6 @@ class SnapshotReader:
 
     def partial_snapshot(self, now: float) -> Snapshot:
         """Return what was loaded so far."""
-        roles, retired, _ = self._roles.value
         live = self.tasks.live()
         spend = self._spend(now, live)
         rule = self.config.memory.decay.rule
@@ -283,10 +276,11 @@ class SnapshotReader:
             discovery_counts=self.nodes.open.counts(now),
             decay=self.nodes.decay_view(rule, now),
             fading=self.nodes.fading(rule, now),
-            roles=tuple(roles),
-            retired=tuple(retired),
-            work=self._units(),
-            lanes=lanes_of(self._work.value[0]),
+            roles=tuple(self._roles.value[0]),
+            retired=tuple(self._roles.value[1]),
+            work=self._work.units(),
+            work_percent=self._work.percent(),
+            lanes=self._work.lanes(),
             spend=spend,
             killed=self._killed(),
             approvals=self._approvals.calls(now, live),
@@ -319,9 +313,6 @@ class SnapshotReader:
             now=now,
         )
 
-    def _units(self) -> tuple[WorkUnit, ...]:
-        return tuple(safe_record(unit) for unit in self._work.value[0])
-
     def _spend(self, now: float, live: list[TaskView]) -> SpendView:
         alive = [view.id for view in live if view.status.alive]
         return budget.view(self._ledger.book, self.config.budget, now, alive)
@@ -342,7 +333,7 @@ class SnapshotReader:
             problems=problems,
             facts=self.facts.view().alarming,
             loop=self._loop.value,
-            progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
+            progress=self._progress.missing(self.config.memory.progress_signals, self._work.raw),
             killed=self._killed(),
             approvals=self._approvals.waiting(now, live),
             evolution=self._evolution.value,
@@ -367,7 +358,7 @@ class SnapshotReader:
             *self._roles.value[2],
             *unreached(self._roles.value[0], beat.sandbox if (beat := self._engine.heartbeat) else ""),
             *self._tools.value,
-            *self._work.value[1],
+            *self._work.problems,
             *self.tasks.problems.values(),
         ]
         problems += [*self._ledger.problems, *self._relay.problems, *self._schedules.problems(self.config, now)]

@@ -25,6 +25,7 @@ from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.kit.lines import Lines, fit, spread
 from lumen_tui.tui.panes.activity import something, strip
 from lumen_tui.tui.panes.base import Pane, PanedRoom
+from lumen_tui.tui.panes.units import UnitsStrip
 from lumen_tui.tui.room_command import DECAY, DISCOVERIES, EVERYWHERE, LOOP, ROWS, SIGNALS, WAKE, WORKERS, RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.shares import EMPTY, LEAST, Want, shares
@@ -164,13 +165,12 @@ def arrange(screen: Screen[None], layout: RoomLayout, panes: Sequence[Pane], cur
     _seen(screen.query_one("#detail"), layout.detailed)
 
 
-def share(columns: Sequence[Sequence[Pane]], height: int, more: Mapping[str, int], layout: RoomLayout) -> None:
-    """Give each pane of each column its lines of `height`; in a layout for one pane that has all of them."""
-    for panes in columns:
-        wants = [Want(pane.scope, pane.rows_wanted(), _WEIGHTS[pane.scope]) for pane in panes]
-        given = {} if layout.single or height < len(panes) * LEAST else shares(wants, height, more)
-        for pane in panes:
-            _take(pane, given.get(pane.scope))
+def share(panes: Sequence[Pane], height: int, more: Mapping[str, int], layout: RoomLayout) -> None:
+    """Give each pane of a column its lines of `height`; in a layout for one pane that has all of them."""
+    wants = [Want(pane.scope, pane.rows_wanted(), _WEIGHTS[pane.scope]) for pane in panes]
+    given = {} if layout.single or height < len(panes) * LEAST else shares(wants, height, more)
+    for pane in panes:
+        _take(pane, given.get(pane.scope))
 
 
 def show_band(band: NeedsBand, layout: RoomLayout) -> None:
@@ -222,8 +222,8 @@ _AROUND = 2  # lines: the header and the footer
 class Columns:
     """The lines of the band and of the panes in their two columns; the operator moves the borders."""
 
-    def __init__(self, room: PanedRoom, screen: Screen[None], band: NeedsBand, host: Host) -> None:
-        self._room, self._screen, self._band, self._host = room, screen, band, host
+    def __init__(self, room: PanedRoom, screen: Screen[None], band: NeedsBand, units: UnitsStrip, host: Host) -> None:
+        self._room, self._screen, self._band, self._units, self._host = room, screen, band, units, host
         self._layout = RoomLayout()
         self._moved: dict[str, int] = {}
         self._root = ""  # of the state folder from which they were read
@@ -239,7 +239,10 @@ class Columns:
             self._root, self._moved = snapshot.root, sizes.load(snapshot.root) if snapshot.root else {}
         loop, wake, workers, signals, discoveries, decay = room.panes
         height = self._screen.app.size.height - _AROUND - taken - lines_of(self._band)
-        share(((wake, loop, decay), (workers, discoveries, signals)), height, self._moved, layout)
+        taken = 0 if layout.single else self._units.show(snapshot, low=layout.low)
+        _seen(self._units, taken > 0)
+        share((wake, loop, decay), height - taken, self._moved, layout)
+        share((workers, discoveries, signals), height, self._moved, layout)
 
     def resize(self, by: int) -> None:
         """Give the current pane so many lines more of its column, and remember it."""

@@ -12,7 +12,7 @@ MOVED: Mapping[str, Mapping[str, str]] = {
     "everywhere": {"y": "copy", "r": "roles", "b": "blocks"},
     "workers": {"m": "tell_task"},
     "signals": {"m": "read_signal", "M": "read_all"},
-    "decay": {"W": "apply_rule", "A": "archived_nodes"},
+    "decay": {"A": "archived_nodes"},
     "answers": {"z": "answer_snooze", "s": "needs_snoozed"},
     "approval": {"z": "answer_snooze"},
     "pages": {"y": "copy"},

@@ -28,6 +28,7 @@ from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane, LikenessFinder
 from lumen_tui.tui.panes.loop import LoopPane
 from lumen_tui.tui.panes.signals import SignalsPane
+from lumen_tui.tui.panes.units import UnitsStrip
 from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
 from lumen_tui.tui.patches.one_frame import OneFrame
@@ -66,7 +67,8 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self._handlers = Handlers(self, host)
         needs = self._handlers.needs
         self.band = NeedsBand(self, needs.needs_host, needs.why_stays, needs.chosen, self.around.redraw_footer)
-        self.columns = Columns(self, self, self.band, host)
+        self.units = UnitsStrip()
+        self.columns = Columns(self, self, self.band, self.units, host)
         self._likeness = LikenessFinder(self, host.port)
         self._timer: Timer | None = None
         self._pace = _FAST
@@ -80,6 +82,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         with Vertical(id="columns"):
             with Vertical(id="left"):
                 yield from (loop, wake, decay)
+                yield self.units
             with Vertical(id="right"):
                 yield from (workers, signals, discoveries)
             yield self.detail

@@ -76,6 +76,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("evolution", "E", "evolution", "What was learnt from sessions, and why; accept, reject, restore a version."),
     _c("blocks", "quotation_mark", "blocks", "The memory blocks: what the agent sees in every loop, and who wrote it."),
     _c("relay", "O", "relays", "What was submitted to relays, and what is held for a person's decision."),
+    _c("units", "W", "work units", "The work units: what is under way, blocked, ready, and who works on each."),
     _c("schedules", "C", "schedules", "What is done by time, on changed files or on signals, and what became of it."),
     _c("changes", "V", "changes", "What tasks changed in folders of their own; accept, drop or edit it."),
     _c("log", "L", "log", "What the engine did."),

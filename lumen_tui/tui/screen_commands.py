@@ -292,6 +292,20 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
+    "unit": _on(
+        "unit",
+        _like("new_task", "task", help="Give a worker a task on the work unit."),
+        _like("send_signal", "signal", help="Send a signal about the work unit."),
+        _s("unit_done", "a", "done", "Finish the work unit: its lane becomes free.", "done", writes=True),
+        _s("unit_claim", "ampersand", "claim", "Claim the work unit, or release it.", "claim", writes=True),
+        _s("unit_block", "P", "block", "Block the work unit with a reason, or unblock it.", "block", writes=True),
+        _like("undo"),
+    ),
+    "units": _on(
+        "units",
+        _like("sort", help="Sort by state, priority, lane, last checkpoint or number."),
+        _s("units_all", "x", "all", "Show the work units that are done as well, or leave them out.", "all"),
+    ),
     "hits": _on("hits", *_HITS),
     "search": _on(
         "search",

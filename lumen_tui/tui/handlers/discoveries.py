@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.records import DiscoveryRow, Node
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.discoveries import (
@@ -99,7 +99,14 @@ class DiscoveriesHandler(Handler):
         """Carry out one decision on some rows; they need not be seen to go before the next one is made."""
         leaving, targets = self._pane.leaving, list(request.node_ids)
         leaving.take(targets)
-        self.host.submit(request, lambda _: leaving.happened(targets), lambda _: leaving.failed(targets))
+
+        def happened(done: Done) -> None:
+            leaving.happened(targets)
+            if isinstance(request, PromoteDiscoveries):
+                self._pane.promoted = done.target
+                self.room.say(f"{done.summary}; {self.key('units')} shows it")
+
+        self.host.submit(request, happened, lambda _: leaving.failed(targets))
 
     def why_merge(self) -> str:
         if why := self._why():

@@ -10,7 +10,8 @@ from lumen_tui.model.requests.engine import KillAgent, UnkillAgent
 from lumen_tui.model.tasks import Status, live_ones, tally
 from lumen_tui.tui import words
 from lumen_tui.tui.handlers.base import Handler, show_node
-from lumen_tui.tui.room_command import LOOP, SIGNALS
+from lumen_tui.tui.panes.discoveries import DiscoveriesPane
+from lumen_tui.tui.room_command import DISCOVERIES, LOOP, SIGNALS
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.sheets import ListSheet
@@ -79,6 +80,14 @@ class OpenersHandler(Handler):
 
         host = self.host
         host.push_screen(ChangesScreen(host.port, host.clock(), self.layout.root, self.refusal, task_id))
+
+    def do_units(self) -> None:
+        """Open the work units, with the cursor on what was promoted last."""
+        from lumen_tui.tui.screens.units import UnitsScreen
+
+        host, pane = self.host, self.room.pane(DISCOVERIES)
+        at = pane.promoted if isinstance(pane, DiscoveriesPane) else ""
+        host.push_screen(UnitsScreen(host.port, self.snapshot, self.refusal, at))
 
     def do_schedules(self) -> None:
         from lumen_tui.queries.schedule_views import view_reader

@@ -141,6 +141,7 @@ class DiscoveriesPane(Pane):
         self._likes: dict[str, tuple[str, int] | None] = {}  # found so far, for this revision
         self._lanes: dict[str, str] = {}  # by work unit
         self.leaving = Leaving(self._list)
+        self.promoted = ""  # the work unit that was made last
         self.sorting = Sorting(
             "priority",
             Order("age", lambda row: row.created, falling=False),
