@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from textual import events
+from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.filter import NoColor
 from textual.screen import Screen
@@ -29,7 +30,7 @@ from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.moved_keys import keymap, slip_in
-from lumen_tui.tui.patches import fewer_bytes, one_frame
+from lumen_tui.tui.patches import changed_lines, one_frame
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
 from lumen_tui.tui.patches.way_out import ENDING, way_out
@@ -64,7 +65,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.mono = lean or theme.without_colour()
         self.lean = lean
         self.look = theme.NO_APPEARANCE
-        fewer_bytes.install()
+        changed_lines.install()
         one_frame.forget_closed_screens()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.host: Host = self  # as `host_of` finds it
@@ -122,7 +123,15 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         """As Textual has it; whoever types or points is there."""
         if isinstance(event, events.InputEvent):
             self.presence.looked()
+        if isinstance(event, events.Resize):
+            self.redraw()
         await super().on_event(event)
+
+    def redraw(self) -> None:
+        """Draw all of the terminal again, whatever it shows; a new size draws it with its layout."""
+        if isinstance(self._driver, Terminal):
+            self._driver.forget()
+            self.call_after_refresh(self._driver.redraw)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""
@@ -233,9 +242,13 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.set_class(self.mono, "mono")
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """As Textual has it; a terminal of no size gets nothing."""
-        if self.size != NO_CELLS:
+        """As Textual has it; of a frame the cells that changed are sent, and a terminal of no size gets nothing."""
+        if self.size == NO_CELLS or not isinstance(self._driver, Terminal):
+            return
+        if not isinstance(renderable, CompositorUpdate):
             super()._display(screen, renderable)
+        elif self._running and not self._batch_count and not self._closed:
+            self._driver.show(renderable, self.size, screen.outer_size.clamp_offset(self.cursor_position))
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

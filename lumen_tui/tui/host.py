@@ -159,6 +159,9 @@ class Host(ScreenOpener, TerminalLender, Protocol):
     def copy_to_clipboard(self, text: str) -> None:
         """Put text into the terminal's clipboard."""
 
+    def redraw(self) -> None:
+        """Draw all of the terminal again, whatever it shows."""
+
     def end_by(self, number: int) -> None:
         """Leave as this signal asks for it."""
 

@@ -89,6 +89,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("journal", "J", "journal", "What the operators decided, newest first; u takes one of yours back."),
     _c("back", "escape", "back", "Drop the filter, the marks or the zoom."),
     _c("quit", "q", "quit", "Leave the room."),
+    _c("redraw", "ctrl+l", "redraw", "Draw the whole screen again, where something else wrote on the terminal."),
     _c("how_to_leave", "ctrl+c", "how to leave", "Say which key leaves; this one ends nothing here."),
     _c("pane_1", "1", "loop", "Go to the loop."),
     _c("pane_2", "2", "wake-state", "Go to the wake-state."),

@@ -79,6 +79,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("back", "leave", help="Leave what is open here."),
         _like("help", "room('help')", help="Every key that works here; F1 where one types."),
         _like("kill", "room('kill')"),
+        _like("redraw", "room('redraw')"),
     ),
     "sheets": _on(
         "sheets",

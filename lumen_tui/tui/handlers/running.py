@@ -275,6 +275,9 @@ def _carry_out(screen: Dialog[Any], action: str | None) -> None:
 class QuitHandler(Handler):
     """Leaving, and what becomes of an engine that was started here."""
 
+    def do_redraw(self) -> None:
+        self.host.redraw()
+
     def do_how_to_leave(self) -> None:
         self.room.say(f"{self.key('quit')} leaves")
 

@@ -7,6 +7,7 @@ waits for it. Nothing that could act on a terminal or on the room leaves it, wha
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import shutil
@@ -19,13 +20,16 @@ from typing import IO, Any, cast
 
 from rich.segment import Segment
 from rich.style import Style
+from textual._compositor import CompositorUpdate
 from textual._xterm_parser import XTermParser
 from textual.color import Color
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
+from textual.geometry import Offset, Size
 
 from lumen_tui.model.text import is_safe, safe
 from lumen_tui.tui.host import host_of
+from lumen_tui.tui.patches.frame_buffer import FrameBuffer
 from lumen_tui.tui.patches.way_out import HUNG_UP, is_gone, way_out
 
 NO_CELLS = (1, 1)  # what a terminal of no rows or no columns is laid out as; nothing is drawn on it
@@ -71,6 +75,7 @@ class Terminal(LinuxDriver):
         self._wire = Wire(sys.__stdout__, self.hang_up)
         self._file = cast("Any", self._wire)
         self._waker: tuple[int, ...] = ()  # a pipe whose end wakes the thread that waits for keys
+        self._frame, self._cursor = FrameBuffer(0, 0), Offset()
         self._size = self._get_terminal_size()  # Rich has another idea of a terminal that does not tell its size
 
     def hang_up(self) -> None:
@@ -90,6 +95,7 @@ class Terminal(LinuxDriver):
             self.hang_up()
         way_out.taken = True
         self._waker = self._waker or os.pipe()
+        self.forget()  # whoever had the terminal drew on it
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def stop_application_mode(self) -> None:
@@ -104,6 +110,30 @@ class Terminal(LinuxDriver):
         """Write, and drop what a terminal that is gone does not take."""
         if not self._wire.gone:
             super().write(data)
+
+    def show(self, update: CompositorUpdate, size: Size, cursor: Offset) -> None:
+        """Send what an update of the screen changes, and put the cursor where it is to be."""
+        if self._frame.size != size:
+            self._frame = FrameBuffer(*size)
+        self._frame.take(update, self._app.console)
+        self._cursor = cursor
+        self._send()
+
+    def forget(self) -> None:
+        """Somebody else has drawn on the terminal, or it has another size: what it shows is not known any more."""
+        self._frame.forget()
+
+    def redraw(self) -> None:
+        """Send all that the terminal may not show."""
+        if self._frame.size == self._app.size:
+            self._send()
+
+    def _send(self) -> None:
+        if changes := self._frame.changes(math.inf, self._cursor):
+            self._app._begin_update()
+            self.write(changes)
+            self._app._end_update()
+            self.flush()
 
     def disable_input(self) -> None:
         """As Textual has it; the thread that waits for keys is woken, so that it sees that it is over."""

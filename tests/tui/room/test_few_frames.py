@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
-import pyte
 import pytest
+from lumen_emulator import Emulator
 from textual.widget import Widget
 
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.patches import one_frame
-from lumen_tui.tui.patches.fewer_bytes import bands
+from lumen_tui.tui.patches.changed_lines import bands
+from lumen_tui.tui.patches.frame_buffer import FrameBuffer
 
 
 class Glass:
     """What a terminal would show, and the frames that it was sent: the screen's name and the lines of each."""
 
     def __init__(self, app: Any) -> None:
-        self._screen = pyte.Screen(app.size.width, app.size.height)
-        self._stream = pyte.Stream(self._screen)
+        self._emulator = Emulator(app.size.width, app.size.height)
+        buffer = FrameBuffer(*app.size)
         self.frames: list[tuple[str, int]] = []
         display = app._display
 
@@ -28,14 +30,15 @@ class Glass:
                 spans = getattr(update, "spans", None)
                 lines = app.size.height if spans is None else len({y for y, _, _ in spans})
                 self.frames.append((type(screen).__name__, lines))
-                self._stream.feed(update.render_segments(app.console).replace("\x1b[m", "\x1b[0m"))
+                buffer.take(update, app.console)
+                self._emulator.feed(buffer.changes(math.inf, (0, 0)))
             display(screen, update)
 
         app._display = watched
 
     @property
     def lines(self) -> list[str]:
-        return self._screen.display
+        return self._emulator.lines
 
 
 def test_lines_that_are_neighbours_are_one_band() -> None:

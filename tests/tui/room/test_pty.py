@@ -18,8 +18,8 @@ from lumen_tui.model.requests.tasks import NewTask
 _EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
 # What Textual itself sends and no text of a file may contain.
 _OWN = re.compile(
-    rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]+H|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
-    rb"|\x1b\]22;[a-z]*\x07|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[H|\x1b\[2J\x1b\[H|\x1b\[[0-9;]*[rq]|\x1b\[>q"
+    rb"\x1b\[[0-9;]*[mHBCKXb]|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
+    rb"|\x1b\]22;[a-z]*\x07|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[2J|\x1b\[[0-9;]*[rq]|\x1b\[>q"
 )
 
 
@@ -48,7 +48,7 @@ def test_no_color_sends_none(state: Path, terminals: list[Terminal]) -> None:
     terminals.append(terminal := Terminal(state, NO_COLOR="1"))
     terminal.wait_for("something noticed")
     styles = {code for match in re.findall(rb"\x1b\[([0-9;]*)m", terminal.sent) for code in match.split(b";")}
-    assert styles <= {b"", b"0", b"1", b"2", b"39", b"49", b"7"}
+    assert styles <= {b"", b"0", b"1", b"2", b"22", b"27", b"7"}
     terminal.press("q")
     assert terminal.end() == 0
 
@@ -92,3 +92,25 @@ def test_ctrl_c_in_the_editor_is_the_editors(
     terminal.wait_for("command", before)  # the room is there, and draws
     os.kill(terminal.pid, signal.SIGTERM)
     assert terminal.end() == 128 + signal.SIGTERM
+
+
+def test_ctrl_l_draws_all_of_it_again(state: Path, terminals: list[Terminal]) -> None:
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    assert len(terminal.answer("\x0c")) > 3_000
+    terminal.press("t")
+    assert len(terminal.answer("\x0c")) > 3_000, "above a form, too"
+    terminal.press("\x1b")
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
+def test_what_an_editor_left_on_the_terminal_is_painted_over(state: Path, terminals: list[Terminal]) -> None:
+    terminals.append(terminal := Terminal(state, EDITOR="true", VISUAL=""))
+    terminal.wait_for("something noticed")
+    terminal.press("4")
+    before = len(terminal.sent)
+    os.write(terminal.fd, b"e")
+    terminal.wait_for("something noticed", before)
+    terminal.press("q")
+    assert terminal.end() == 0

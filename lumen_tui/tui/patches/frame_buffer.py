@@ -1,0 +1,251 @@
+"""What a terminal shows, cell by cell: of a new frame only the cells that differ from it are sent.
+
+Textual sends each changed region whole, and after a layout the whole screen. Over SSH that is most of what the room
+would send. Here a frame is compared with what was sent before, and becomes the shortest exact way from one to the
+other: cursor movements, the colours that differ, and text.
+
+Nothing is sent that a terminal may read in two ways. A character that is not one cell wide is never cut in two, and the
+cursor is put where it belongs behind it; behind the last column, too. Cells are erased only where their ground is the
+terminal's own: not every terminal erases in another colour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import chain, groupby
+from typing import NamedTuple
+
+from rich.cells import cell_len, split_graphemes
+from rich.color import ColorSystem
+from rich.console import Console
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
+
+from lumen_tui.tui.patches.pen import PLAIN, Pen, change, pen_of
+
+_OVERHEAD = 12  # bytes of a piece for its place and its colours, about
+_NEAR = 4  # cells that are as they were: to write them again takes no more bytes than to step over them
+_BLANKS = re.compile("( {9,})")  # to write so many takes more bytes than to erase them
+_SURE = re.compile("[ -\u058f\u2000-\u2bff]*")  # characters that have a cell of their own, but for a few wide signs
+
+
+class Line(NamedTuple):
+    """What is in each cell of a line (nothing in the second half of a wide character), and how it is drawn."""
+
+    texts: list[str]
+    pens: list[Pen]
+
+
+@lru_cache(maxsize=4096)
+def _cells(text: str) -> tuple[str, list[str]]:
+    """Return the text of each cell, and before it the marks that belong to the cell before."""
+    marks, cells = "", list[str]()
+    for start, end, width in split_graphemes(text)[0]:
+        if width:
+            cells += (text[start:end], "")[:width]
+        elif cells:
+            cells[-1 if cells[-1] else -2] += text[start:end]
+        else:
+            marks += text[start:end]
+    return marks, cells
+
+
+def _line(strips: Iterable[Strip], colours: ColorSystem, width: int) -> Line:
+    texts: list[str] = []
+    pens: list[Pen] = []
+    for text, style, _ in chain.from_iterable(strips):
+        marks, cells = ("", list(text)) if text.isascii() else _cells(text)
+        if marks and texts:
+            texts[-1 if texts[-1] else -2] += marks
+        texts += cells
+        pens += [pen_of(style, colours)] * len(cells)
+    missing = width - len(texts)
+    return Line([*texts[:width], *[" "] * missing], [*pens[:width], *[PLAIN] * missing])
+
+
+@lru_cache(maxsize=4096)
+def _is_odd(text: str) -> bool:
+    """Return whether terminals may differ about the width of a cell's text, or about what its neighbours do to it."""
+    return len(text) != 1 or not _SURE.fullmatch(text) or cell_len(text) != 1
+
+
+def _differing(new: Line, old: Line) -> Iterator[int]:
+    for x, (text, before, pen, pen_before) in enumerate(zip(new.texts, old.texts, new.pens, old.pens, strict=True)):
+        if text != before or (pen != pen_before and (text != " " or pen.blank != pen_before.blank)):
+            yield x
+
+
+def _changed(new: Line, old: Line) -> list[range]:
+    """Return the runs of cells to be sent: with all of a wide character, and with odd neighbours."""
+    runs: list[range] = []
+    for x in _differing(new, old):
+        if runs and x < runs[-1].stop:
+            continue
+        start, stop = x, x + 1
+        while start and (_is_odd(new.texts[start - 1]) or _is_odd(old.texts[start - 1])):
+            start -= 1
+        while stop < len(new.texts) and (_is_odd(new.texts[stop]) or _is_odd(old.texts[stop])):
+            stop += 1
+        if runs and _is_near(new, runs[-1].stop, start):
+            start = runs.pop().start
+        runs.append(range(start, stop))
+    return runs
+
+
+def _is_near(line: Line, stop: int, start: int) -> bool:
+    return start - stop <= _NEAR and len({*line.pens[stop - 1 : start]}) <= 1
+
+
+class Piece(NamedTuple):
+    """What is written at once: text from a cell on, and in which column the cursor is then; None where nobody knows."""
+
+    y: int
+    x: int
+    text: str
+    pen: Pen
+    stop: int | None
+
+
+def _pieces(y: int, cells: range, line: Line) -> Iterator[Piece]:
+    """Divide a run of cells into what is drawn alike."""
+    x, width = cells.start, len(line.texts)
+    while x < cells.stop:
+        stop, pen = _alike(line, x, cells.stop), line.pens[x]
+        for odd, group in groupby(range(x, stop), lambda x: _is_odd(line.texts[x])):
+            *_, last = part = list(group)
+            text = "".join(line.texts[part[0] : last + 1])
+            if odd or pen.blank:
+                yield Piece(y, part[0], text, pen, None if odd or last + 1 == width else last + 1)
+            else:
+                yield from _with_erased(Piece(y, part[0], text, pen, None), width)
+        x = stop
+
+
+def _alike(line: Line, start: int, stop: int) -> int:
+    """Return how far the pen of a cell reaches. Blank cells look the same with many a pen."""
+    texts, pens, pen, x = line.texts, line.pens, line.pens[start], start + 1
+    while x < stop and (pens[x] is pen or (texts[x] == " " and pens[x].blank == pen.blank)):
+        x += 1
+    return x
+
+
+def _with_erased(piece: Piece, width: int) -> Iterator[Piece]:
+    """Divide a piece on the terminal's own ground: many blanks are erased."""
+    x = piece.x
+    for part in filter(None, _BLANKS.split(piece.text)):
+        stop = x + len(part)
+        if not _BLANKS.fullmatch(part):
+            yield piece._replace(x=x, text=part, stop=stop if stop < width else None)
+        else:
+            yield piece._replace(x=x, text="\x1b[K" if stop == width else f"\x1b[{len(part)}X", stop=x, pen=PLAIN)
+        x = stop
+
+
+def _encoded(pieces: Iterable[Piece], cursor: tuple[int, int]) -> str:
+    """Return what writes these pieces in this order and leaves the cursor there."""
+    parts: list[str] = []
+    at: tuple[int, int] | None = None
+    drawn = PLAIN
+    for y, x, text, pen, stop in pieces:
+        if at != (x, y):
+            parts.append(_way(at, (x, y)))
+        if pen is not drawn and pen != drawn and (pen.blank != drawn.blank or text.strip(" ")):
+            parts.append(change(drawn, pen))
+            drawn = pen
+        parts.append(text)
+        at = None if stop is None else (stop, y)
+    return "".join([*parts, change(drawn, PLAIN), _way(at, cursor) if at != cursor else ""])
+
+
+def _shortest(pieces: list[Piece], cursor: tuple[int, int]) -> str:
+    """Return what writes these pieces: from the top to the bottom, or pen by pen, as many colours are long numbers."""
+    turns: dict[Pen, int] = {}
+    for piece in pieces:
+        turns.setdefault(piece.pen, len(turns))
+    by_pen = sorted(pieces, key=lambda piece: turns[piece.pen])
+    return min(_encoded(pieces, cursor), _encoded(by_pen, cursor), key=len)
+
+
+@lru_cache(maxsize=4096)
+def _way(start: tuple[int, int] | None, end: tuple[int, int]) -> str:
+    """Return the shortest movement from one cell to another; from an unknown one where `start` is None."""
+    x, y = end
+    ways = [f"\x1b[{y + 1};{x + 1}H" if x else f"\x1b[{y + 1}H" if y else "\x1b[H"]
+    if start is not None and start[1] <= y:
+        down = _steps(y - start[1], "B")
+        right, left = _steps(x - start[0], "C"), "\b" * max(0, start[0] - x)
+        ways += [down + (right if x >= start[0] else left), down + "\r" + _steps(x, "C")]
+    return min(ways, key=len)
+
+
+def _steps(count: int, where: str) -> str:
+    return "" if count <= 0 else f"\x1b[{where}" if count == 1 else f"\x1b[{count}{where}"
+
+
+class FrameBuffer:
+    """What a terminal of `width` cells shows, and what it is to show."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.size = width, height
+        self._wanted: dict[int, Line] = {}
+        self._shown: dict[int, Line] = {}  # a line that is not in it shows nobody knows what
+        self._news: dict[int, int] = {}  # lines that may differ, with the number of the frame that brought them
+        self._frames = 0
+
+    def forget(self) -> None:
+        """Somebody else has drawn on the terminal."""
+        self._shown.clear()
+        self._news = dict.fromkeys(self._wanted, self._frames)
+
+    def take(self, update: CompositorUpdate, console: Console) -> None:
+        """Take what is to be shown."""
+        colours = console._color_system or ColorSystem.TRUECOLOR
+        self._frames += 1
+        for y, strips in _lines(update):
+            if y >= self.size[1]:
+                continue  # of the size before this one
+            line = _line(strips, colours, self.size[0])
+            if line != self._wanted.get(y) or y not in self._shown:
+                self._wanted[y] = line
+                self._news[y] = self._frames
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether all of it was sent."""
+        return not self._news
+
+    def changes(self, most: float, cursor: tuple[int, int]) -> str:
+        """Return what makes the terminal show it, the newest lines first, and leaves the cursor there.
+
+        After about `most` bytes it ends; what is missing then comes with the next call.
+        """
+        pieces: list[Piece] = []
+        size = 0
+        afresh = "" if self._shown else "\x1b[0m"
+        for y in sorted(self._news, key=lambda y: (-self._news[y], y)):
+            for piece in self._sent(y):
+                pieces.append(piece)
+                size += len(piece.text) + _OVERHEAD
+            if size >= most:
+                break
+        return afresh + _shortest(pieces, cursor) if pieces else ""
+
+    def _sent(self, y: int) -> Iterator[Piece]:
+        """Yield what changes a line, which counts as sent."""
+        line, before = self._wanted[y], self._shown.get(y)
+        for cells in [range(len(line.texts))] if before is None else _changed(line, before):
+            yield from _pieces(y, cells, line)
+        self._shown[y] = line
+        del self._news[y]
+
+
+def _lines(update: CompositorUpdate) -> Iterator[tuple[int, Iterable[Strip]]]:
+    """Yield each line of an update, whole: our own updates draw all of a line where anything in it changed."""
+    if isinstance(update, LayoutUpdate):
+        yield from enumerate(update.strips, update.region.y)
+    elif isinstance(update, ChopsUpdate):
+        for y in {y for y, _, _ in update.spans}:
+            chops: Mapping[int, Strip | None] = update.chops[y]
+            yield y, [strip for strip in chops.values() if strip is not None]
