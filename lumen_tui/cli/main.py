@@ -9,10 +9,10 @@ from pathlib import Path
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import nearest
-from lumen_tui.cli.fast import light
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, TWO_WORDS, UsageError, build_parser
 from lumen_tui.cli.session import Session, by_agent, talk
 from lumen_tui.model.ids import BadId
+from lumen_tui.storage import origin
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import default_root, from_home
@@ -60,14 +60,14 @@ def _run(argv: list[str]) -> int:
 
             if name := mem.spelled(words):
                 _collect_garbage()
-                operator = options.get("--operator") or light.operator(os.environ)
+                operator = options.get("--operator") or origin.operator_name(os.environ)
                 return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
         if words[:1] == ["help"] and len(words) == 2 and words[1].startswith("--"):
             return _reference(words[1])
         _check_command(words)
         args = build_parser(words[0]).parse_args(words)
         _collect_garbage()
-        session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))
+        session = Session(_root(options.get("--state")), options.get("--operator") or origin.operator_name(os.environ))
         if not args.without_state:
             session.must_exist()
         return int(args.run(session, args) or DONE)

@@ -25,6 +25,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "chat": ("chat",),
     "engine": ("pause", "resume", "stop", "beat", "budget", "kill", "unkill"),
     "attention": ("approve", "deny", "approvals", "question", "attention"),
+    "notifications": ("notifications",),
     "roles": ("role",),
     "memory": ("signal", "inbox", "create"),
     "triage": ("triage",),

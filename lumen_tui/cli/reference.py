@@ -15,6 +15,7 @@ TITLES = {  # of the parts
     "chat": "Talk with the main agent",
     "engine": "The engine and its budget",
     "attention": "What needs a person",
+    "notifications": "What needed a person",
     "roles": "Roles",
     "memory": "Signals and notes",
     "triage": "Triage",

@@ -69,6 +69,7 @@ class Engine:
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
         from lumen_tui.engine.loops.loops import Arrivals, MainLoop
+        from lumen_tui.engine.queue_journal import QueueJournal
         from lumen_tui.engine.schedules.scheduler import Scheduler
 
         layout = store.layout
@@ -93,6 +94,7 @@ class Engine:
         self.arrivals = Arrivals(layout, self.loop)
         self.chat = ChatTurns(store, log, supervisor) if chat else None
         self.learning = Learning(layout, log)
+        self.queue = QueueJournal(layout, clock)
         self.schedules = Scheduler(store, log, supervisor.dispatcher.watch_fd)
         self._lease: Lease | None = lease
         self._loops = loops
@@ -182,6 +184,7 @@ class Engine:
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
         self.schedules.close()
+        self.queue.close()
         if self.chat is not None:
             self.chat.close()
         self.supervisor.close()
@@ -221,6 +224,7 @@ class Engine:
         self.loop.poll(self.config, now, may_start=may_start and parts.loop is None)
         if self.chat is not None:
             self.chat.poll(self.config, now, refusal=self._why_no_turn(), loop=self.loop.at_work)
+        self.queue.poll(self.config.notify, now)
         return requests, supervised
 
     def beat(self, now: float, reason: str = "timer") -> BeatReport:
@@ -240,6 +244,7 @@ class Engine:
             self.role_expiry.beat(now)
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
+        self.queue.shorten(now)
         self.schedules.rest()
         if self.switch.kill is None and self.pauses.paused() is None:
             self.freshness.begin(self.config.freshness, now)

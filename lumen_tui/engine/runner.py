@@ -214,7 +214,7 @@ class Runner:
         woken = self._wakeups.happened()
         moved = moved or woken or self._supervisor.index.loading or self.engine.switch.changed()
         now = self._clock.now()
-        moved = moved or self.engine.schedules.due(now) or self.engine.approvals.due(now)
+        moved = moved or self.engine.schedules.due(now) or self.engine.approvals.due(now) or self.engine.queue.due(now)
         return moved or self.engine.commands.waiting or self._dispatcher.child_ended()
 
     def _poll(self) -> bool:

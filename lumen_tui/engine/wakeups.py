@@ -12,6 +12,7 @@ from lumen_tui.storage.watch import Notices
 
 _OURS = frozenset({
     "heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log",
+    "attention.jsonl", "notifications.jsonl",
     "signal-receipts.jsonl", "relationships.jsonl", "touches.jsonl", "confirmations.jsonl", "archive.jsonl",
 })  # fmt: skip
 

@@ -80,7 +80,7 @@ def collect(
     for approval in approvals:
         text = f"{approval.role} asks: {approval.summary}"
         need = Need.QUESTION if approval.question else Need.APPROVAL
-        items.append(Attention(need, approval.id, text, approval.asked))
+        items.append(Attention(need, approval.id, text, approval.asked, closes=approval.expires))
     items += [Attention(Need.EXPIRED, question.id, question.text, question.since) for question in overdue]
     items += [item for view in tasks if (item := _task(view))]
     for signal in p0_signals:

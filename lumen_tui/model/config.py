@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, field
 from lumen_tui.model import lanes
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import McpConfig
@@ -416,6 +417,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     freshness: FreshnessConfig = field(default_factory=FreshnessConfig)
     capsule: CapsuleConfig = field(default_factory=CapsuleConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
+    notify: NotifyConfig = field(default_factory=NotifyConfig)
     scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
     projects: ProjectsConfig = field(default_factory=ProjectsConfig)
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules

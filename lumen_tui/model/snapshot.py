@@ -20,6 +20,7 @@ from lumen_tui.model.records import DiscoveryRow, SignalRow
 from lumen_tui.model.roles import Role
 from lumen_tui.model.schedule_runs import Upcoming
 from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.transitions import OpenItem
 from lumen_tui.model.work import WorkUnit
 
 
@@ -57,6 +58,7 @@ class Attention(Struct, frozen=True):
     since: float = 0.0
     until: str = ""  # where it was put off: the day or the moment at which it comes back
     role: str = ""  # of a retirement
+    closes: float = 0.0  # when it expires, of what does
 
     @property
     def key(self) -> str:
@@ -164,6 +166,7 @@ class Snapshot(Struct, frozen=True):
     facts: FactsView = field(default_factory=FactsView)
     attention: tuple[Attention, ...] = ()
     snoozed: tuple[Attention, ...] = ()  # what comes back by itself
+    waiting: tuple[OpenItem, ...] = ()  # what is on the queue by its journal, for whoever tells of it
     problems: tuple[Problem, ...] = ()
     upcoming: tuple[Upcoming, ...] = ()  # the next runs of schedules, the soonest first
     demo: bool = False

@@ -29,6 +29,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.approvals import ApprovalIndex, ExpiredIndex
+from lumen_tui.store.attention.transitions import TransitionBook
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.ledger.ledger import LedgerReader
 from lumen_tui.store.memory.archive import ArchiveDamage
@@ -102,6 +103,11 @@ def _wake_state(layout: Layout) -> WakeState:
     return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(layout.wake_state).st_mtime)
 
 
+def _kill_words(layout: Layout) -> str:
+    kill = read_kill(layout)
+    return kill.words if kill else ""
+
+
 def _tool_problems(layout: Layout) -> list[Problem]:
     servers = server_problems(layout, load_config(layout)[0], list_roles(layout)[0])
     return [*servers, *list_custom_tools(layout)[1]]
@@ -149,7 +155,7 @@ class SnapshotReader:
         self._archive = ArchiveDamage(layout)
         self._missing_reason = ""  # why there is no state folder any more
         self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
-        self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
+        self._kill = Stamped(lambda: [layout.kill], lambda: _kill_words(layout))
         self._pause = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(
@@ -160,14 +166,15 @@ class SnapshotReader:
         self._relay = RelayIndex(layout)
         self._schedules = ScheduleIndex(layout)
         self._changes = OpenLists(layout)
-        self._engine = EngineView()
-        self._engine_revision = 0
+        self.transitions = TransitionBook(layout)
+        self._engine, self._engine_revision = EngineView(), 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
 
     def close(self) -> None:
         """Close every journal. Snapshots that were taken can still be read."""
         journals = (self.signals, self.nodes, self.facts, self._dismissed, self._task_news, self._progress)
-        for index in (*journals, self._ledger, self._expired, self._archive, self._relay, self._schedules):
+        more = (self._ledger, self._expired, self._archive, self._relay, self._schedules, self.transitions)
+        for index in (*journals, *more):
             index.close()
 
     @property
@@ -199,6 +206,7 @@ class SnapshotReader:
         self.facts.refresh()
         self._relay.refresh()
         self._schedules.refresh()
+        self.transitions.refresh()
         self._changes.refresh()
         self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
@@ -233,7 +241,8 @@ class SnapshotReader:
     def mark(self) -> object:
         """Return a mark that changes when a new snapshot would show something else, the hour apart."""
         more = (self._dismissed.revision, self._progress.revision, self._proposals.revision, self._relay.revision)
-        return self._revisions(), self._engine, more, self._changes.revision, self.signals.share, self.nodes.share
+        lists = (self._changes.revision, self.transitions.revision)
+        return self._revisions(), self._engine, more, lists, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
         """Refresh until everything is loaded."""
@@ -253,11 +262,15 @@ class SnapshotReader:
         """Return the question of a task that waits for an answer."""
         return next((request for request in self.questions(now) if request.task_id == task_id), None)
 
+    def queue(self, now: float) -> attention.Queue:
+        """Return what needs a person, and what is snoozed, as of the last refresh."""
+        live = self.tasks.live()
+        return self._attention(live, self._spend(now, live), self._problems(now), now)
+
     def partial_snapshot(self, now: float) -> Snapshot:
         """Return what was loaded so far."""
         live = self.tasks.live()
         spend = self._spend(now, live)
-        rule = self.config.memory.decay.rule
         problems = self._problems(now)
         needs = self._attention(live, spend, problems, now)
         paused = pauses.words(self._pause.value, self._pauses.value, now)
@@ -274,18 +287,19 @@ class SnapshotReader:
             unread=self.signals.unread,
             discoveries=self.nodes.discoveries(now),
             discovery_counts=self.nodes.open.counts(now),
-            decay=self.nodes.decay_view(rule, now),
-            fading=self.nodes.fading(rule, now),
+            decay=self.nodes.decay_view(self.config.memory.decay.rule, now),
+            fading=self.nodes.fading(self.config.memory.decay.rule, now),
             roles=tuple(self._roles.value[0]),
             retired=tuple(self._roles.value[1]),
             work=self._work.units(),
             work_percent=self._work.percent(),
             lanes=self._work.lanes(),
             spend=spend,
-            killed=self._killed(),
+            killed=self._kill.value,
             approvals=self._approvals.calls(now, live),
             questions=self.questions(now),
             attention=needs.shown,
+            waiting=tuple(self.transitions.history.open.values()),
             snoozed=needs.put_off,
             problems=problems,
             gone=self._missing_reason,
@@ -308,7 +322,7 @@ class SnapshotReader:
             self._roles.value[1],
             engine=self._engine,
             book=self._ledger.book,
-            killed=self._killed(),
+            killed=self._kill.value,
             paused=paused,
             now=now,
         )
@@ -316,9 +330,6 @@ class SnapshotReader:
     def _spend(self, now: float, live: list[TaskView]) -> SpendView:
         alive = [view.id for view in live if view.status.alive]
         return budget.view(self._ledger.book, self.config.budget, now, alive)
-
-    def _killed(self) -> str:
-        return self._kill.value.words if self._kill.value else ""
 
     def _attention(
         self, live: list[TaskView], spend: SpendView, problems: tuple[Problem, ...], now: float
@@ -334,7 +345,7 @@ class SnapshotReader:
             facts=self.facts.view().alarming,
             loop=self._loop.value,
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.raw),
-            killed=self._killed(),
+            killed=self._kill.value,
             approvals=self._approvals.waiting(now, live),
             evolution=self._evolution.value,
             retirements=self._proposals.retirements,
@@ -362,7 +373,7 @@ class SnapshotReader:
             *self.tasks.problems.values(),
         ]
         problems += [*self._ledger.problems, *self._relay.problems, *self._schedules.problems(self.config, now)]
-        problems += [*self._archive.damage.problems()]
+        problems += [*self._archive.damage.problems(), *self.transitions.damage.problems()]
         problems += self._approvals.problems + self.facts.damage.problems()
         problems += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
         return tuple(safe_record(problem) for problem in problems)

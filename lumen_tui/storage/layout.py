@@ -132,6 +132,8 @@ class Layout:
         self.schedules = root / "schedules.jsonl"
         self.schedule_runs = root / "schedule-runs.jsonl"
         self.chat = root / "chat.jsonl"
+        self.transitions = root / "attention.jsonl"
+        self.told = root / "notifications.jsonl"
         self._name_evolved(root, root / "evolved")
 
     def _name_evolved(self, root: Path, evolved: Path) -> None:

@@ -36,6 +36,19 @@ _DEEPEST = 64  # ancestors
 _BYTES = 1 << 20
 
 
+def operator_name(environ: Mapping[str, str]) -> str:
+    """Return the operator's name: `$LUMEN_OPERATOR`, else the login name."""
+    for name in ("LUMEN_OPERATOR", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        if value := environ.get(name, "").strip():
+            return value
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return "operator"
+
+
 def agent_evidence(environ: Mapping[str, str]) -> str:
     """Return what shows that an agent started this process, in a few words; empty where nothing does."""
     if name := next((name for name in MARKS if environ.get(name)), ""):

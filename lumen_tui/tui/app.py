@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import os
 import signal
 import subprocess
 import time
@@ -23,9 +24,9 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import EngineLife, Snapshot
-from lumen_tui.model.text import one_line
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme
+from lumen_tui.tui.bell import TerminalMouth
 from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.host import Host
@@ -77,10 +78,10 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.command_log = CommandLog()
         self.room = Room(self)
         self.presence = Presence(self)
+        self.mouth = TerminalMouth(self, self, os.environ)
         self.animation_level = "none"
         self._filters += [AsciiTwins(), NoColor(), Guard()] if lean else [Guard()]
         self._bridge: Bridge | None = None
-        self._shown_title = ""
         self._configured: object = None
         self._lent_until = 0.0  # monotonic: before this the terminal is, or was just now, an editor's
         for own in theme.themes():
@@ -170,9 +171,10 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         for screen in self._above():
             screen.show(snapshot)
             screen.tick(self.clock())
-        self._name_terminal(snapshot)
+        self.mouth.name_terminal(snapshot)
         if snapshot.loading >= 1:
             self.presence.begin(snapshot.root)
+            self.mouth.hear(snapshot)
         if first:
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
@@ -187,6 +189,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         """Bring the ages in what is open over the room up to date."""
         for screen in self._above():
             screen.tick(now)
+        self.mouth.hear(self.room.snapshot)
 
     def _above(self) -> list[Dialog[Any]]:
         """Return what is open over the room, the topmost last."""
@@ -266,11 +269,3 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             return
         way_out.begin(128 + number)
         self.exit(128 + number, return_code=128 + number)
-
-    def _name_terminal(self, snapshot: Snapshot) -> None:
-        """Keep the terminal's title in step with the count of what needs a person."""
-        count = len(snapshot.attention)
-        title = one_line(f"({count}) {snapshot.config.agent.name}" if count else snapshot.config.agent.name, 60)
-        if title != self._shown_title and self._driver is not None and not self.is_headless:
-            self._shown_title = title
-            self._driver.write(f"\x1b]0;{title}\x07")

@@ -168,7 +168,9 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("why"),
         _s("needs_snoozed", "x", "snoozed", "Show what is snoozed, or what needs you.", "snoozed"),
         _s("needs_back", "b", "unsnooze", "Put what is snoozed back on the list.", "back", writes=True),
+        _s("needs_history", "H", "history", "What needed you before, and who answered it.", "history"),
     ),
+    "log": _on("log", _s("log_needs", "H", "history", "What needed you, and who answered it.", "history")),
     "approval": _on(
         "approval",
         *_ANSWERS,

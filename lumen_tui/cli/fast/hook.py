@@ -13,7 +13,7 @@ import time
 from lumen_tui.cli.fast import light
 from lumen_tui.model import ids, times
 from lumen_tui.model.jsontext import decode, table_of
-from lumen_tui.storage import files, locks
+from lumen_tui.storage import files, locks, origin
 from lumen_tui.store.sessions import hook_journal
 
 TYPE_CHECKING = False
@@ -161,7 +161,7 @@ def _label(value: object, limit: int = 100) -> str:
 
 def _record(root: str, event: str, payload: Raw, now: float) -> Raw:
     name = _label(event, 40)
-    by = light.operator(os.environ)
+    by = origin.operator_name(os.environ)
     cwd = _label(payload.get("cwd"), 1000) or os.getcwd()
     ses, wu_id = hook_journal.link(root, cwd, by, os.environ.get("LUMEN_SESSION", ""))
     texts = {

@@ -129,7 +129,7 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
     if os.environ.get(origin.TOKEN):
         raise ValueError(origin.TOKEN)
     root = _root(options, state)
-    by = options.pop("by", "") or light.operator(os.environ)
+    by = options.pop("by", "") or origin.operator_name(os.environ)
     now = time.time()
     session = options.pop("session_id", "")
     wu_id = options.pop("wu_id", None)
@@ -151,7 +151,7 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     if len(words) != 1:
         raise ValueError(words)
     root = _root(options, state)
-    by = options.pop("by", "") or light.operator(os.environ)
+    by = options.pop("by", "") or origin.operator_name(os.environ)
     now = time.time()
     tags = [tag.strip() for tag in options.pop("tags", "").split(",")]
     from lumen_tui.actions import places
@@ -178,7 +178,7 @@ def _inbox(argv: list[str], state: dict[str, str]) -> int:
         raise ValueError(words)
     root = _root(options, state)
     query = inbox.InboxOptions()
-    reader = options.get("reader") or light.reader(root, light.operator(os.environ), os.environ)
+    reader = options.get("reader") or light.reader(root, origin.operator_name(os.environ), os.environ)
     query.reader = fields.label(reader, "reader")
     query.limit = inbox.EVERYTHING if "--all" in flags else int(options.get("limit", inbox.LIMIT))
     _check_names(root, options)

@@ -19,19 +19,6 @@ def line(record: Mapping[str, object]) -> bytes:
     return dumps(record).encode()
 
 
-def operator(environ: Mapping[str, str]) -> str:
-    """Return the operator: `$LUMEN_OPERATOR`, else the login name."""
-    for name in ("LUMEN_OPERATOR", "LOGNAME", "USER", "LNAME", "USERNAME"):
-        if value := environ.get(name, "").strip():
-            return value
-    try:
-        import pwd
-
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return "operator"
-
-
 def has_sessions(root: str) -> bool:
     """Return whether a session may be open, without importing anything."""
     try:

@@ -14,6 +14,7 @@ from lumen_tui.actions import checkpoints, fields, places, ready
 from lumen_tui.cli.fast import light
 from lumen_tui.model import ids, views
 from lumen_tui.model.text import safe
+from lumen_tui.storage import origin
 from lumen_tui.storage.layout import Folder
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ QUIET = ("-q", "--quiet")
 
 
 def _author(options: dict[str, str]) -> str:
-    return ids.check_label(options.get("by") or light.operator(os.environ), "operator")
+    return ids.check_label(options.get("by") or origin.operator_name(os.environ), "operator")
 
 
 def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:

@@ -91,7 +91,7 @@ class AttentionScreen(AnswerSheet):
         if self._off:
             lists = self.offer("needs_back", "needs_snoozed", needs_snoozed="what needs you")
             return (*(lists if needs_host else lists[-1:]), *undo, *list_keys)
-        other = self.offer("needs_snoozed") if self.snapshot.snoozed else ()
+        other = self.offer("needs_snoozed", "needs_history") if self.snapshot.snoozed else self.offer("needs_history")
         if row is None:
             return (*other, *undo, *list_keys)
         opens = self.offer("open", open=self._opens(row))
@@ -141,6 +141,11 @@ class AttentionScreen(AnswerSheet):
 
     def _show_keys(self) -> None:
         self.query_one(KeysLine).show(self.keys())
+
+    def action_history(self) -> None:
+        from lumen_tui.tui.screens.notifications import show_notifications
+
+        show_notifications(self.app)
 
     def action_snoozed(self) -> None:
         """Between what needs a person and what was put off."""

@@ -22,7 +22,7 @@ from lumen_tui.tui.kit.fields import Choice, TextField
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.questions import Menu, Option
-from lumen_tui.tui.kit.screen import FormScreen, Invalid, row
+from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import ListSheet, LoadedSheet, ReadingScreen, Rows, fill
 
 PAUSE, RESUME = "pause", "resume"
@@ -130,10 +130,19 @@ class EventRows(Rows[EngineEvent]):
 class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
     """The engine's events; enter shows one in full."""
 
+    SCOPE = "log"
     EMPTY = "No events yet: what the engine does is logged here."
 
     def __init__(self, port: Port, now: float) -> None:
         super().__init__("Log", now, lambda: port.events(_LIMIT)[::-1])
+
+    def keys(self) -> Keys:
+        return (*self.offer("log_needs"), *super().keys())
+
+    def action_history(self) -> None:
+        from lumen_tui.tui.screens.notifications import show_notifications
+
+        show_notifications(self.app)
 
     def rows_view(self) -> EventRows:
         return EventRows(appearance_of(self.app))

@@ -82,7 +82,7 @@ async def test_four_places_say_one_number(
         driver = type(room.app._driver)
         monkeypatch.setattr(driver, "write", lambda _, data: titles.append(data))
         monkeypatch.setattr(type(room.app), "is_headless", False)
-        room.app._name_terminal(room.app.room.snapshot)
+        room.app.mouth.name_terminal(room.app.room.snapshot)
         monkeypatch.undo()
         assert counted(room.lines[0]) == wanted
         if wanted:

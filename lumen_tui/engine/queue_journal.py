@@ -1,0 +1,88 @@
+"""The engine's part in telling a person: it writes each transition of the attention queue to its journal, once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+
+from lumen_tui.model.attention import Queue
+from lumen_tui.model.notify_config import NotifyConfig
+from lumen_tui.model.transition_rules import ages_of, due, next_due
+from lumen_tui.model.transitions import QueueHistory, Transition, TransitionKind
+from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.queries.transitions import with_endings
+from lumen_tui.storage import files, origin
+from lumen_tui.storage.clock import Clock, clocks_of
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.attention import receipts, transitions
+
+_PIECE = 0.02  # seconds of reading in one pass, while a large folder is read in
+_AGES = 60.0  # seconds after which the queue is looked at though no file changed
+
+
+class QueueJournal:
+    """Follows the queue as the operator who started the engine has it, and records what becomes of it.
+
+    What is read by one operator and not by another (an urgent signal) is gone once this one has read it.
+    """
+
+    def __init__(self, layout: Layout, clock: Clock) -> None:
+        self._layout = layout
+        self._operator = origin.operator_name(os.environ)
+        self._reader = SnapshotReader(layout.root, self._operator)
+        self._reader.clocks = clocks_of(clock)
+        self._mark: object = None
+        self._next = 0.0  # when time alone may make a transition
+
+    def close(self) -> None:
+        """Close every journal."""
+        self._reader.close()
+
+    def due(self, now: float) -> bool:
+        """Return whether `poll` has something to do because of the time."""
+        return now >= self._next
+
+    def poll(self, config: NotifyConfig, now: float) -> list[Transition]:
+        """Record what is new on the queue, if a file changed or the time has come.
+
+        Where the disk takes nothing, the next pass finds the same missing; what else this pass did must not be lost.
+        """
+        try:
+            return self._record(config, now) if self._load(now) else []
+        except (files.StoreError, OSError):
+            return []
+
+    def _record(self, config: NotifyConfig, now: float) -> list[Transition]:
+        mark = self._reader.mark()
+        if mark == self._mark and not self.due(now):
+            return []
+        queue, ages = self._reader.queue(now), ages_of(config)
+        book = self._reader.transitions
+        written = book.record(lambda history: self._missing(history, due(history, queue.shown, now, ages), queue))
+        self._mark = self._reader.mark()
+        self._next = min(now + _AGES, next_due(book.history, queue.shown, ages))
+        return written
+
+    def _load(self, now: float) -> bool:
+        """Take in what changed, a piece at a time; return whether all is read."""
+        begun = time.monotonic()
+        while self._reader.refresh(now):
+            if time.monotonic() - begun > _PIECE:
+                return False
+        return True
+
+    def _missing(self, history: QueueHistory, lacking: Sequence[Transition], queue: Queue) -> list[Transition]:
+        """Return what the journal lacks, with who or what ended it where something left the queue."""
+        gone = [transition for transition in lacking if transition.kind is TransitionKind.GONE]
+        snoozed = frozenset(need.target for need in queue.put_off)
+        ended = with_endings(self._layout, gone, history, snoozed, self._operator)
+        return [*ended, *(transition for transition in lacking if transition.kind is not TransitionKind.GONE)]
+
+    def shorten(self, now: float) -> None:
+        """Drop what is old from journals that have grown long."""
+        needed = self._reader.transitions.needed()
+        with contextlib.suppress(files.StoreError, OSError):
+            transitions.shorten(self._layout, needed)
+            receipts.shorten(self._layout, needed, now)
