@@ -300,7 +300,8 @@ def build_parser(verb: str = "") -> Parser:
         epilog="--state DIR names the state folder (else $LUMEN_STATE, else ./state in a checkout).\n"
         "--verbatim writes what you give as it is: else secrets in it are masked, and the command says so.\n"
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found\n"
-        "`lumen-tui help --man` prints all of it as a manual page, --markdown as a document; --completion is for bash.",
+        "`lumen-tui help --man` prints all of it as a manual page, --markdown as a document, --json as data;\n"
+        "--completion is for bash.",
     )
     commands = CommandGroup(parser, "COMMAND")
     for part, names in PARTS.items():

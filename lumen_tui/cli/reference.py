@@ -1,4 +1,4 @@
-"""The reference of all commands, made of their declarations: Markdown, a manual page, a completion for bash."""
+"""The reference of all commands, made of their declarations: Markdown, a manual page, a completion for bash, data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from lumen_tui import __version__
 from lumen_tui.cli.parser import ELSEWHERE, PARTS, TWO_WORDS, Parser, build_parser, in_words
+from lumen_tui.model.grammar import COMMON, Grammar, GrammarCommand, GrammarOption
 
 TITLES = {  # of the parts
     "state": "The state folder",
@@ -41,7 +44,6 @@ TITLES = {  # of the parts
     "exchange": "Other tools",
     "agentfile": "Agent files",
 }
-_COMMON = ("--state", "--operator", "--verbatim")  # options of every command
 _HEAD = """\
 # Commands
 
@@ -204,7 +206,7 @@ def _case(command: DocumentedCommand) -> str:
     """Return the branch of one command: values after an option of a few, else its commands and options."""
     joined = [name.partition("-")[2] for name in TWO_WORDS if name.startswith(f"{command.words}-")]
     below = [*command.parser.below(), *joined]
-    offered = " ".join([*below, *(name for action in command.options for name in action.option_strings), *_COMMON])
+    offered = " ".join([*below, *(name for action in command.options for name in action.option_strings), *COMMON])
     choices = {
         name: " ".join(str(choice) for choice in action.choices if choice != "")
         for action in command.options
@@ -218,4 +220,31 @@ def _case(command: DocumentedCommand) -> str:
     return "\n".join([*lines, "            ;;"])
 
 
-FORMS: dict[str, Callable[[], str]] = {"--markdown": markdown, "--man": man, "--completion": completion}
+def grammar() -> Grammar:
+    """Return all commands as data, each noun before the commands of two words below it."""
+    commands: list[GrammarCommand] = []
+    for _, listed in parts():
+        for command, below in listed:
+            commands += [_plain(entry) for entry in (command, *below)]
+    return Grammar(tuple(commands))
+
+
+def _plain(command: DocumentedCommand) -> GrammarCommand:
+    text = str(command.parser.description).partition("\n")[0]
+    options, places = (tuple(map(_plain_option, actions)) for actions in (command.options, command.places))
+    return GrammarCommand(command.words, text, options, places)
+
+
+def _plain_option(action: argparse.Action) -> GrammarOption:
+    choices = tuple(str(choice) for choice in action.choices or () if choice != "")
+    return GrammarOption(tuple(action.option_strings), _help(action), _value(action), action.dest, choices)
+
+
+def grammar_text() -> str:
+    """Return the grammar as one JSON document."""
+    return msgspec.json.encode(grammar()).decode() + "\n"
+
+
+FORMS: dict[str, Callable[[], str]] = {
+    "--markdown": markdown, "--man": man, "--completion": completion, "--json": grammar_text,
+}  # fmt: skip

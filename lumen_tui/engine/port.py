@@ -67,6 +67,7 @@ class Port(Protocol):
     """What a front end may ask. Every call may touch the disk: call it from a thread, never from an event loop."""
 
     root: Path  # the state folder
+    client: str  # where it is that the operator acts, as the audit log names it
 
     def snapshot(self) -> Snapshot:
         """Return the newest snapshot; cheap when nothing changed."""

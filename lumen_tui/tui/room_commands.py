@@ -49,7 +49,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("mark", "space", "mark", "Mark the row; commands then act on all marked rows.", ROWS, foot=True),
     _c("filter", "slash", "filter", "Narrow the list: fuzzy words, !word leaves out, field:value.", foot=True),
     _c("new_task", "t", "task", "Give a worker a new task.", writes=True, foot=True),
-    _c("palette", "colon ctrl+p", "command", "Find any command by name.", foot=True),
+    _c("palette", "colon ctrl+p", "command", "Find any command by name, or give a line of lumen-tui.", foot=True),
     _c("help", "question_mark f1", "help", "Every key and command; type to search, enter runs it.", foot=True),
     _c("next_need", "n", "next", "Go to the next thing that needs you.", foot=True),
     _c("previous_need", "N", "previous", "Go to the previous thing that needs you."),

@@ -310,6 +310,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("units_all", "x", "all", "Show the work units that are done as well, or leave them out.", "all"),
     ),
     "hits": _on("hits", *_HITS),
+    "command_line": _on("command_line", _s("line_complete", "tab", "complete", "Complete the line.", "complete")),
     "search": _on(
         "search",
         *_HITS,

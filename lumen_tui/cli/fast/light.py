@@ -58,8 +58,8 @@ def reader(root: str, by: str, environ: Mapping[str, str]) -> str:
 
 
 def client(environ: Mapping[str, str]) -> str:
-    """Return where an action is done: the session of an agent, or `cli`."""
-    return environ.get("LUMEN_SESSION", "").strip() or "cli"
+    """Return where an action is done: the session of an agent, the room whose line this is, or `cli`."""
+    return environ.get("LUMEN_SESSION", "").strip() or environ.get("LUMEN_CLIENT", "").strip() or "cli"
 
 
 def state_root(environ: Mapping[str, str]) -> str:

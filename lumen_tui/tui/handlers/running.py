@@ -174,7 +174,7 @@ class ScreensHandler(Handler):
             self.host.push_screen(here, partial(_carry_out, screen))
 
     def do_palette(self) -> None:
-        from lumen_tui.tui.screens.help import Palette
+        from lumen_tui.tui.screens.command_line import Palette
 
         keys, screen = self.snapshot.config.keys, self._dialog()
         if screen is None:

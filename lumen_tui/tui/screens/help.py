@@ -1,4 +1,4 @@
-"""Two ways to find a command by typing a part of it: `?` lists every key by where it works, `:` the likeliest first."""
+"""To find a command by typing a part of it; `?` lists every key by where it works."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.theme import Appearance
 
+NAMED = 299.0  # likeness from which the name of a command begins with what was typed
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant
 _KEY = max(len(command.shown_key) for command in COMMANDS)  # cells for a key
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
@@ -199,24 +200,6 @@ class Finder(Dialog[str]):
     def action_move(self, how: str) -> None:
         first, self._chosen = not self._chosen, True
         self._list.action_row("top" if first else how)
-
-
-class Palette(Finder):
-    """Answers the action of the command to run. What cannot be run now is shown with its reason."""
-
-    ASK = "a command, or a part of one"
-
-    def __init__(
-        self, commands: Sequence[RoomCommand], why_not: WhyNot, keys: Mapping[str, str] | None = None, front: str = ""
-    ) -> None:
-        super().__init__("Command", commands, keys or {}, why_not, front)
-
-    def order(self, query: str) -> list[RoomCommand]:
-        """Before anything was typed, what can be run comes first, and that of the place in front before all."""
-        matches = super().order(query)
-        if query.strip():
-            return matches
-        return sorted(matches, key=lambda command: (bool(self._why_not(command)), self._behind(command)))
 
 
 class HelpScreen(Sheet, Finder):

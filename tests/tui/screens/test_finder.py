@@ -6,7 +6,8 @@ import pytest
 
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
-from lumen_tui.tui.screens.help import HelpScreen, Palette, ranked
+from lumen_tui.tui.screens.command_line import Palette
+from lumen_tui.tui.screens.help import HelpScreen, ranked
 
 
 def refuse_tasks(command: RoomCommand) -> str:

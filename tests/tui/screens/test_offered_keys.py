@@ -15,9 +15,10 @@ from lumen_tui.tui.kit.screen import DetailScreen
 from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screens.blocks import BlocksScreen
 from lumen_tui.tui.screens.budget import BudgetScreen
+from lumen_tui.tui.screens.command_line import Palette
 from lumen_tui.tui.screens.evolution import EvolutionScreen
 from lumen_tui.tui.screens.facts import FreshnessScreen
-from lumen_tui.tui.screens.help import HelpScreen, Palette
+from lumen_tui.tui.screens.help import HelpScreen
 from lumen_tui.tui.screens.journal import JournalScreen
 from lumen_tui.tui.screens.memory import ArchivedScreen, ProtectedScreen
 from lumen_tui.tui.screens.relays import RelayScreen
