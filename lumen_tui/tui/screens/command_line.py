@@ -14,7 +14,6 @@ from lumen_tui.actions.typed_lines import keep_line, typed_lines
 from lumen_tui.engine.launch import CommandRun, command_grammar, run_command
 from lumen_tui.model import grammar as lines
 from lumen_tui.model.grammar import PROGRAM, Candidate, Grammar
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
@@ -40,6 +39,50 @@ def _row(candidate: Candidate) -> RoomCommand:
     return RoomCommand(candidate.word, (), candidate.word, candidate.help or " ", _SHELL)
 
 
+class TypedBefore:
+    """The lines of before, and how far back in them one is."""
+
+    def __init__(self) -> None:
+        self.lines: Sequence[str] = ()
+        self.back = 0
+        self._typed = ""  # before one went back
+
+    def step(self, by: int, text: str) -> str:
+        """Return the line so many further back; in front of the newest what was typed."""
+        if not self.back:
+            self._typed = text
+        self.back = max(0, min(len(self.lines), self.back + by))
+        return self.lines[-self.back] if self.back else self._typed
+
+
+class Completion:
+    """Completes the last word as far as all that fits has it in common, then goes through what fits."""
+
+    def __init__(self) -> None:
+        self._through: tuple[str, Sequence[Candidate], int] | None = None
+
+    def forget(self) -> None:
+        """Begin again: something else was typed."""
+        self._through = None
+
+    def after(self, text: str, found: Sequence[Candidate]) -> str:
+        """Return the line after another `tab`, where these candidates fit."""
+        if self._through is not None:
+            base, fitting, place = self._through
+            place = (place + 1) % len(fitting)
+            self._through = (base, fitting, place)
+            return lines.completed(base, lines.split_line(base), fitting[place].word).rstrip()
+        line, common = lines.split_line(text), lines.common_start(found)
+        if len(found) == 1:
+            return lines.completed(text, line, common)
+        if len(common) > len(line.part):
+            return f"{text[: line.start]}{common}"
+        if not found:
+            return text
+        self._through = (text, found, -1)
+        return self.after(text, found)
+
+
 class Palette(Finder):
     """Answers the action of the room's command to run; a line of `lumen-tui` it carries out itself.
 
@@ -53,30 +96,24 @@ class Palette(Finder):
     def __init__(
         self, commands: Sequence[RoomCommand], why_not: WhyNot, keys: Mapping[str, str] | None = None, front: str = ""
     ) -> None:
-        super().__init__("Command", commands, keys or {}, self._why_row, front)
-        self._why_command = why_not
-        self._grammar: Grammar | None = None
-        self._history: Sequence[str] = ()
-        self._back = 0  # lines gone back in the history
-        self._typed = ""  # what was typed before that
-        self._cycle: tuple[str, list[Candidate], int] | None = None  # what completion goes through
-        self._set = ""  # what was put into the field by completion or history
-        self._waits = False  # for the end of a line
+        def why_row(command: RoomCommand) -> str:
+            return "" if command.scope == _SHELL else why_not(command)
 
-    def _why_row(self, command: RoomCommand) -> str:
-        return "" if command.scope == _SHELL else self._why_command(command)
+        super().__init__("Command", commands, keys or {}, why_row, front)
+        self._grammar: Grammar | None = None
+        self._before, self._completion = TypedBefore(), Completion()
+        self._set = ""  # what was put into the field by completion or history
 
     def on_mount(self) -> None:
         super().on_mount()
-        if host_of(self.app) is not None:
-            self.run_worker(self._learn(), group="grammar")
+        if (host := host_of(self.app)) is not None:
+            self.run_worker(self._learn(host), group="grammar")
 
-    async def _learn(self) -> None:
+    async def _learn(self, host: Host) -> None:
         """Ask the command line what it takes, and read what was typed before; what is typed meanwhile is not held."""
-        host = self._host
         layout = Layout(Path(host.room.snapshot.root))
         try:
-            self._history = await looked(self, typed_lines, layout, host.operator, holds_keys=False)
+            self._before.lines = await looked(self, typed_lines, layout, host.operator, holds_keys=False)
             self._grammar = await looked(self, command_grammar, holds_keys=False)
         except (OSError, msgspec.DecodeError) as error:
             self.query_one(StatusLine).say(f"the command line cannot be asked: {error}", bad=True)
@@ -84,19 +121,8 @@ class Palette(Finder):
         self.find(self._field.value)
 
     @property
-    def _host(self) -> Host:
-        host = host_of(self.app)
-        if host is None:
-            raise LookupError("this application has no state folder")
-        return host
-
-    @property
     def _field(self) -> TextField:
         return self.query_one("#find", TextField)
-
-    @property
-    def _snapshot(self) -> Snapshot:
-        return self._host.room.snapshot
 
     def keys(self) -> Keys:
         return (*super().keys(), *self.offer("line_complete"))
@@ -125,18 +151,17 @@ class Palette(Finder):
         return bool(words) and (words[0] in self._grammar.nouns or not super().order(query))
 
     def _candidates(self, query: str) -> list[Candidate]:
-        if self._grammar is None:
+        host = host_of(self.app)
+        if self._grammar is None or host is None:
             return []
-        return lines.candidates(self._grammar, lines.split_line(query), partial(values_in, self._snapshot))
-
-    def _unchosen(self) -> str:
-        return "Running …" if self._waits else super()._unchosen()
+        return lines.candidates(self._grammar, lines.split_line(query), partial(values_in, host.room.snapshot))
 
     # What is typed.
 
     def on_input_changed(self, event: TextField.Changed) -> None:
         if event.value != self._set:
-            self._cycle, self._back, self._set = None, 0, ""
+            self._completion.forget()
+            self._before.back, self._set = 0, ""
         self.find(event.value)
 
     def _put(self, text: str) -> None:
@@ -145,38 +170,18 @@ class Palette(Finder):
         self._field.cursor_position = len(text)
 
     def action_complete(self) -> None:
-        """Complete the last word, as far as all that fits has it in common; then go through what fits."""
-        if self._cycle is not None:
-            text, found, place = self._cycle
-            place = (place + 1) % len(found)
-            self._cycle = (text, found, place)
-            self._put(lines.completed(text, lines.split_line(text), found[place].word).rstrip())
-            return
+        """Complete the last word."""
         text = self._field.value
-        line, found = lines.split_line(text), self._candidates(text)
-        common = lines.common_start(found)
-        if len(found) == 1:
-            self._put(lines.completed(text, line, common))
-        elif len(common) > len(line.part):
-            self._put(f"{text[: line.start]}{common}")
-        elif found:
-            self._cycle = (text, found, -1)
-            self.action_complete()
+        self._put(self._completion.after(text, self._candidates(text)))
 
     def action_move(self, how: str) -> None:
         """Choose a row; in a line, or before anything was typed, go through what was typed before."""
-        if how in ("up", "down") and self._history and (self._back or self._is_line(self._field.value)):
-            self._recall(1 if how == "up" else -1)
-        elif how == "up" and self._history and not self._field.value:
-            self._recall(1)
+        text, before = self._field.value, self._before
+        in_line = bool(before.back) or self._is_line(text) or (how == "up" and not text)
+        if how in ("up", "down") and before.lines and in_line:
+            self._put(before.step(1 if how == "up" else -1, text))
         else:
             super().action_move(how)
-
-    def _recall(self, step: int) -> None:
-        if not self._back:
-            self._typed = self._field.value
-        self._back = max(0, min(len(self._history), self._back + step))
-        self._put(self._history[-self._back] if self._back else self._typed)
 
     # What is carried out.
 
@@ -184,71 +189,78 @@ class Palette(Finder):
         query = self._field.value
         chosen = self._list.selected if self._chosen else None
         noun = chosen.action if chosen is not None and chosen.scope == _SHELL else ""
-        if self._back or self._is_line(query) or (query.strip() and (chosen is None or noun == query.strip())):
-            self._take_line(query)
+        typed = bool(query.strip()) and (chosen is None or noun == query.strip())
+        if host_of(self.app) is not None and (self._before.back or self._is_line(query) or typed):
+            self.run_worker(self._carry_out(query), group="line", exclusive=True)
         elif noun:
             self._put(f"{noun} ")
         else:
             super().action_take()
 
-    def _take_line(self, text: str) -> None:
-        if host_of(self.app) is None:
-            super().action_take()
-        elif not self._waits:
-            self.run_worker(self._carry_out(text), group="line")
-
     async def _carry_out(self, text: str) -> None:
-        """Carry out a line, after a question where it ends something; a refusal leaves it to be mended."""
-        host = self._host
+        """Carry out a line; a refusal leaves it to be mended."""
+        host = host_of(self.app)
         grammar = self._grammar if self._grammar is not None else await looked(self, command_grammar)
+        if host is not None:
+            LineRun(self, host, grammar, text).begin()
+
+
+class LineRun:
+    """One line on its way: judged, asked about where it ends something, run, shown."""
+
+    def __init__(self, palette: Palette, host: Host, grammar: Grammar, text: str) -> None:
+        self._palette = palette
+        self._host = host
+        self._grammar = grammar
+        self._text = text
+        self._words: Sequence[str] = ()
+
+    def begin(self) -> None:
+        """Say why not, ask, or start."""
         try:
-            words = lines.whole_words(text)
+            self._words = lines.whole_words(self._text)
         except ValueError as error:
             self._say(str(error))
             return
-        if why := lines.why_not_here(grammar, words, host.room.refusal):
+        if why := lines.why_not_here(self._grammar, self._words, self._host.room.refusal):
             self._say(why)
             return
-        command, behind = grammar.find(words)
+        command, behind = self._grammar.find(self._words)
         if command is not None and command.words in _OWN and not behind:
-            self.dismiss(_OWN[command.words])
-        elif lines.is_grave(grammar, words):
-            meant = [one_line(text, 500), command.help if command is not None else ""]
+            self._palette.dismiss(_OWN[command.words])
+        elif lines.is_grave(self._grammar, self._words):
+            meant = [one_line(self._text, 500), command.help if command is not None else ""]
             question = ConfirmKey("Run this?", meant, "confirm_yes", "run")
-            self.app.push_screen(question, lambda sure: self._start(text, words) if sure else None)
+            self._host.push_screen(question, lambda sure: self._start() if sure else None)
         else:
-            self._start(text, words)
+            self._start()
 
     def _say(self, why: str) -> None:
-        self.query_one(StatusLine).say(why, bad=True)
+        self._palette.query_one(StatusLine).say(why, bad=True)
 
-    def _start(self, text: str, words: Sequence[str]) -> None:
-        self._waits = True
-        self.query_one(StatusLine).show(Content.assemble(("Running …", "$room-muted")))
-        self._host.run_worker(self._run(self._host, text, words), group="line")
+    def _start(self) -> None:
+        self._palette.query_one(StatusLine).show(Content.assemble(("Running …", "$room-muted")))
+        self._host.run_worker(self._run(), group="line")
 
-    async def _run(self, host: Host, text: str, words: Sequence[str]) -> None:
-        """Run to the end, whether this is left meanwhile or not; a room that ends waits for no line."""
+    async def _run(self) -> None:
+        """Run to the end, whether the palette is left meanwhile or not; a room that ends waits for no line."""
+        host, palette = self._host, self._palette
         root = Path(host.room.snapshot.root)
-        columns = max(20, self.app.size.width - _MARGIN)
+        start = partial(run_command, client=host.port.client, columns=max(20, palette.app.size.width - _MARGIN))
         try:
-            ran = await asyncio.to_thread(
-                run_command, root, host.operator, words, client=host.port.client, columns=columns
-            )
+            ran = await asyncio.to_thread(start, root, host.operator, self._words)
         except (StoreError, OSError) as error:
             ran = CommandRun(1, "", f"{PROGRAM}: {error}")
-        await asyncio.to_thread(keep_line, Layout(root), host.operator, text)
-        self._waits = False
-        failed = ran.code not in (0, _NOTHING_TO_DO) and not ran.out.strip()
-        sentence = first_sentence(ran)
-        host.command_log.ran(f"{PROGRAM} {one_line(text, 2000)}", host.clock(), sentence, failed=failed)
-        if failed and self.there:
+        await asyncio.to_thread(keep_line, Layout(root), host.operator, self._text)
+        failed, sentence = ran.code not in (0, _NOTHING_TO_DO) and not ran.out.strip(), first_sentence(ran)
+        host.command_log.ran(f"{PROGRAM} {one_line(self._text, 2000)}", host.clock(), sentence, failed=failed)
+        if failed and palette.there:
             self._say(sentence)
             return
-        if self.there:
-            self.dismiss(None)
-        reads = self._grammar is not None and not lines.writes(self._grammar, words)
-        show_run(host, text, ran, sentence, failed=failed, paged=reads and bool(ran.out.strip()))
+        if palette.there:
+            palette.dismiss(None)
+        paged = not lines.writes(self._grammar, self._words) and bool(ran.out.strip())
+        show_run(host, self._text, ran, sentence, failed=failed, paged=paged)
 
 
 def first_sentence(ran: CommandRun) -> str:
