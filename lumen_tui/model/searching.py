@@ -26,6 +26,7 @@ TYPES = (
     "signal",
     "packet",
     "task",
+    "unit",
     "conversation",
 )
 LIMIT, MOST = 10, 200  # hits, where nobody says how many, and at most

@@ -76,7 +76,7 @@ def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations:
     if problems:
         print("\n".join(f"lumen-tui: {problem}" for problem in problems), file=sys.stderr)
         return _BAD_INPUT
-    with Searcher(layout) as searcher:
+    with Searcher(layout, with_units=True) as searcher:
         searcher.progress = _progress if sys.stderr.isatty() else None
         results = searcher.search(query, now)
     if as_json:

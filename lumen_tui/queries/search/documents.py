@@ -19,6 +19,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.searching import spread
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.work import WorkUnit
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory.nodes import Raw
@@ -249,6 +250,22 @@ def task(folder: Path) -> IndexedDocument:
         "",
         "",
         indexed_text(f"{spec.objective}\n{result}"),
+    )
+
+
+def unit(work_unit: WorkUnit) -> IndexedDocument:
+    """Return the document of a work unit: its id, what it is about, and when it is accepted."""
+    return IndexedDocument(
+        work_unit.id,
+        "unit",
+        "semantic",
+        times.epoch(work_unit.created_at),
+        _PRIORITIES.get(work_unit.priority, USUAL),
+        one_line(work_unit.status, 20),
+        work_unit.id,
+        one_line(work_unit.lane, 100),
+        by=one_line(work_unit.created_by, 64),
+        text=indexed_text("\n".join([f"{work_unit.id} {work_unit.title}", *work_unit.acceptance, work_unit.body])),
     )
 
 

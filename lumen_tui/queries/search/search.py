@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from lumen_tui.model.searching import Found, SearchQuery, score
+from lumen_tui.model.searching import Found, Hit, SearchQuery, score
 from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search import query
 from lumen_tui.queries.search.documents import IndexedDocument
@@ -37,8 +37,11 @@ NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and n
 class Searcher:
     """Answers one question after another; what it holds open is worth keeping between them."""
 
-    def __init__(self, layout: Layout, *, conversation_bytes: int = CONVERSATION_BYTES) -> None:
-        self._layout, self._conversation_bytes = layout, conversation_bytes
+    def __init__(
+        self, layout: Layout, *, conversation_bytes: int = CONVERSATION_BYTES, with_units: bool = False
+    ) -> None:
+        """`with_units`: work units are among the hits, for people; an agent has a tool of its own for them."""
+        self._layout, self._conversation_bytes, self._with_units = layout, conversation_bytes, with_units
         self._index: SearchIndex | None = None
         self._conversation_index: ConversationIndex | None = None
         self.progress: Progress | None = None
@@ -72,6 +75,8 @@ class Searcher:
                 )
             except NoFullText:
                 answer = self._scan(wish, now, units)
+        if self._with_units and not wish.conversations:
+            answer = _joined(answer, _units_found(self._layout, wish, now), wish)
         unknown = () if answer.hits else tuple(name for name in wish.wus if not self._knows(name))
         notes = (f"no work unit {name} is known here: `wu list` names them" for name in unknown)
         return replace(answer, unknown=unknown, notes=(*answer.notes, *notes)) if unknown else answer
@@ -163,7 +168,12 @@ def search(layout: Layout, wish: SearchQuery, now: float) -> Found:
 def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
     """Answer as `query.ask` does, from the files themselves."""
     matches = [(doc, _counts(doc, wish)) for doc in all_documents(layout) if _is_wanted(doc, wish, lane_units)]
-    matches = [(doc, counts) for doc, counts in matches if not wish.terms or counts]
+    found = _ranked([(doc, counts) for doc, counts in matches if not wish.terms or counts], wish, now)
+    return replace(found, notes=(NOTE,))
+
+
+def _ranked(matches: Sequence[tuple[IndexedDocument, dict[str, int]]], wish: SearchQuery, now: float) -> Found:
+    """Return what matched, the best first; `matches` have how often each term is in them."""
     rare = {
         term: math.log(1 + len(matches) / (1 + sum(term in counts for _, counts in matches))) for term in wish.terms
     }
@@ -178,7 +188,28 @@ def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str
         hit_of(RankedDocument(0, doc, total, parts), _highlighted(doc.text, counts), tuple(counts))
         for total, parts, doc, counts in ranked[: wish.limit]
     ]
-    return Found(hits=tuple(hits), matches=len(matches), notes=(NOTE,))
+    return Found(hits=tuple(hits), matches=len(matches))
+
+
+def _units_found(layout: Layout, wish: SearchQuery, now: float) -> Found:
+    """Return the work units in which every word is; that which is named by its id stands first."""
+    from lumen_tui.store.work.work_units import list_units
+
+    single = {term for term in wish.terms if " " not in term}
+    docs = [doc for doc in map(rows.unit, list_units(layout)[0]) if _is_wanted(doc, wish, ())]
+    matches = [(doc, _counts(doc, wish)) for doc in docs]
+    return _ranked([(doc, counts) for doc, counts in matches if single <= counts.keys()], wish, now)
+
+
+def _named(hit: Hit, wish: SearchQuery) -> bool:
+    """Return whether a hit is the work unit that the query names."""
+    return hit.type == "unit" and (hit.ref in wish.wus or hit.ref.casefold().replace("-", " ") in wish.terms)
+
+
+def _joined(answer: Found, units: Found, wish: SearchQuery) -> Found:
+    """Return both answers as one, the best first."""
+    hits = sorted((*answer.hits, *units.hits), key=lambda hit: (not _named(hit, wish), -hit.score))
+    return replace(answer, hits=tuple(hits[: wish.limit]), matches=answer.matches + units.matches)
 
 
 def all_documents(layout: Layout) -> Iterator[IndexedDocument]:

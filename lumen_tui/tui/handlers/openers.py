@@ -103,7 +103,7 @@ class OpenersHandler(Handler):
         from lumen_tui.tui.screens.search import SearchScreen
 
         host = self.host
-        searcher = Searcher(self.layout, conversation_bytes=_TALK_BYTES)
+        searcher = Searcher(self.layout, conversation_bytes=_TALK_BYTES, with_units=True)
         host.push_screen(SearchScreen(host.port, searcher, self.snapshot, self.refusal))
 
     def why_why(self) -> str:

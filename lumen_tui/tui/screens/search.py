@@ -133,17 +133,22 @@ def _place(name: str) -> str:
 
 
 async def show_hit(
-    screen: DetailScreen[Any], port: Port, searcher: Searcher, hit: Hit, now: float, refusal: str
+    screen: DetailScreen[Any], port: Port, searcher: Searcher, hit: Hit, snapshot: Snapshot, refusal: str
 ) -> None:
-    """Open the task's own screen, or the text of what was found with all that is known of it."""
+    """Open the page of a task or a work unit, or the text of what was found with all that is known of it."""
     if hit.type == "task":
         from lumen_tui.tui.screens.task_detail import TaskDetailScreen
 
-        screen.app.push_screen(TaskDetailScreen(port, hit.ref, now, refusal=refusal))
+        screen.app.push_screen(TaskDetailScreen(port, hit.ref, snapshot.taken, refusal=refusal))
+        return
+    if hit.type == "unit":
+        from lumen_tui.tui.screens.unit_page import UnitScreen
+
+        screen.app.push_screen(UnitScreen(port, snapshot, hit.ref, refusal))
         return
     text = await looked(screen, _text, port, searcher, hit)
     heading = f"{hit.type.capitalize()} {ids.short(hit.ref)}"
-    screen.app.push_screen(ReadingScreen(heading, text, list(facts(hit, now))))
+    screen.app.push_screen(ReadingScreen(heading, text, list(facts(hit, snapshot.taken))))
 
 
 def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
@@ -207,7 +212,7 @@ HINT = """Type what you look for: memory, archive, signals, loops and tasks; the
 
 "session lock" finds these words together, !word leaves out
 tag:nginx wu:WU-101 lane:Core since:7d until:2026-01-31
-type:discovery also note, fact, summary, checkpoint, archival, signal, packet, task
+type:discovery also note, fact, summary, checkpoint, archival, signal, packet, task, unit
 kind:procedural also semantic, episodic
 in:conversations looks through what was said in sessions
 
@@ -222,7 +227,7 @@ class SearchScreen(DetailScreen[None]):
     def __init__(self, port: Port, searcher: Searcher, snapshot: Snapshot, refusal: str = "", query: str = "") -> None:
         super().__init__("Search")
         self._port, self._searcher, self._refusal = port, searcher, refusal
-        self._now, self._query = snapshot.taken, query
+        self._now, self._query, self._snapshot = snapshot.taken, query, snapshot
         self._result = Found()
         self._news = ""  # what the last action did
         self._loader: jobs.Loader[tuple[str, Found]] = jobs.Loader(self, self._ask, self._loaded)
@@ -253,7 +258,8 @@ class SearchScreen(DetailScreen[None]):
 
     def show(self, snapshot: Snapshot) -> None:
         """Search again: what fits may be new."""
-        self._now = self._view.now = snapshot.taken
+        self._now, self._snapshot = snapshot.taken, snapshot
+        self._view.now = self._now
         if self._query:
             self._loader.load()
 
@@ -317,7 +323,7 @@ class SearchScreen(DetailScreen[None]):
         """Enter in the line, or a double click on a hit."""
         chosen = self._list.selected
         if chosen is not None:
-            opening = show_hit(self, self._port, self._searcher, chosen, self._now, self._refusal)
+            opening = show_hit(self, self._port, self._searcher, chosen, self._snapshot, self._refusal)
             self.run_worker(opening, group="open", exclusive=True)
 
     def action_why(self) -> None:

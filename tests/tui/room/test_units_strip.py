@@ -98,3 +98,18 @@ async def test_a_promoted_discovery_ends_among_the_work_units(open_room: Any, st
         await room.sees("WU-002", "checkpoint")
         await room.press("enter")
         await room.sees("was noticed as", "something noticed, number")
+
+
+async def test_a_search_for_its_number_opens_its_page(open_room: Any, state: Path) -> None:
+    port = RemotePort(state, "me")
+    port.submit(NewWorkUnit(title="Settings page", lane="UI", acceptance=["it names what is in force"]))
+    port.submit(NewWorkUnit(title="Other things"))
+    port.submit(SendSignal(message="WU-001 is nearly done", wu_id="WU-001"))
+    async with open_room(port=port) as room:
+        await room.press("S", *"WU-001")
+        await room.until(lambda: "Settings page" in room.text and "nearly done" in room.text)
+        await room.press("enter")
+        await room.sees("accepted when", "it names what is in force")
+        await room.press("escape")
+        await room.press(*(["backspace"] * 6), *"other things")
+        await room.until(lambda: "WU-002" in room.text and "Settings page" not in room.text)
