@@ -37,7 +37,7 @@ def change(store: Store, request: ChangeSettings, *, by: str, now: float) -> Don
     if not request.changes:
         raise ActionError("nothing is set: name at least one setting")
     before = load_config(store.layout)[0]
-    _check(before, request.changes)
+    check(before, request.changes)
     sides = [_change_of(store, key, value) for key, value in request.changes.items()]
     summary = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in request.changes.items()])
     action = edits.new_action("setting.change", sides, summary=summary, by=by, now=now)
@@ -48,7 +48,7 @@ def change(store: Store, request: ChangeSettings, *, by: str, now: float) -> Don
     return Done(summary=summary, target=next(iter(request.changes)), action_id=action.id)
 
 
-def _check(config: Config, changes: Mapping[str, Any]) -> None:
+def check(config: Config, changes: Mapping[str, Any]) -> None:
     """Refuse unknown settings, values of the wrong type, and numbers that make no valid decay rule."""
     table: dict[str, Any] = msgspec.to_builtins(config)
     known = set(_keys(msgspec.to_builtins(Config())))

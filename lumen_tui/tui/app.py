@@ -86,7 +86,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._lent_until = 0.0  # monotonic: before this the terminal is, or was just now, an editor's
         for own in theme.themes():
             self.register_theme(own)
-        self._choose_theme(theme.LUMEN)
+        self.choose_theme(theme.LUMEN)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.variable_defaults()
@@ -164,7 +164,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if configured != self._configured:
             self._configured = configured
             self.set_keymap(keymap(snapshot.config.keys))
-            self._choose_theme(snapshot.config.room.theme)
+            self.choose_theme(snapshot.config.room.theme)
             if slip := slip_in(snapshot.config.keys):
                 self._tell(slip)
         self.room.show(snapshot, self.clock())
@@ -235,7 +235,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         elif self.room.there:
             self.room.say(text, bad=True)
 
-    def _choose_theme(self, name: str) -> None:
+    def choose_theme(self, name: str) -> None:
+        """Draw in the colours of a theme from now on; one that there is not changes nothing."""
         if self.mono:
             name = theme.PLAIN
         if name in self.available_themes:

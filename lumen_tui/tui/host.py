@@ -156,6 +156,9 @@ class Host(ScreenOpener, TerminalLender, Protocol):
     def run_worker(self, work: Coroutine[None, None, T], *, group: str = ...) -> Worker[T]:
         """Run a coroutine that ends with the application."""
 
+    def choose_theme(self, name: str) -> None:
+        """Draw in the colours of a theme from now on; one that there is not changes nothing."""
+
     def copy_to_clipboard(self, text: str) -> None:
         """Put text into the terminal's clipboard."""
 

@@ -295,6 +295,12 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
+    "settings": _on(
+        "settings",
+        _s("settings_edit", "e", "edit", "Open the file that says it in $EDITOR, at its line.", "edit", writes=True),
+        _s("settings_restore", "b", "restore", "Take out what operator.toml says of it.", "restore", writes=True),
+        _like("undo"),
+    ),
     "unit": _on(
         "unit",
         _like("new_task", "task", help="Give a worker a task on the work unit."),

@@ -182,10 +182,10 @@ def _dotted(keys: tuple[str, ...]) -> str:
 
 def _where(keys: tuple[str, ...], source: SettingsFile) -> str:
     name, text = source
-    return f"{name}:{_line(text, keys)}"
+    return f"{name}:{line_of_setting(text, keys)}"
 
 
-def _line(text: str, keys: tuple[str, ...]) -> int:
+def line_of_setting(text: str, keys: tuple[str, ...]) -> int:
     """Return the line of a setting: its name below the header of its table, or of the table that has it inline."""
     for depth in range(len(keys) - 1, 0, -1):
         header = re.search(rf"^[ \t]*\[[ \t]*{re.escape('.'.join(keys[:depth]))}[ \t]*\]", text, re.MULTILINE)

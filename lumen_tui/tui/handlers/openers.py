@@ -89,6 +89,11 @@ class OpenersHandler(Handler):
         at = pane.promoted if isinstance(pane, DiscoveriesPane) else ""
         host.push_screen(UnitsScreen(host.port, self.snapshot, self.refusal, at))
 
+    def do_settings(self) -> None:
+        from lumen_tui.tui.screens.settings import SettingsScreen
+
+        self.host.push_screen(SettingsScreen(self.host.port, self.snapshot, self.refusal))
+
     def do_schedules(self) -> None:
         from lumen_tui.queries.schedule_views import view_reader
         from lumen_tui.tui.screens.schedules import SchedulesScreen

@@ -25,6 +25,9 @@ from lumen_tui.tui.host import TerminalLender
 
 _STDIN = 0  # what the program reads from
 _PATIENCE = 0.2  # seconds between HUP, TERM and KILL: an editor keeps at the first what was typed
+_AT_LINE = frozenset(
+    {"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "joe", "jed", "micro", "mg", "ne"}
+)
 _LOOK = 200  # milliseconds between two looks where the system does not tell of the end of a process
 
 
@@ -91,12 +94,13 @@ def edit(lender: TerminalLender, text: str, suffix: str = ".md") -> str | None:
     return None if after == text else after
 
 
-def edit_file(lender: TerminalLender, path: Path) -> None:
-    """Let the operator edit a file where it stands. Raises NoEditor, once the room has its terminal back."""
+def edit_file(lender: TerminalLender, path: Path, line: int = 0) -> None:
+    """Let the operator edit a file where it stands, at a line. Raises NoEditor, once the room has its terminal back."""
     words = editor_command(dict(os.environ))
+    at = [f"+{line}"] if line and Path(words[0]).name in _AT_LINE else []
     try:
         with lender.suspend():
-            wrong = _run([*words, str(path)])
+            wrong = _run([*words, *at, str(path)])
     except SuspendNotSupported:
         raise NoEditor("This terminal cannot be handed to an editor: run the room in a plain terminal.") from None
     if wrong:
