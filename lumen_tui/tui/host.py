@@ -89,7 +89,14 @@ class TerminalLender(Protocol):
         """Lend the terminal to another program. Raises SuspendNotSupported."""
 
 
-class Host(ScreenOpener, TerminalLender, Protocol):
+class ThemeChooser(Protocol):
+    """Any application: it draws in the colours of a theme."""
+
+    def choose_theme(self, name: str) -> None:
+        """Take another theme from now on; one that there is not changes nothing."""
+
+
+class Host(ScreenOpener, TerminalLender, ThemeChooser, Protocol):
     """The application that the room runs in."""
 
     clock: Callable[[], float]  # seconds since 1970
@@ -155,9 +162,6 @@ class Host(ScreenOpener, TerminalLender, Protocol):
 
     def run_worker(self, work: Coroutine[None, None, T], *, group: str = ...) -> Worker[T]:
         """Run a coroutine that ends with the application."""
-
-    def choose_theme(self, name: str) -> None:
-        """Draw in the colours of a theme from now on; one that there is not changes nothing."""
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put text into the terminal's clipboard."""

@@ -78,6 +78,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("relay", "O", "relays", "What was submitted to relays, and what is held for a person's decision."),
     _c("units", "W", "work units", "The work units: what is under way, blocked, ready, and who works on each."),
     _c("settings", "comma", "settings", "The settings in force, which file says so and why; change one in place."),
+    _c("charts", "percent_sign", "charts", "Charts of loops, spend, tokens, decay, roles and the queue over a span."),
     _c("schedules", "C", "schedules", "What is done by time, on changed files or on signals, and what became of it."),
     _c("changes", "V", "changes", "What tasks changed in folders of their own; accept, drop or edit it."),
     _c("log", "L", "log", "What the engine did."),

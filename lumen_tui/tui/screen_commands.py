@@ -295,6 +295,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
+    "charts": _on(
+        "charts",
+        _s("span_shorter", "left_square_bracket", "shorter", "Look at a shorter span.", "span(-1)"),
+        _s("span_longer", "right_square_bracket", "longer", "Look at a longer span.", "span(1)"),
+    ),
     "settings": _on(
         "settings",
         _s("settings_edit", "e", "edit", "Open the file that says it in $EDITOR, at its line.", "edit", writes=True),

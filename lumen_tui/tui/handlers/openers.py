@@ -81,19 +81,6 @@ class OpenersHandler(Handler):
         host = self.host
         host.push_screen(ChangesScreen(host.port, host.clock(), self.layout.root, self.refusal, task_id))
 
-    def do_units(self) -> None:
-        """Open the work units, with the cursor on what was promoted last."""
-        from lumen_tui.tui.screens.units import UnitsScreen
-
-        host, pane = self.host, self.room.pane(DISCOVERIES)
-        at = pane.promoted if isinstance(pane, DiscoveriesPane) else ""
-        host.push_screen(UnitsScreen(host.port, self.snapshot, self.refusal, at))
-
-    def do_settings(self) -> None:
-        from lumen_tui.tui.screens.settings import SettingsScreen
-
-        self.host.push_screen(SettingsScreen(self.host.port, self.snapshot, self.refusal))
-
     def do_schedules(self) -> None:
         from lumen_tui.queries.schedule_views import view_reader
         from lumen_tui.tui.screens.schedules import SchedulesScreen
@@ -126,6 +113,28 @@ class OpenersHandler(Handler):
             return rows.view.key(rows.selected) if rows.selected is not None else ""
         state = self.snapshot.loop
         return agent.task_id(state.loop) if state is not None and state.loop > 0 else ""
+
+
+class OverviewHandler(Handler):
+    """Opens what is looked at across the whole: work units, settings, charts."""
+
+    def do_units(self) -> None:
+        """Open the work units, with the cursor on what was promoted last."""
+        from lumen_tui.tui.screens.units import UnitsScreen
+
+        host, pane = self.host, self.room.pane(DISCOVERIES)
+        at = pane.promoted if isinstance(pane, DiscoveriesPane) else ""
+        host.push_screen(UnitsScreen(host.port, self.snapshot, self.refusal, at))
+
+    def do_settings(self) -> None:
+        from lumen_tui.tui.screens.settings import SettingsScreen
+
+        self.host.push_screen(SettingsScreen(self.host.port, self.snapshot, self.refusal))
+
+    def do_charts(self) -> None:
+        from lumen_tui.tui.screens.charts import ChartsScreen
+
+        self.host.push_screen(ChartsScreen(self.host.port, self.snapshot))
 
 
 class LoopHandler(Handler):

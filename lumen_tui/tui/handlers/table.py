@@ -9,7 +9,13 @@ from lumen_tui.tui.handlers.base import NO_LIST, Handler
 from lumen_tui.tui.handlers.decay import DecayHandler, RuleHandler, TravelHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
-from lumen_tui.tui.handlers.openers import ContinuityHandler, LoopHandler, OpenersHandler, SpendingHandler
+from lumen_tui.tui.handlers.openers import (
+    ContinuityHandler,
+    LoopHandler,
+    OpenersHandler,
+    OverviewHandler,
+    SpendingHandler,
+)
 from lumen_tui.tui.handlers.panes import PanesHandler, SignalsHandler, WorkersHandler
 from lumen_tui.tui.handlers.repeat import RepeatHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
@@ -20,6 +26,7 @@ from lumen_tui.tui.room_commands import COMMANDS
 
 _KINDS: tuple[type[Handler], ...] = (
     OpenersHandler,
+    OverviewHandler,
     ContinuityHandler,
     PanesHandler,
     NeedsHandler,

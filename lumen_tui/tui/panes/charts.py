@@ -1,8 +1,9 @@
-"""The two charts of decay, in block characters: the score over days with the threshold, and where the nodes stand."""
+"""Charts in block characters: bars, lengths and intervals; of decay the score over days, and where the nodes stand."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -109,23 +110,9 @@ def _days_axis(rule: DecayRule, span: float, columns: int, look: Appearance) -> 
 
 def histogram(view: DecayView, width: int, height: int, look: Appearance) -> list[list[Piece]]:
     """Return how many nodes stand at which score, from 1 on the left to the threshold and below on the right."""
-    ink, bins = look.ink, len(view.histogram)
-    columns, rows, most = max(1, width - _LABEL), max(1, height - 1), max(*view.histogram, 1)
-    size = max(1, columns // bins)
-    bar = max(1, size - 1)
-    labels = {0: words.kilo(most)}
-    drawn = []
-    for row in range(rows):
-        line: list[Piece] = [_label(labels.get(row, ""), False, look)]
-        for index, count in enumerate(view.histogram):
-            block = _block(max(count / most, 1 / rows / _EIGHTH) if count else 0.0, row, rows, look)
-            line.append((f"{block * bar:<{size}}", ink.accent if index == bins - 1 else ink.text))
-        drawn.append(line)
-    end = f"{view.rule.threshold:g}"
-    middle = "nodes by score"
-    room = max(0, size * (bins - 1) + bar - len("1.0") - len(end))
-    said = f"{middle if room > len(middle) + 2 else '':^{room}}"
-    return [*drawn, [(" " * _LABEL, ink.muted), ("1.0", ink.muted), (said, ink.muted), (end, ink.accent)]]
+    axis = ("1.0", "nodes by score", f"{view.rule.threshold:g}")
+    top = words.kilo(max(*view.histogram, 1))
+    return Bars(view.histogram, top, axis, loud=(len(view.histogram) - 1,)).lines(width, height, look)
 
 
 def _label(text: str, loud: bool, look: Appearance) -> Piece:
@@ -135,3 +122,53 @@ def _label(text: str, loud: bool, look: Appearance) -> Piece:
 def _padded(pieces: list[Piece], width: int, look: Appearance) -> list[Piece]:
     used = sum(len(text) for text, _ in pieces)
     return [*pieces, (" " * max(0, width - used), look.ink.muted)]
+
+
+class Bars(NamedTuple):
+    """A bar for each value; `top` is the highest in words, `axis` stands below: start, unit, end."""
+
+    values: Sequence[float]
+    top: str
+    axis: tuple[str, str, str]
+    bad: Container[int] = ()  # places that are drawn as gone wrong
+    loud: Container[int] = ()  # places that stand out
+
+    def lines(self, width: int, height: int, look: Appearance) -> list[list[Piece]]:
+        """Return the chart on `height` lines. Values above nothing have a mark at least."""
+        ink, columns, rows = look.ink, max(1, width - _LABEL), max(1, height - 1)
+        most, size = max([*self.values, 0]) or 1, max(1, columns // max(1, len(self.values)))
+        bar = max(1, size - 1)
+        drawn = []
+        for row in range(rows):
+            line: list[Piece] = [_label(self.top if row == 0 else "", False, look)]
+            for place, value in enumerate(self.values):
+                share = max(value / most, 1 / rows / _EIGHTH) if value else 0.0
+                style = ink.bad if place in self.bad else ink.accent if place in self.loud else ink.text
+                block = _block(share, row, rows, look)
+                if place in self.bad and row == max(0, rows - 1 - math.ceil(share * rows - 1e-9)):
+                    block = look.shapes.failed  # on top of its bar: without colours it is seen, too
+                line.append((f"{block * (1 if block == look.shapes.failed else bar):<{size}}", style))
+            drawn.append(line)
+        return [*drawn, self._axis(size * (len(self.values) - 1) + bar, look)]
+
+    def _axis(self, width: int, look: Appearance) -> list[Piece]:
+        start, middle, end = self.axis
+        room = max(0, width - len(start) - len(end))
+        named = f"{middle if room > len(middle) + 2 else '':^{room}}"
+        return [(" " * _LABEL, look.ink.muted), (start, look.ink.muted), (named, look.ink.muted), (end, look.ink.muted)]
+
+
+def interval_line(bounds: tuple[float, float, float], width: int, look: Appearance) -> list[Piece]:
+    """Return a share between its bounds (low, share, high) on a scale from 0 to 1."""
+    low, share, high = (round(bound * (max(1, width) - 1)) for bound in bounds)
+    dot, rule = look.shapes.status[Status.RUNNING], look.shapes.rule
+    return [
+        (" " * low, look.ink.muted), (rule * (share - low), look.ink.muted), (dot, look.ink.accent),
+        (rule * (high - share), look.ink.muted), (" " * max(0, width - 1 - high), look.ink.muted),
+    ]  # fmt: skip
+
+
+def length_line(share: float, width: int, look: Appearance) -> list[Piece]:
+    """Return a bar that fills a share of `width` cells."""
+    full = round(share * max(0, width))
+    return [(look.shapes.bar * full, look.ink.accent), (" " * max(0, width - full), look.ink.muted)]

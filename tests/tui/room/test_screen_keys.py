@@ -62,6 +62,8 @@ MEANINGS = {
     "f4": ("the approval request", {"answer request"}),
     "h": ("hire", {"roles", "hire"}),
     "i": ("send a signal", {"signal"}),
+    "left_square_bracket": ("shorter", {"shorter"}),
+    "right_square_bracket": ("longer", {"half-life", "longer"}),
     "l": ("snooze", {"snooze"}),
     "n": ("next that needs you; in a change list the next hunk", {"next", "next hunk"}),
     "N": ("previous that needs you", {"previous"}),
