@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps builders faults check bench agent-report demo docs snap wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps builders faults check bench agent-report demo demo-data docs snap wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,8 +62,11 @@ run: $(STAMP) ## open the room; without a terminal run a first task and print it
 docs: $(STAMP) ## write docs/commands.md again from what the commands declare
 	@$(BIN)/lumen-tui help --markdown > docs/commands.md
 
-demo: $(STAMP) ## open the room on a throw-away state folder filled by really working
+demo: $(STAMP) ## open the room on two weeks of recorded work, with workers at work, in a throw-away folder
 	@exec $(BIN)/lumen-tui --demo $(ARGS)
+
+demo-data: $(STAMP) ## record that work again: an engine, workers and verbs for ten minutes; let the files of the program be
+	$(BIN)/python -m benchmarks.recording
 
 test: $(STAMP) ## all checks and all tests; ends with the sandbox tier it ran on and what is missing here
 	@$(MAKE) --no-print-directory -j $(words $(CHECKS)) $(CHECKS)

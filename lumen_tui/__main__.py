@@ -173,7 +173,9 @@ def _by_options(words: list[str]) -> int:
     parser.add_argument("--log-format", choices=("text", "jsonl"), default="text", help="with --engine-only")
     parser.add_argument("--read-only", action="store_true", help="look, change nothing")
     parser.add_argument("--lean", action="store_true", help="few bytes: no colour, ASCII shapes")
-    parser.add_argument("--demo", action="store_true", help="a throw-away state folder with real content")
+    parser.add_argument(
+        "--demo", action="store_true", help="two weeks of recorded work in a throw-away folder, with live workers"
+    )
     parser.add_argument("--version", action="store_true", help="print the version")
     options = parser.parse_args(words)
     if options.version:
@@ -234,7 +236,7 @@ def _demo(options: argparse.Namespace) -> int:
 
     root = demo.make_folder()
     with demo.Sitter(root) as sitter:
-        _fill_interruptibly(lambda: demo.fill(root))
+        _fill_interruptibly(lambda: demo.fill(root, sitter.model()))
         code = _open(root, options)
     if code == 0 and (remains := sitter.left_over()):  # after a signal nobody reads it
         print(f"lumen-tui: {remains}", file=sys.stderr)

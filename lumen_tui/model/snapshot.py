@@ -134,6 +134,13 @@ class Revisions(Struct, frozen=True):
     facts: int = 0
 
 
+class DemoMark(Struct, frozen=True):
+    """demo.json: when a demo was opened, and when what is in it was really done."""
+
+    made_at: str = ""
+    recorded_at: str = ""
+
+
 class Snapshot(Struct, frozen=True):
     """Everything, at one moment. The sequences are lazy: an item is read from disk when it is asked for."""
 
@@ -169,7 +176,7 @@ class Snapshot(Struct, frozen=True):
     waiting: tuple[OpenItem, ...] = ()  # what is on the queue by its journal, for whoever tells of it
     problems: tuple[Problem, ...] = ()
     upcoming: tuple[Upcoming, ...] = ()  # the next runs of schedules, the soonest first
-    demo: bool = False
+    demo: str = ""  # of a demo, what it is in a few words
     gone: str = ""  # why there is no state folder any more, or empty
     read_only: str = ""  # why nothing can be written, or empty
     loading: float = 1.0  # share of the journals read so far

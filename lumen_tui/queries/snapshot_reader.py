@@ -16,9 +16,9 @@ from lumen_tui.model.problem import Problem
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Untriaged
 from lumen_tui.model.roles import unreached
-from lumen_tui.model.snapshot import EngineView, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.snapshot import DemoMark, EngineView, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries import learnt
 from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.queries.schedule_views import ScheduleIndex
@@ -91,6 +91,14 @@ def _folder_missing(message: str) -> list[Problem]:
 def _role_files(layout: Layout) -> list[Path]:
     hired = sorted(layout.roles.glob("*.md"))
     return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
+
+
+def _demo(layout: Layout) -> str:
+    """Return what a demo calls itself; empty for a folder that is none."""
+    mark = read_json(layout.demo_mark, DemoMark)
+    if mark is None:
+        return "demo" if layout.demo_mark.exists() else ""
+    return f"demo, recorded {one_line(mark.recorded_at[:10])}" if mark.recorded_at else "demo"
 
 
 def _wake_state(layout: Layout) -> WakeState:
@@ -303,7 +311,7 @@ class SnapshotReader:
             snoozed=needs.put_off,
             problems=problems,
             gone=self._missing_reason,
-            demo=self.layout.demo_mark.exists(),
+            demo=_demo(self.layout),
             loading=min(self.signals.share, self.nodes.share),
             paused=paused,
             standing=self._conditions(live, paused, now),

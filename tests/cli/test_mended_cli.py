@@ -266,7 +266,7 @@ def test_ctrl_c_while_a_demo_is_filled_stops_it_and_leaves_nothing(tmp_path, she
         text=True, start_new_session=True,
     )  # fmt: skip
     os.close(other)
-    until(lambda: list((tmp_path / "t").glob("lumen-demo-*/state/tasks/*/run.json")))
+    until(lambda: list((tmp_path / "t").glob("lumen-demo-*/state")))
     program.send_signal(signal.SIGINT)
     said = program.communicate(timeout=DEADLINE)[1]
     os.close(main_end)

@@ -22,6 +22,7 @@ ALLOWED = {
     "lumen_tui/tools/isolation/copies.py": "copies a folder of the operator into a task's own, with links and modes",
     "lumen_tui/tools/isolation/placing.py": "what a person accepted, in their own folder, with modes and links",
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",
+    "lumen_tui/headless/recording.py": "unpacks a recording into such a folder, with the times of its files",
     "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",
     "lumen_tui/storage/repair.py": "doctor --fix: closes modes, removes half-made task folders",
     "lumen_tui/engine/hooks/settings.py": "hooks install: the agent's settings file keeps its mode, its folder is made",

@@ -1,4 +1,4 @@
-"""A state folder in which everything was done once: the filled demo, and actions of people and agents on top of it."""
+"""A state folder in which everything was done once: a filled one, and actions of people and agents on top of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from lumen_filled import fill
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
-from lumen_tui.headless import demo
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.config import EvolutionConfig
@@ -41,7 +41,7 @@ class Life:
         return perform(self.store, named(verb, arguments), by=by, now=self.now - ago).target
 
     def node(self, content: str) -> str:
-        """Return the id of a node of the demo."""
+        """Return the id of a node that was filled in."""
         lines = self.store.layout.memory.read_text().splitlines()
         return str(next(record["id"] for line in lines if (record := json.loads(line))["content"] == content))
 
@@ -150,8 +150,8 @@ class Life:
 
 
 def live(root: Path, now: float, words: Any = str) -> None:
-    """Fill a state folder in a `lumen-demo-` folder with the demo and everything above."""
-    demo.fill(root)
+    """Fill a state folder with what `fill` makes and everything above."""
+    fill(root)
     life = Life(root, now, words)
     for part in (life.sessions, life.triage, life.memory, life.tasks, life.learning, life.people):
         part()

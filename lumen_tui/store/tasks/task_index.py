@@ -333,9 +333,10 @@ def _with_waits(view: TaskView, unfinished: Set[str]) -> TaskView:
     return msgspec.structs.replace(view, waits_for=waits)
 
 
-def _order(pair: tuple[TaskFiles, TaskView]) -> tuple[int, str, float]:
+def _order(pair: tuple[TaskFiles, TaskView]) -> tuple[int, str, float, str]:
+    """Return what a task is sorted by; the id parts those of one moment, so that no list depends on the folder."""
     task, view = pair
     rank = _RANK[view.status]
     if rank == 2:
-        return rank, "" if view.claimed else view.spec.priority, task.created
-    return rank, "", view.started if rank < 2 else -view.finished
+        return rank, "" if view.claimed else view.spec.priority, task.created, view.id
+    return rank, "", view.started if rank < 2 else -view.finished, view.id

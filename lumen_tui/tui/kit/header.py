@@ -75,7 +75,7 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> l
     return [
         Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
         Part(10, f" {_short_path(snapshot.root)}", ink.muted),
-        Part(4, f" {sep} demo" if snapshot.demo else "", ink.accent),
+        Part(4, f" {sep} {snapshot.demo}" if snapshot.demo else "", ink.accent, short=f" {sep} demo"),
         *(_state(status, now, look) if snapshot.root else ()),
         Part(
             5,

@@ -398,7 +398,7 @@ def demo(way: str, *, filling: bool = False) -> float:
     place = Path(tempfile.mkdtemp(prefix="lumen-leaving-"))
     with Opened([*PROGRAM, "--demo"], environ={"TMPDIR": str(place)}) as opened:
         if filling:
-            until(lambda: list(place.glob("*/state/tasks/*/run.json")))
+            until(lambda: list(place.glob("*/state")))
             opened.room = opened.leader
         else:
             opened.open()

@@ -31,11 +31,11 @@ from pathlib import Path
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
-from lumen_tui.headless import demo
 from lumen_tui.storage.store import Store
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 from lumen_clock import MovedClock
+from lumen_filled import fill
 from lumen_folder import StateFolder
 
 TIMES, SAMPLES = 10_000, 20
@@ -120,7 +120,7 @@ class Room:
 
 def soak_room(root: Path, times: int) -> Iterator[Sample]:
     """Press keys, and look at the room now and then."""
-    demo.fill(root)
+    fill(root)
     room, began = Room(root), time.monotonic()
     try:
         room.rest()

@@ -94,7 +94,7 @@ def test_an_interrupt_while_a_demo_is_filled_waits_for_no_thread(tmp_path: Path)
     filling = (
         "import asyncio, time; from lumen_tui import __main__; from lumen_tui.headless import demo\n"
         "def look(): print('filling', flush=True); time.sleep(3600)\n"
-        "demo.fill = lambda root: asyncio.run(asyncio.to_thread(look))\n"
+        "demo.fill = lambda root, model: asyncio.run(asyncio.to_thread(look))\n"
         "raise SystemExit(__main__._demo(None))\n"
     )
     words = [sys.executable, "-c", filling]

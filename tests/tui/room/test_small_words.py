@@ -33,7 +33,9 @@ def text(line: list[Segment]) -> str:
 
 @pytest.mark.parametrize("look", [theme.NO_APPEARANCE, theme.Appearance(theme.NO_APPEARANCE.ink, theme.ASCII)])
 def test_a_header_without_the_agents_name_does_not_begin_with_a_mark(busy_snapshot: Snapshot, look: Any) -> None:
-    snapshot = msgspec.structs.replace(busy_snapshot, demo=True, read_only="the room was opened with --read-only")
+    snapshot = msgspec.structs.replace(
+        busy_snapshot, demo="demo, recorded 2026-11-20", read_only="the room was opened with --read-only"
+    )
     drawn = [text(header(snapshot, NOW, width, look, here=False)) for width in range(30, 140)]
     assert any(line.startswith("demo ") for line in drawn)
     assert not any(line.strip().startswith(look.shapes.sep) for line in drawn)

@@ -59,8 +59,8 @@ def test_every_kind_of_id_and_every_date_of_a_record_is_known() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where a demo may be made."""
-    root = tmp_path / "lumen-demo-lived" / "state"
+    """Where a state folder and its project may be made."""
+    root = tmp_path / "lived" / "state"
     root.parent.mkdir()
     return root
 
