@@ -53,7 +53,7 @@ def check(config: Config, changes: Mapping[str, Any]) -> None:
     table: dict[str, Any] = msgspec.to_builtins(config)
     known = set(_keys(msgspec.to_builtins(Config())))
     for key, value in changes.items():
-        if key not in known and not key.startswith("keys."):
+        if key not in known and not key.startswith(("keys.", "filters.")):
             raise ActionError(f"there is no setting {key!r}", candidates=refusal.nearest(key, known))
         if value is not None:
             nodes.set_fields(table, {key: value})

@@ -423,3 +423,4 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)
+    filters: dict[str, dict[str, str]] = field(default_factory=dict)  # saved ones by pane and name

@@ -20,6 +20,7 @@ from lumen_tui.store.memory.loop_records import recent_packets
 from lumen_tui.store.settings.config import load_config
 
 _PACKETS = 5_000  # of the newest: a longer past is cut there, and said to be
+_SHORT = 0.001  # seconds that a loop has at least, so that its bin is not empty
 QUEUED = 12  # tasks that are named
 
 
@@ -122,7 +123,9 @@ def loop_bins(packets: Sequence[Packet], span: Span, now: float) -> LoopBins:
     every = [seconds for listed in durations.values() for seconds in listed]
     oldest = times.epoch(packets[0].completed_at) if packets else now
     return LoopBins(
-        seconds=tuple(median(durations[place]) if place in durations else 0.0 for place in range(span.bins)),
+        seconds=tuple(
+            max(_SHORT, median(durations[place])) if place in durations else 0.0 for place in range(span.bins)
+        ),
         failed=frozenset(failed),
         count=len(every),
         failures=len(failed),

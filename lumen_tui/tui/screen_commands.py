@@ -90,6 +90,8 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         *(_like(f"pane_{number}", f"need('pane_{number}')") for number in range(1, 7)),
         _like("undo"),
         _like("quit", "room('quit')"),
+        _like("go_back", "room('go_back')"),
+        _like("go_forward", "room('go_forward')"),
     ),
     ROWS: _on(ROWS, *(_like(row.action, f"row('{row.action}')") for row in COMMANDS if row.scope == ROWS)),
     "lists": _on("lists", _like("filter"), _like("why")),
@@ -293,6 +295,12 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("beat", "run", "run now", "Run it now, beside its own times."),
         _like("pause", "pause", "pause/resume", "Skip its runs until you resume it."),
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
+        _like("undo"),
+    ),
+    "filters": _on(
+        "filters",
+        _s("filters_save", "t", "save", "Save the filter in force under a name.", "save", writes=True),
+        _s("filters_drop", "d", "drop", "Take the saved filter out.", "drop", writes=True),
         _like("undo"),
     ),
     "charts": _on(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers.base import NO_LIST, Handler
 from lumen_tui.tui.handlers.decay import DecayHandler, RuleHandler, TravelHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
@@ -17,6 +18,7 @@ from lumen_tui.tui.handlers.openers import (
     SpendingHandler,
 )
 from lumen_tui.tui.handlers.panes import PanesHandler, SignalsHandler, WorkersHandler
+from lumen_tui.tui.handlers.places import PlacesHandler
 from lumen_tui.tui.handlers.repeat import RepeatHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
 from lumen_tui.tui.host import Host
@@ -42,6 +44,7 @@ _KINDS: tuple[type[Handler], ...] = (
     RuleHandler,
     SpendingHandler,
     RepeatHandler,
+    PlacesHandler,
 )
 
 
@@ -55,6 +58,8 @@ class Handlers:
         for handler in self._handlers:
             if isinstance(handler, RepeatHandler):
                 handler.pane_handler = self._of
+        self._places = next(handler for handler in self._handlers if isinstance(handler, PlacesHandler))
+        self._places.carry_out = self._again
         self._do: dict[str, Callable[[], None]] = {}
         self._why: dict[str, Callable[[], str]] = {}
         for command in COMMANDS:
@@ -64,7 +69,17 @@ class Handlers:
         """Carry a command out. One that belongs to a pane gives it the focus first."""
         if command.scope not in (EVERYWHERE, ROWS) and self._room.current.scope != command.scope:
             self._room.go_to(self._room.pane(command.scope))
+        self._places.before(command)
         self._do[command.action]()
+        self._places.after(command)
+
+    def _again(self, action: str) -> None:
+        """Open what a command opened, or the selected row, where that can be done now."""
+        command = BY_ACTION[action]
+        if why := self.why_not(command):
+            self._room.say(f"{command.label}: {why}")
+        else:
+            self._do[action]()
 
     def why_not(self, command: RoomCommand) -> str:
         """Return the handler's reason why a command cannot be carried out now, or the empty string."""
@@ -77,7 +92,9 @@ class Handlers:
     def open(self, scope: str) -> None:
         """Open the selected row of a pane in full."""
         if handler := self._of(scope):
+            self._places.before(BY_ACTION["open"])
             handler.open()
+            self._places.after(BY_ACTION["open"])
 
     @property
     def needs(self) -> NeedsHandler:

@@ -16,6 +16,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.jobs import Loader
+from lumen_tui.tui.kit.keys import KeysLine
 from lumen_tui.tui.kit.lines import ScrolledLines, fit, spread
 from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
@@ -47,7 +48,7 @@ def charts_of(data: ChartData) -> Iterator[Chart]:
     failed = f", {loops.failures} failed" if loops.failures else ""
     count = f"{words.plural(loops.count, 'loop')}{failed}, median {times.span(loops.typical)}"
     yield Chart("Loops", f"more than {count}" if loops.cut else count,
-                f"median duration, {each}; red: one failed · loops/packets.jsonl",
+                f"median duration {each} · loops/packets.jsonl",
                 Bars(loops.seconds, times.span(max(loops.seconds)), ago, loops.failed).lines,
                 "" if loops.count else "No loop ended in this span.")  # fmt: skip
     usd, tokens = sum(data.usd), sum(data.tokens)
@@ -58,11 +59,11 @@ def charts_of(data: ChartData) -> Iterator[Chart]:
                 Bars(data.tokens, words.kilo(int(max(data.tokens))), ago).lines,
                 "" if tokens else "No tokens were used in this span.")  # fmt: skip
     yield Chart("Decay", words.plural(sum(data.expiring), "memory expires", "memories expire"),
-                f"untouched memories that expire, {each} from now · memory.jsonl",
+                f"memories that expire {each} · memory.jsonl",
                 Bars(data.expiring, words.kilo(max(data.expiring)), ("now", span.bin_name, f"in {span.name}")).lines,
                 "" if sum(data.expiring) else "Nothing expires in this span.")  # fmt: skip
     yield Chart("Roles", words.plural(len(data.roles), "role"),
-                "tasks done, with the 95 % interval, of all ended tasks · tasks/archive",
+                "share done with its 95 % interval · tasks/archive",
                 lambda width, height, look: _roles(data, width, height, look),
                 "" if data.roles else "No task has ended yet.")  # fmt: skip
     longest = f", the longest {times.span(data.queue[0].seconds)}" if data.queue else ""
@@ -173,6 +174,7 @@ class ChartsScreen(DetailScreen[None]):
         self._data = data
         spans = " · ".join(f"[{span.name}]" if span == data.span else span.name for span in SPANS)
         retitle(self, f"Charts, {data.span.name}", spans)
+        self.query_one(KeysLine).show(self.keys())
         self.query_one(ScrolledLines).redraw()
 
     def _lines(self, width: int, height: int) -> list[list[Segment]]:

@@ -71,7 +71,7 @@ MEANINGS = {
     "q": ("leave the room", {"quit", "keep it running"}),
     "r": ("reply", {"reply"}),
     "s": ("similar", {"similar"}),
-    "t": ("make a new one", {"task", "new", "add a probe", "to a worker"}),
+    "t": ("make a new one", {"task", "new", "save", "add a probe", "to a worker"}),
     "u": ("undo", {"undo", "undo this one"}),
     "w": ("why", {"why", "its tasks, and why"}),
     "x": ("expand: show what is left out", {"archived", "snoozed", "rejected", "all", "capsule", "expand"}),

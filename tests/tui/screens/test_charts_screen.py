@@ -76,7 +76,7 @@ def test_every_line_is_as_wide_as_its_place(width: int, height: int) -> None:
 def test_each_chart_says_what_it_shows_from_where_and_has_its_axes() -> None:
     page = "\n".join(text(data(), 76, 20))
     for words in (
-        "Loops  4 loops, 1 failed, median", "median duration, each hour", "loops/packets.jsonl", "24 h ago", "✗",
+        "Loops  4 loops, 1 failed, median", "median duration each hour", "loops/packets.jsonl", "24 h ago", "✗",
         "Spend  $0.50", "dollars, each hour · spend.jsonl", "Tokens  62 k", "61 k", "Decay  4 memories expire",
         "in 24 h", "builder", "75 % of 20", "50 %", "Queue  2 queued, the longest 1 h", "review the retry",
     ):  # fmt: skip
