@@ -38,6 +38,7 @@ HANDLERS: dict[str, str] = {
     "triage.archive": "triage.archive",
     "triage.keep": "triage.keep",
     "triage.merge": "triage.merge",
+    "triage.edit": "triage.edit",
     "decay.pin": "decay.pin",
     "decay.touch": "decay.touch",
     "decay.apply": "decay.apply",

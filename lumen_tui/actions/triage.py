@@ -12,11 +12,12 @@ from lumen_tui.actions.nodes import archived
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.work import made_change, unit_side
 from lumen_tui.model import ids, times
-from lumen_tui.model.kinds import discovery_kind
+from lumen_tui.model.kinds import DISCOVERY_ALIASES, discovery_kind
 from lumen_tui.model.merging import merged
 from lumen_tui.model.records import PRIORITIES, Action, Change, node_of
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
+    EditDiscoveries,
     MergeDiscoveries,
     PostponeDiscoveries,
     PromoteDiscoveries,
@@ -129,11 +130,12 @@ def _made_before(layout: Layout, node_ids: Iterable[str]) -> dict[str, WorkUnit]
 def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: float) -> WorkUnit:
     tags = [tag for tag in node.get("tags") or () if isinstance(tag, str)]
     priority = nodes.get_field(node, "metadata.priority")
+    kind = nodes.get_field(node, "metadata.type")
     return WorkUnit(
         id=wu_id,
         title=" ".join((title or edits.title_of(node)).split())[:200] or str(node["id"]),
         lane=lane,
-        type=discovery_kind(tags) or "task",
+        type=str(kind) if kind in DISCOVERY_ALIASES else discovery_kind(tags) or "task",
         priority=priority if priority in PRIORITIES else "P2",
         discovered_in=str(node.get("wu_id") or ""),
         discovery=str(node["id"]),
@@ -177,6 +179,34 @@ def keep(store: Store, request: PostponeDiscoveries, *, by: str, now: float) -> 
     full_ids = checks.node_ids(store, request.node_ids)
     template = f"{{}} snoozed for {request.days:g} days"
     return edits.edit_nodes(store, full_ids, decide, verb="triage.keep", template=template, by=by, now=now)
+
+
+def edit(store: Store, request: EditDiscoveries, *, by: str, now: float) -> Done:
+    """Set priority, type and title in one write; the rest of the content stays."""
+    full_ids = checks.node_ids(store, request.node_ids)
+    title = " ".join(request.title.split())
+    if title and len(full_ids) > 1:
+        raise ActionError("a title fits one discovery only: edit them one by one")
+    wanted = _wanted(request.priority.upper(), request.type)
+    if not wanted and not title:
+        raise ActionError("nothing to change: give a priority, a type or a title")
+    named = {f"metadata.{name}": value for name, value in wanted.items()}
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_discovery(node)
+        _, line_end, body = str(node.get("content", "")).partition("\n")
+        return {**named, **({"content": f"{title}{line_end}{body}"} if title else {})}
+
+    template = f"{{}}: {', '.join([*wanted.values(), *(['title changed'] if title else [])])}"
+    return edits.edit_nodes(store, full_ids, decide, verb="triage.edit", template=template, by=by, now=now)
+
+
+def _wanted(priority: str, kind: str) -> dict[str, str]:
+    if priority and priority not in PRIORITIES:
+        raise ActionError(f"priority {priority!r} is unknown: give one of {', '.join(PRIORITIES)}")
+    if kind and kind not in DISCOVERY_ALIASES:
+        raise ActionError(f"{kind!r} is no type of a discovery: give one of {', '.join(DISCOVERY_ALIASES)}")
+    return {name: value for name, value in (("priority", priority), ("type", kind)) if value}
 
 
 def merge(store: Store, request: MergeDiscoveries, *, by: str, now: float) -> Done:

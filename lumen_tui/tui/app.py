@@ -29,7 +29,8 @@ from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bell import TerminalMouth
 from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.command_log import CommandLog
-from lumen_tui.tui.host import Host
+from lumen_tui.tui.host import Host, VerdictAsker
+from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.patches import changed_lines, one_frame
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
@@ -79,6 +80,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.room = Room(self)
         self.presence = Presence(self)
         self.mouth = TerminalMouth(self, self, os.environ)
+        self._verdict_keys = VerdictKeys(self)
+        self.verdicts: VerdictAsker = self._verdict_keys
         self.animation_level = "none"
         self._filters += [AsciiTwins(), NoColor(), Guard()] if lean else [Guard()]
         self._bridge: Bridge | None = None
@@ -134,8 +137,13 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             self._driver.forget()
             self.call_after_refresh(self._driver.redraw)
 
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """As Textual has it; a key that says more of the verdict before it means nothing else."""
+        return (priority and self._verdict_keys.takes(key)) or await super()._check_bindings(key, priority)
+
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""
+        self._verdict_keys.settle()
         self._keep_screen()
         self.presence.leave()
         super().exit(result, return_code, message)

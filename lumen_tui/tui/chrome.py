@@ -311,8 +311,8 @@ class Chrome:
         self._screen.query_one("#footer", Lines).redraw()
 
     def say(self, text: str, *, bad: bool = False, seconds: float = 0.0) -> None:
-        """Show a notice, for some seconds (0: the usual ones)."""
-        self.notice = Notice(humanize(text), bad)
+        """Show a notice, for some seconds (0: the usual ones); an empty one takes it away."""
+        self.notice = Notice(humanize(text), bad) if text else None
         self.redraw_footer()
         if self._silence is not None:
             self._silence.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from textual.app import App
 from textual.geometry import Size
@@ -75,6 +75,28 @@ class VisitDigest(Protocol):
         """Read it. Touches the disk: call it from a thread."""
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
+class Verdict(NamedTuple):
+    """A question of a few answers. Any key that answers nothing takes the `usual` one, or drops the question."""
+
+    words: str  # `archive as`
+    choices: Sequence[str]  # at 1, 2, 3 ...
+    take: Callable[[int], None]  # gets the place of an answer
+    usual: int | None = None  # the place of the answer that needs no digit
+    write: Callable[[], None] | None = None  # asks for another answer than these
+    drop: Callable[[], None] = _nothing
+
+
+class VerdictAsker(Protocol):
+    """Asks one such question at a time."""
+
+    def ask(self, verdict: Verdict) -> None:
+        """Ask on the screen in front; what was asked before is answered as usual."""
+
+
 class ScreenOpener(Protocol):
     """Any application: it opens screens."""
 
@@ -100,6 +122,7 @@ class Host(ScreenOpener, TerminalLender, ThemeChooser, Protocol):
     """The application that the room runs in."""
 
     clock: Callable[[], float]  # seconds since 1970
+    verdicts: VerdictAsker  # where a verdict asks for what it still needs
     engine: subprocess.Popen[bytes] | None  # the one that was started here
     command_log: CommandLog
 

@@ -12,6 +12,9 @@ from lumen_tui.tui.room_command import first as _first
 from lumen_tui.tui.room_command import on_screen as _on
 from lumen_tui.tui.room_commands import COMMANDS
 
+# What is decided of a discovery, wherever it stands.
+TRIAGE = ("promote", "archive", "later", "merge", "similar", "less_urgent", "more_urgent", "retype")
+
 # Before the widget that has the focus: what is typed right behind tab must not end up in the field before.
 _AT_ONCE = (
     "chat_send",
@@ -130,6 +133,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "menu",
         _s("menu_take", "enter", "choose", "Give the selected answer.", "take"),
         _s("menu_number", " ".join(DIGITS), "choose", "Give the answer of that number.", ""),
+        _s("verdict_write", "r", "reason", "Write a reason of your own, where a verdict asks for one.", ""),
     ),
     "quit": _on(
         "quit",
@@ -254,11 +258,17 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "packets": _on("packets", *_LOOP),
     "packet": _on("packet", *_LOOP),
+    "triage": _on(
+        "triage",
+        *(_like(action, f"judge('{action}')") for action in TRIAGE),
+        _s("triage_title", "e", "edit", "Change the title.", "judge('rename')", writes=True),
+        _like("sort"),
+        _like("undo"),
+        _s("task_half", "tab shift+tab", "half", "Go to the other half.", "other_half"),
+    ),
     "node": _on(
         "node",
-        _s("node_promote", "p", "promote", "Make the discovery a work unit.", "choose('promote')", writes=True),
-        _s("node_later", "l", "snooze", "Snooze the discovery for 7 days.", "choose('later')", writes=True),
-        _s("node_archive", "a", "archive", "Archive the node, with a reason.", "choose('archive')", writes=True),
+        _s("node_archive", "a", "archive", "Archive the node, with a reason.", "choose('archive_node')", writes=True),
         _s("node_pin", "K", "pin", "Pin the node so that it never decays, or unpin it.", "choose('pin')", writes=True),
     ),
     "archived": _on(

@@ -248,6 +248,7 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "triage.archive": lambda stage: _nodes(stage, reason="no"),
     "triage.keep": lambda stage: _nodes(stage, days=stage.chance.randrange(1, 9)),
     "triage.merge": lambda stage: _nodes(stage, into=stage.any("node")),
+    "triage.edit": lambda stage: _nodes(stage, priority=stage.chance.choice(["P0", "P3"]), type="idea"),
     "decay.pin": lambda stage: _nodes(stage, pinned=stage.chance.random() < 0.7),
     "decay.touch": _nodes,
     "decay.apply": lambda stage: {"half_life_days": 0.001, "threshold": 0.9, "force": True},

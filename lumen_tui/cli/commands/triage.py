@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,22 +15,22 @@ from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
 from lumen_tui.engine.near_doubles import NearDoubles
 from lumen_tui.model import analytics, ids, times
-from lumen_tui.model.analytics import Sample, Stats
+from lumen_tui.model.analytics import Stats
 from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.records import DiscoveryRow, Node, node_of
 from lumen_tui.model.requests.discoveries import (
     ArchiveDiscoveries,
+    EditDiscoveries,
     MergeDiscoveries,
     PostponeDiscoveries,
     PromoteDiscoveries,
 )
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.text import one_line
+from lumen_tui.queries import judged
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.node_rows import DiscoveryList
-from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -56,19 +56,20 @@ def declare(commands: CommandGroup) -> None:
         (ArchiveDiscoveries, "archive"),
         (PostponeDiscoveries, "keep"),
         (MergeDiscoveries, "merge"),
+        (EditDiscoveries, "edit"),
     ):
         triage.fields(kind, "node_ids", into=choice, dest=name, required=False)
     choice.add_argument("--list", action="store_true", help="list them (the default)")
     choice.add_argument("--judged", action="store_true", help="how often each author's were promoted, by week")
     choice.add_argument("--undo", action="store_true", help="undo your last action")
     triage.fields(PromoteDiscoveries, "lane", required=False, default="")
-    triage.fields(PromoteDiscoveries, "title", "wu_id")
+    triage.fields(PromoteDiscoveries, "wu_id")
+    triage.fields(EditDiscoveries, "title", "priority", "type", required=False)
     triage.fields(ArchiveDiscoveries, "reason", required=False, default="")
     triage.fields(PostponeDiscoveries, "days")
     triage.fields(MergeDiscoveries, "into", required=False, default="")
     triage.add_argument("--wu", default="", help="list: of this work unit, or `unlinked`")
     triage.add_argument("--tag", default="", help="list: with this tag")
-    triage.add_argument("-p", "--priority", default="", help="list: of this priority")
     triage.add_argument("--limit", type=int, default=100, help="list: at most so many [100]")
     triage.add_argument("--all", action="store_true", help="list: without a limit")
     triage.json()
@@ -115,6 +116,8 @@ def _judge(session: Session, args: Namespace) -> Done | None:
         if not args.into:
             raise ActionError("--merge needs --into: the discovery that stays")
         return session.perform(MergeDiscoveries(node_ids=args.merge, into=args.into, reason=args.reason))
+    if args.edit:
+        return session.perform(request_of(EditDiscoveries, args, node_ids=args.edit))
     return session.perform(Undo()) if args.undo else None
 
 
@@ -218,7 +221,7 @@ _JUDGED_HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %",
 
 def _show_judged(session: Session, *, as_json: bool) -> int:
     """Print how often the discoveries of each author were promoted; return 3 where nothing was judged yet."""
-    authors = analytics.task_statistics(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
+    authors = judged.read(session.layout, session.now).authors
     if as_json:
         document([_judged_facts(author) for author in authors])
     elif authors:
@@ -226,27 +229,6 @@ def _show_judged(session: Session, *, as_json: bool) -> int:
     else:
         say("no discovery was decided yet")
     return 0 if authors else 3
-
-
-def _samples(discoveries: Iterator[Raw]) -> Iterator[Sample]:
-    """Yield a sample for each judged discovery. A merge counts neither for nor against."""
-    for node in discoveries:
-        if node.get("type") != "discovery":
-            continue
-        promoted, archived = (_moment(node, f"metadata.{name}_at") for name in ("promoted", "archived"))
-        status = "done" if promoted else "cancelled" if nodes.get_field(node, "metadata.merged_into") else "failed"
-        if promoted or (archived and nodes.get_field(node, "metadata.status") == "archived"):
-            yield Sample(role=_author(node), model="", status=status, finished=promoted or archived)
-
-
-def _moment(node: Raw, field: str) -> float:
-    return times.epoch(str(nodes.get_field(node, field) or ""))
-
-
-def _author(node: Raw) -> str:
-    tags = node.get("tags")
-    kind = "proposals" if isinstance(tags, list) and "proposal" in tags else "discoveries"
-    return f"{kind} of {one_line(str(node.get('created_by') or 'somebody'), 60)}"
 
 
 def _judged_facts(stats: Stats) -> dict[str, object]:

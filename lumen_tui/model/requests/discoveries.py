@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.requests.base import Arg, Request
 
 
@@ -40,3 +41,14 @@ class MergeDiscoveries(Request, tag="triage.merge", frozen=True, kw_only=True):
     ]
     into: Annotated[str, Arg("the discovery that stays", metavar="ID")]
     reason: Annotated[str, Arg("why", "-r")] = ""
+
+
+class EditDiscoveries(Request, tag="triage.edit", frozen=True, kw_only=True):
+    """Change how urgent open discoveries are, what sort they are of, or the title of one; empty fields stay."""
+
+    node_ids: Annotated[
+        str | Sequence[str], Arg("change them (with --priority, --type or --title)", "--edit", metavar="ID")
+    ]
+    priority: Annotated[str, Arg("list: of this priority; edit: the new one", "-p")] = ""
+    type: Annotated[str, Arg("edit: the sort of discovery", choices=DISCOVERY_ALIASES)] = ""
+    title: Annotated[str, Arg("of the new work unit [the first line]; edit: the new one")] = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +13,8 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.reasons import Reasons
 from lumen_tui.tui.panes.base import PanedRoom
-
-
-class Reasons:
-    """Offers what the journal of actions holds. The prompt opens at once, with what was known before."""
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._known: dict[str, tuple[str, ...]] = {}  # by verb, newest first
-
-    def ask(self, title: str, verb: str, then: Callable[[str], None]) -> None:
-        """Ask for a reason; `then` gets it, and is not called where the prompt was left."""
-        from lumen_tui.tui.kit.questions import ReasonPrompt
-
-        def answered(reason: str | None) -> None:
-            if reason:
-                self._used(verb, reason)
-                then(reason)
-
-        prompt = ReasonPrompt(title, self._known.get(verb, ()), look=lambda: self._look(verb))
-        if verb == "approval.deny":
-            prompt.hint = "reason (sent to the worker)"
-        self._host.push_screen(prompt, answered)
-
-    def _used(self, verb: str, reason: str) -> None:
-        others = (old for old in self._known.get(verb, ()) if old != reason)
-        self._known[verb] = (reason, *others)
-
-    def _look(self, verb: str) -> tuple[str, ...]:
-        """Read the journal, for this prompt and for the next one."""
-        try:
-            self._known[verb] = self._host.port.recent_reasons(verb)
-        except (ActionError, StoreError, OSError):
-            return ()  # a hint less; what is wrong with the folder is shown elsewhere
-        return self._known[verb]
-
 
 NO_LIST = "this pane has no list"
 

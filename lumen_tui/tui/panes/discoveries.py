@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,6 +17,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.records import PRIORITIES, DiscoveryRow, Node
 from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.triage import returned
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
@@ -25,6 +26,7 @@ from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, PanedRoom, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import DISCOVERIES
+from lumen_tui.tui.theme import Appearance
 
 _SEEN = 1.0  # seconds after which what was carried out is in the rows, or was undone since
 
@@ -70,11 +72,57 @@ _EMPTY = "No open discoveries. Findings of workers appear here; from a shell: lu
 _PRIORITY, _WU, _AGE = 2, 7, 6
 
 
-class DiscoveryRows:
-    """How a discovery is drawn in the list."""
+class DiscoveryPlace(Protocol):
+    """Where discoveries are listed."""
 
-    def __init__(self, pane: DiscoveriesPane) -> None:
-        self._pane = pane
+    now: float
+    leaving: Leaving
+
+    @property
+    def look(self) -> Appearance:
+        """Colours and shapes to draw with."""
+
+    @property
+    def rows(self) -> LineList[Any] | None:
+        """The list."""
+
+    @property
+    def kinds(self) -> int:
+        """Cells of the column that says what sort of discovery each is; negative where there is none."""
+
+    def lane(self, node: Node) -> str:
+        """Return the lane of the work unit that a discovery was noticed on; empty where there is none."""
+
+    def like(self, row: DiscoveryRow) -> tuple[str, int] | None:
+        """Return the near double of a row (id and likeness in per cent), as far as one is known."""
+
+
+def why_undecided(place: DiscoveryPlace) -> str:
+    """Return why nothing can be decided of the discoveries that a key is about; the empty string where it can."""
+    if place.rows is None or place.rows.selected is None:
+        return "there are no open discoveries"
+    return "" if place.leaving.keys.isdisjoint(place.rows.targets()) else "its decision is being saved"
+
+
+def to_merge(place: DiscoveryPlace) -> list[str]:
+    """Ids of what would become one: the marked rows; a single one with the row under the cursor; its double."""
+    row = place.rows.selected if place.rows is not None else None
+    if place.rows is None or row is None:
+        return []
+    marked, here = list(place.rows.marks.keys), row.node.id
+    if len(marked) > 1:
+        return marked
+    if marked and marked != [here]:
+        return [here, *marked]
+    like = place.like(row)
+    return [here, like[0]] if like is not None else [here]
+
+
+class DiscoveryRows:
+    """How a discovery is drawn in a list."""
+
+    def __init__(self, place: DiscoveryPlace) -> None:
+        self._pane = place
 
     def key(self, row: DiscoveryRow) -> str:
         return row.node.id
@@ -82,23 +130,26 @@ class DiscoveryRows:
     def line(self, row: DiscoveryRow, width: int, selected: bool, marked: bool) -> list[Segment]:
         look, node = self._pane.look, row.node
         ink = look.ink
-        text = ink.faint if self._pane.leaves(row) else ink.strong if selected else ink.text
+        leaves = node.id in self._pane.leaving.keys
+        text = ink.faint if leaves else ink.strong if selected else ink.text
         loud = (node.priority == "P0" or selected) and text is not ink.faint
         cells = [
             Cell(node.priority or look.shapes.dash, ink.loud if loud else text, _PRIORITY),
             Cell(node.title, text),
         ]
-        if self._pane.zoomed:
-            cells += _kinds(kind_of(node), ink.muted)
+        kind = kind_of(node)
+        cells += _kinds("" if kind == node.type else kind, ink.muted, self._pane.kinds)
         if width >= 52:
             cells.append(Cell(node.wu_id or look.shapes.dash, ink.muted, _WU))
         age = words.age(self._pane.now - row.created) if row.created else ""
-        cells.append(Cell(age, ink.muted, _AGE, right=True, gap=1))
+        back = returned(node, self._pane.now)
+        cells.append(Cell(age, ink.accent if back and not leaves else ink.muted, _AGE, right=True, gap=1))
         return line(width, cells)
 
     def more(self, row: DiscoveryRow, width: int) -> list[Segment]:
         ink, shapes = self._pane.look.ink, self._pane.look.shapes
-        about = f" {shapes.sep} ".join((kind_of(row.node), *row.node.tags))
+        back = returned(row.node, self._pane.now)
+        about = f" {shapes.sep} ".join((kind_of(row.node), *row.node.tags, *([back] if back else [])))
         left: list[tuple[str, Style]] = [(about, ink.muted)]
         like = self._pane.like(row)
         if like is None:
@@ -118,8 +169,11 @@ class DiscoveryRows:
         }  # fmt: skip
 
 
-def _kinds(text: str, style: Style) -> list[Cell]:
-    return [Cell(text, style, 10)]
+_KIND = 10
+
+
+def _kinds(text: str, style: Style, width: int = _KIND) -> list[Cell]:
+    return [Cell(text, style, width)] if width > 0 else []
 
 
 def kind_of(node: Node) -> str:
@@ -167,9 +221,10 @@ class DiscoveriesPane(Pane):
         """Return the lane of the work unit that a discovery was noticed on; empty where there is none."""
         return self._lanes.get(node.wu_id, "")
 
-    def leaves(self, row: DiscoveryRow) -> bool:
-        """Return whether a decision on this row is being carried out."""
-        return row.node.id in self.leaving.keys
+    @property
+    def kinds(self) -> int:
+        """Cells of the column that says what sort of discovery each is; negative where there is none."""
+        return _KIND if self.zoomed else -1
 
     def like(self, row: DiscoveryRow) -> tuple[str, int] | None:
         """Return the near double of a row (id and likeness in per cent), as far as one is known."""

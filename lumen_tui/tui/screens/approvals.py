@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.cells import chop_cells
 from rich.segment import Segment
 from rich.style import Style
 from textual import on, work
@@ -15,21 +14,19 @@ from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, pr
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
-from lumen_tui.model.text import fold, line_count, one_line, safe
+from lumen_tui.model.text import line_count, one_line, safe
 from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import KeysLine, key_of
-from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, wrap
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
+from lumen_tui.tui.kit.paper import Line, blank, fact, heading, quote, quoted, said
 from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.screens.approval_answer import NO_SANDBOX, Answers, NeedsHost, SandboxView, high
 from lumen_tui.tui.theme import Appearance
 
-_LABEL = 10  # cells for the names of facts
 _MOST = 200_000  # characters of a diff or of JSON that are laid out; `e` shows the rest
-
-Line = list[Segment]
 
 
 def left(request: Approval, now: float) -> str:
@@ -55,19 +52,19 @@ def page(
     answered: str = "",
 ) -> list[Line]:
     """Return the whole page on `width` cells; `answered` says what became of the question where it waits no more."""
-    lines = [*_fact("answer", answered, look.ink.accent, width, look)] if answered else []
+    lines = [*fact("answer", answered, look.ink.accent, width, look)] if answered else []
     lines += _facts(request, objective, now, width, look, sandbox)
     lines += [] if answered else _ahead(request, now, width, look)
     text = whole_call(request)
     if text != canonical(request.tool, request.arguments).decode():
-        lines += [_blank(width, look), _heading(_run_words(text), width, look), *quote(text, width, look)]
+        lines += [blank(width, look), heading(_run_words(text), width, look), *quote(text, width, look)]
     if request.diff:
         plus, minus = counts(request.diff)
         title = f"what would change: +{plus} -{minus}"
-        lines += [_blank(width, look), _heading(title, width, look), *diff(request.diff, width, look)]
-    lines += [_blank(width, look), _heading("the whole call, secrets masked", width, look)]
+        lines += [blank(width, look), heading(title, width, look), *diff(request.diff, width, look)]
+    lines += [blank(width, look), heading("the whole call, secrets masked", width, look)]
     lines += quote(_limited(canonical(request.tool, request.arguments).decode()), width, look)
-    lines += _fact("sha-256", request.hash, look.ink.muted, width, look)
+    lines += fact("sha-256", request.hash, look.ink.muted, width, look)
     return lines
 
 
@@ -87,28 +84,28 @@ def _facts(
 ) -> Iterator[Line]:
     ink = look.ink
     attempt = f", attempt {request.attempt}" if request.attempt > 1 else ""
-    yield from _fact("asks", f"{request.role}, task {ids.short(request.task_id)}{attempt}", ink.text, width, look)
-    yield from _said("for", objective, width, look)
-    yield from _fact("uses", request.tool, ink.text, width, look)
-    yield from _said("in", request.folder, width, look)
+    yield from fact("asks", f"{request.role}, task {ids.short(request.task_id)}{attempt}", ink.text, width, look)
+    yield from said("for", objective, width, look)
+    yield from fact("uses", request.tool, ink.text, width, look)
+    yield from said("in", request.folder, width, look)
     if reason := high(request, sandbox):
-        yield from _fact("risk", f"high: {reason}", ink.bad, width, look)
-    yield from _said("" if reason else "risk", request.risk, width, look)
-    yield from _fact("sandbox", sandbox.words(request.tool), ink.text, width, look)
-    yield from _said("why", request.why, width, look)
-    yield from _said("rationale", request.said, width, look)
-    yield from _fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
+        yield from fact("risk", f"high: {reason}", ink.bad, width, look)
+    yield from said("" if reason else "risk", request.risk, width, look)
+    yield from fact("sandbox", sandbox.words(request.tool), ink.text, width, look)
+    yield from said("why", request.why, width, look)
+    yield from said("rationale", request.said, width, look)
+    yield from fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
 
 
 def _ahead(request: Approval, now: float, width: int, look: Appearance) -> Iterator[Line]:
     """Yield what becomes of the question by itself, and what "always" would save."""
     ink = look.ink
-    yield from _fact("until", f"{times.exact(request.expires)}, {left(request, now)}", ink.accent, width, look)
+    yield from fact("until", f"{times.exact(request.expires)}, {left(request, now)}", ink.accent, width, look)
     rule = preview_rule(request)
     if rule:
-        yield from _said("always", rule, width, look)
+        yield from said("always", rule, width, look)
     else:
-        yield from _fact("always", no_rule(request), ink.muted, width, look)
+        yield from fact("always", no_rule(request), ink.muted, width, look)
 
 
 def _run_words(text: str) -> str:
@@ -121,53 +118,10 @@ def whole(request: Approval) -> bool:
     return max(len(request.diff), len(canonical(request.tool, request.arguments))) <= _MOST
 
 
-def _fact(name: str, value: str, style: Style, width: int, look: Appearance) -> Iterator[Line]:
-    """Yield a value of the program's own; long ones go on below."""
-    for number, part in enumerate(wrap(safe(value), max(1, width - _LABEL))):
-        yield line(width, (Cell("" if number else name, look.ink.muted, _LABEL), Cell(part, style, gap=0)))
-
-
-def _said(name: str, value: str, width: int, look: Appearance) -> Iterator[Line]:
-    """Yield a value that somebody else wrote: behind the gutter."""
-    if not value:
-        return
-    for number, part in enumerate(wrap(safe(value), max(1, width - _LABEL - 2))):
-        cells = (
-            Cell("" if number else name, look.ink.muted, _LABEL),
-            Cell(look.shapes.gutter, look.ink.faint, 1, gap=0),
-            Cell(part, look.ink.text, gap=1),
-        )
-        yield line(width, cells)
-
-
-def _blank(width: int, look: Appearance) -> Line:
-    return [Segment(" " * width, look.ink.text)]
-
-
-def _heading(text: str, width: int, look: Appearance) -> Line:
-    return line(width, (Cell(text, look.ink.heading),))
-
-
-def quote(text: str, width: int, look: Appearance) -> Iterator[Line]:
-    """The text with its own lines, long emptiness folded. What goes on from the line above has a mark of its own."""
-    for part in fold(text).split("\n"):
-        yield from _quoted(part, look.ink.strong, width, look)
-
-
-def _quoted(part: str, style: Style, width: int, look: Appearance) -> Iterator[Line]:
-    for number, piece in enumerate(chop_cells(part, max(2, width - 2)) or [""]):
-        cells = (
-            Cell(look.shapes.gutter, look.ink.faint, 1),
-            Cell(look.shapes.sep if number else " ", look.ink.muted, 1, gap=0),
-            Cell(piece, style, gap=0),
-        )
-        yield line(width, cells)
-
-
 def diff(text: str, width: int, look: Appearance) -> Iterator[Line]:
     """Told apart by sign and weight: what comes is bold, what goes is grey."""
     for part in safe(_limited(text)).expandtabs(4).split("\n"):
-        yield from _quoted(part, _weight(part, look), width, look)
+        yield from quoted(part, _weight(part, look), width, look)
 
 
 def _weight(part: str, look: Appearance) -> Style:

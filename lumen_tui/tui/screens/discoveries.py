@@ -82,6 +82,24 @@ class PromoteForm(FormScreen[dict[str, str]]):
             raise Invalid(f"The {error}.", "lane") from error
 
 
+class TitleForm(FormScreen[str]):
+    """Answers with another title of a discovery; the text below it stays."""
+
+    SEND = "save"
+
+    def __init__(self, node: Node) -> None:
+        super().__init__("Title of the discovery")
+        self._node = node
+
+    def rows(self) -> Iterable[Widget]:
+        yield row("title", TextField(one_line(self._node.title, 200), id="title"))
+
+    def read(self) -> str:
+        if title := self.query_one("#title", TextField).text:
+            return title
+        raise Invalid("Give a title: the discovery is found by it.", "title")
+
+
 _TEXT = 300  # characters of a body
 
 

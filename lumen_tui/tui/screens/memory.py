@@ -27,7 +27,7 @@ _DATES = ("_at", "_until")  # how the names of dates in the metadata end
 
 
 class NodeDetail(ReadingScreen[str]):
-    """Answers the name of the command that was chosen: promote, archive, archive_node, later or pin."""
+    """Answers the name of the command that was chosen: archive_node or pin."""
 
     SCOPE = "node"
 
@@ -36,19 +36,12 @@ class NodeDetail(ReadingScreen[str]):
         super().__init__(f"{node.type.capitalize()} {ids.short(node.id)}", text, list(_facts(node, now)))
         self._node = node
 
-    @property
-    def _open_discovery(self) -> bool:
-        return self._node.type == "discovery" and self._node.status in ("open", "snoozed")
-
     def keys(self) -> Keys:
-        triage = self.offer("node_promote", "node_later") if self._open_discovery else ()
         pin = "unpin" if self._node.pinned else "pin"
-        return (*triage, *self.offer("node_archive", "node_pin", node_pin=pin), *super().keys())
+        return (*self.offer("node_archive", "node_pin", node_pin=pin), *super().keys())
 
     def action_choose(self, name: str) -> None:
-        if name in ("promote", "later") and not self._open_discovery:
-            return
-        self.dismiss("archive_node" if name == "archive" and not self._open_discovery else name)
+        self.dismiss(name)
 
 
 def node_text(node: Node, chain: Sequence[str] = ()) -> str:

@@ -16,9 +16,9 @@ from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui.commands import BY_ACTION
+from lumen_tui.tui.host import Verdict, host_of
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.questions import Menu, Option
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
 
@@ -159,12 +159,15 @@ class NeedVerbs:
         if not (hour and day):
             self._snooze(rows, "day" if day else "hour")
             return
-        options = (Option("", "hour", "for an hour"), Option("", "day", "until tomorrow"))
-        self._sheet.app.push_screen(Menu("Snooze", options), partial(self._snooze, rows))
+        if (host := host_of(self._sheet.app)) is not None:
+            ways = {"for an hour": "hour", "until tomorrow": "day"}
+            take = list(ways.values())
+            verdict = Verdict("snooze", tuple(ways), lambda place: self._snooze(rows, take[place]))
+            host.verdicts.ask(verdict)
 
-    def _snooze(self, rows: Sequence[Attention], how: str | None) -> None:
+    def _snooze(self, rows: Sequence[Attention], how: str) -> None:
         needs_host, answers = self._sheet.needs_host, self._sheet.answers
-        if how is None or needs_host is None or answers is None:
+        if needs_host is None or answers is None:
             return
         if how == "hour":
             answers.snooze(rows, lambda _: self._sheet.moved(sent=True))

@@ -77,17 +77,30 @@ async def test_no_asks_for_a_reason_and_offers_the_last_one(desk: Any, open_room
         await room.press("exclamation_mark")
         await room.sees("Needs you: 2")
         await room.press("d")
-        await room.sees("Deny builder's call")
-        await room.press(*"not", "space", *"today", "enter")
+        await room.sees("Deny builder's call", "1 not now", "3 not allowed here")
+        await room.press("r", *"not", "space", *"today", "enter")
         await room.until(lambda: desk.answer(first))
         assert (desk.answer(first).allowed, desk.answer(first).reason) == (False, "not today")
         await room.sees("Needs you: 1")
         await room.rested()
         await room.press("d")
+        await room.press("r")
         await room.sees("Deny builder's call", "not today")
         await room.press("1", "enter")
         await room.until(lambda: desk.answer(second))
         assert desk.answer(second).reason == "not today"
+
+
+async def test_a_digit_behind_no_is_the_reason_and_without_it_a_pane(desk: Any, open_room: Any) -> None:
+    request = desk.ask("make one")
+    async with open_room(desk) as room:
+        await room.press("n", "d", "j", "2")
+        assert room.app.room.current.scope == "wake"
+        assert desk.answer(request) is None
+        await room.press("n", "d", "9", "2")
+        await room.until(lambda: desk.answer(request))
+        assert (desk.answer(request).allowed, desk.answer(request).reason) == (False, "wrong approach")
+        assert room.app.room.current.scope == "wake"
 
 
 async def test_marked_rows_are_answered_together(desk: Any, open_room: Any) -> None:

@@ -98,7 +98,7 @@ async def test_no_goes_back_with_its_reason(worker: Worker, desk: Any, open_room
         await room.sees("1 needs you")
         await room.press("exclamation_mark", "d")
         await room.sees("Deny")
-        await room.press(*"later", "enter")
+        await room.press("r", *"later", "enter")
         await room.until(lambda: answered(desk))
         worker.go_on()
         await room.until(lambda: worker.answers)

@@ -47,22 +47,22 @@ async def test_numbers_and_tab_move_the_focus_and_the_footer_follows(open_room: 
 
 async def test_keep_acts_on_the_row_under_the_cursor(open_room: Any) -> None:
     async with open_room() as room:
-        await room.pane("discoveries").focus().press("j", "l")
-        assert room.port.asked == [("triage.keep", {"node_ids": ["mem-00000001"]})]
+        await room.pane("discoveries").focus().press("j", "l", "enter")
+        assert room.port.asked == [("triage.keep", {"node_ids": ["mem-00000001"], "days": 7.0})]
         assert "triage.keep done" in room.footer
 
 
 async def test_marked_rows_are_acted_on_together_and_unmarked_after(open_room: Any) -> None:
     async with open_room() as room:
         pane = room.pane("discoveries").focus()
-        await pane.press("space", "space", "l")
+        await pane.press("space", "space", "l", "2")
         assert room.port.asked[0][1]["node_ids"] == ["mem-00000000", "mem-00000001"]
         assert pane.marked == []
 
 
 async def test_archive_asks_for_a_reason(open_room: Any) -> None:
     async with open_room() as room:
-        await room.pane("discoveries").focus().press("a", *"twice", "enter")
+        await room.pane("discoveries").focus().press("a", "r", *"twice", "enter")
         assert room.port.asked == [("triage.archive", {"node_ids": ["mem-00000000"], "reason": "twice"})]
 
 
@@ -199,7 +199,7 @@ async def test_keys_can_be_moved(open_room: Any, busy_snapshot: Snapshot) -> Non
     async with open_room(snapshot) as room:
         await room.pane("discoveries").focus().press("l")
         assert room.port.asked == []
-        await room.press("ctrl+l")
+        await room.press("ctrl+l", "enter")
         assert room.port.asked[0][0] == "triage.keep"
         assert "ctrl+l snooze" in room.footer
 

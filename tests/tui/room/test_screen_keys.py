@@ -50,6 +50,7 @@ MEANINGS = {
     "b": ("bring back", {"unsnooze", "restore", "restore version", "bring back"}),
     "c": ("cancel what runs", {"cancel", "stop the engine"}),
     "d": ("deny or dismiss", {"deny", "dismiss", "drop", "drop the text", "reject", "retire", "fire"}),
+    "T": ("say of what sort, or that it is in use", {"touch", "type"}),
     "e": (
         "edit, in the editor where there is more than a line",
         {"edit", "edit it again", "editor", "edit its pattern", "open in $EDITOR"},
@@ -69,7 +70,7 @@ MEANINGS = {
     "N": ("previous that needs you", {"previous"}),
     "p": ("promote", {"promote"}),
     "q": ("leave the room", {"quit", "keep it running"}),
-    "r": ("reply", {"reply"}),
+    "r": ("reply, or write a reason", {"reply", "reason"}),
     "s": ("similar", {"similar"}),
     "t": ("make a new one", {"task", "new", "save", "add a probe", "to a worker"}),
     "u": ("undo", {"undo", "undo this one"}),

@@ -86,17 +86,17 @@ async def test_a_hundred_discoveries_are_judged_in_a_few_moments(desk: TriageFol
         pane = room.pane("discoveries").focus()
         await pane.press("s")
         await room.until(lambda: "20 of 20 marked" in room.text)
-        await pane.press("a", *"known", "enter")  # all that are like this one
+        await pane.press("a", "r", *"known", "enter")  # all that are like this one
         await room.until(lambda: "of 80 open" in pane.text)
         await pane.press("slash", *"tag:docs", "enter", "asterisk", "l", "escape")  # in bulk
         await room.until(lambda: "of 55 open" in pane.text)
         await pane.press("slash", *"lane:ui", "enter", "asterisk", "p", "enter", "escape")
         await room.until(lambda: "of 45 open" in pane.text)
-        await pane.press("slash", *"age:>30d p:P3", "enter", "asterisk", "a", "1", "enter", "escape")
+        await pane.press("slash", *"age:>30d p:P3", "enter", "asterisk", "a", "r", "1", "enter", "escape")
         await room.until(lambda: "of 25 open" in pane.text)
         await room.pilot.press("g", *["l"] * 20)  # one by one, without waiting for the disk
         await room.until(lambda: "of 5 open" in pane.text)
-        await pane.press("p", *"Core", "enter", "p", "enter", "a", "1", "enter", "a", *"twice", "enter", "l")
+        await pane.press("p", "r", *"Core", "enter", "p", "enter", "a", "1", "a", "r", *"twice", "enter", "l", "j")
         await room.until(lambda: not desk.counted()["open"])
     became = desk.status()
     assert {became[key] for key in alike + old} == {"archived"}
@@ -138,11 +138,11 @@ async def test_a_reason_given_before_is_one_key_away(desk: TriageFolder, open_ro
     desk.port.submit(ArchiveDiscoveries(node_ids=keys[1:2], reason="newer"))
     async with open_room(port=desk.port) as room:
         await room.until(lambda: "2 open" in room.text)
-        await room.pane("discoveries").focus().press("a")
+        await room.pane("discoveries").focus().press("a", "r")
         await room.until(lambda: "1  newer" in room.text and "2  older" in room.text)
         await room.press("2", "enter")
         await room.until(lambda: desk.status()[keys[2]] == "archived")
-        await room.press("a")
+        await room.press("a", "r")
         assert "1  older" in room.text
 
 
@@ -151,18 +151,18 @@ async def test_a_refused_decision_gives_the_marks_back(desk: TriageFolder, open_
     async with open_room() as room:
         room.port.refusal = "the disk is full"
         pane = room.pane("discoveries").focus()
-        await pane.press("space", "space", "l")
+        await pane.press("space", "space", "l", "enter")
         assert "the disk is full" in room.footer
         assert pane.marked == ["mem-00000000", "mem-00000001"]
         room.port.refusal = ""
-        await pane.press("l")
+        await pane.press("l", "enter")
         assert room.port.asked[-1][1]["node_ids"] == ["mem-00000000", "mem-00000001"]
     assert desk.counted() == {"open": len(keys)}
 
 
 async def test_the_next_one_is_under_the_cursor_before_the_disk_answers(open_room: Any) -> None:
     async with open_room() as room:
-        await room.pane("discoveries").focus().press(*["l"] * 7)
+        await room.pane("discoveries").focus().press(*["l"] * 7, "enter")
         asked = [arguments["node_ids"] for _, arguments in room.port.asked]
         assert asked == [[f"mem-{number:08d}"] for number in range(7)]
         await room.press("l")

@@ -1,0 +1,234 @@
+"""Triage as mail: one discovery after the other, a key or two for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_clock import HandClock
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import times
+from lumen_tui.model.requests.work import NewWorkUnit
+from lumen_tui.model.times import DAY
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import nodes
+
+NOW = 1_800_000_000.0
+_NOUNS = [
+    "amber",
+    "basil",
+    "cedar",
+    "daisy",
+    "ebony",
+    "fjord",
+    "grove",
+    "hazel",
+    "indigo",
+    "jasper",
+    "kelp",
+    "lotus",
+    "maple",
+    "nettle",
+    "olive",
+    "poppy",
+    "quartz",
+    "raven",
+    "sable",
+    "thistle",
+    "umber",
+    "violet",
+    "willow",
+    "yarrow",
+    "zinnia",
+    "acorn",
+    "birch",
+    "clover",
+    "dahlia",
+    "elder",
+    "fern",
+    "gorse",
+    "heather",
+    "iris",
+    "juniper",
+    "krill",
+    "lilac",
+    "moss",
+    "nutmeg",
+    "orchid",
+    "pansy",
+    "quince",
+    "rowan",
+    "sorrel",
+    "tulip",
+    "ursine",
+    "vetch",
+    "walnut",
+    "xylem",
+    "yucca",
+    "zephyr",
+    "alder",
+    "briar",
+    "coral",
+    "dune",
+    "ember",
+    "flint",
+    "glade",
+    "heron",
+    "inlet",
+    "jetty",
+    "knoll",
+    "larch",
+    "marsh",
+    "north",
+    "otter",
+    "pearl",
+    "quill",
+    "ridge",
+    "shore",
+    "tidal",
+    "upland",
+    "vale",
+    "wharf",
+    "xenon",
+    "yonder",
+    "zenith",
+    "agate",
+    "bluff",
+    "creek",
+    "delta",
+    "egret",
+    "finch",
+    "gully",
+    "hollow",
+    "islet",
+    "kite",
+    "lagoon",
+    "meadow",
+    "nook",
+]
+_FOREIGN = ("مشكلة في عرض {}", "{} の表示が崩れる", "Emoji 👩‍👩‍👧 break {}", "Ошибка в модуле {}")
+
+
+class Desk:
+    """A state folder, what stands in it, and what the robot means to do with each."""
+
+    def __init__(self, root: Path) -> None:
+        Store(root).layout.create()
+        self.store = Store(root)
+        self.port = RemotePort(root, "ana", clock=HandClock(NOW))
+        self.meant: dict[str, str] = {}
+        self.doubles: dict[str, str] = {}  # of one that stays, the one that is merged into it
+
+    def add(self, title: str, meant: str = "", *, age: float = 1.0, priority: str = "P2", **more: Any) -> str:
+        node_id = f"mem-{len(self.meant):04d}"
+        self.store.nodes.append({
+            "id": node_id, "type": "discovery", "content": title, "created_by": "builder",
+            "created_at": times.iso(NOW - age * DAY + len(self.meant)), "metadata": {"priority": priority}, **more,
+        })  # fmt: skip
+        self.meant[node_id] = meant
+        return node_id
+
+    def metadata(self, node_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = nodes.find(self.store.layout.memory, [node_id])[node_id][1]["metadata"]
+        return found
+
+    def became(self) -> dict[str, str]:
+        """What is on file of each: `p Core`, `a stale`, `l 7`, `m`, or nothing while it is open."""
+        found = nodes.find(self.store.layout.memory, self.meant)
+        lanes = {unit.discovery: unit.lane for unit in self.port.snapshot().work}
+        return {key: _became(found[key][1]["metadata"], lanes.get(key, "")) for key in self.meant}
+
+
+def _became(meta: dict[str, Any], lane: str) -> str:
+    if meta.get("status") == "promoted":
+        return f"p {lane}"
+    if meta.get("merged_into"):
+        return "m"
+    if meta.get("status") == "archived":
+        return f"a {meta['archive_reason']}"
+    if until := meta.get("snoozed_until"):
+        return f"l {round((times.epoch(until) - NOW) / DAY)}"
+    return ""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    made = Desk(tmp_path / "state")
+    for lane in ("Core", "UI", "Data"):
+        made.port.submit(NewWorkUnit(title=f"Work on {lane}", lane=lane))
+    return made
+
+
+def mixed(desk: Desk) -> None:
+    """A hundred: four priorities, doubles, stale ones, foreign scripts, long titles, some found at work in a lane."""
+    units = {unit.lane: unit.id for unit in desk.port.snapshot().work}
+    verdicts = ["p Core", "a won't fix", "l 7", "a stale", "p UI", "l 7", "a stale", "p Core", "a won't fix", "l 7"]
+    for number in range(92):
+        noun, meant = f"{_NOUNS[number % 81]} {_NOUNS[(7 * number + 3) % 81]}", verdicts[number % len(verdicts)]
+        title = f"{noun} is slow"
+        if number % 9 == 4:
+            title = _FOREIGN[number % len(_FOREIGN)].format(noun * 2)
+        if number % 11 == 5:
+            title = f"{noun}: " + f"the index of {noun} grows without any bound " * 6
+        if number in (20, 50):
+            meant = "a not a bug"
+        if number in (32, 62):
+            meant = "l 30"
+        age = 60.0 + number / 10 if meant == "a stale" else 2.0
+        wu = units[meant[2:]] if meant.startswith("p ") else ""
+        desk.add(title, meant, age=age, priority=f"P{number % 4}", wu_id=wu)
+    for number in range(4):
+        first = f"Refresh token of {_NOUNS[-number - 1]} {_NOUNS[-number - 9]}"
+        kept = desk.add(first, "p Core", priority="P1", wu_id=units["Core"])
+        desk.doubles[kept] = desk.add(f"{first} once more", "m", priority="P3")
+
+
+async def test_a_hundred_mixed_discoveries_one_by_one_in_120_keys(desk: Desk, open_room: Any) -> None:
+    mixed(desk)
+    assert len(desk.meant) == 100
+    keys = Counts()
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "100 open" in room.text)
+        await room.press("5", "g")
+        await keys.press(room, "enter")
+        for _ in range(100):
+            if "All decided" in room.text:
+                break
+            await decide(room, desk, keys)
+        await room.until(lambda: "All decided: 100" in room.text or "" not in desk.became().values())
+        await room.press("escape")
+        await room.until(lambda: desk.became() == desk.meant)
+    assert keys.total <= 120
+
+
+class Counts:
+    """Counts the keys that a robot presses."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    async def press(self, room: Any, *keys: str) -> None:
+        self.total += len(keys)
+        await room.press(*keys)
+
+
+async def decide(room: Any, desk: Desk, keys: Counts) -> None:
+    """Decide the discovery that is shown, as the robot means it: a digit only where another answer is offered."""
+    screen = room.app.screen
+    row = screen.rows.selected
+    verb, _, answer = desk.meant[row.node.id].partition(" ")
+    if desk.doubles.pop(row.node.id, ""):
+        await room.until(lambda: "100 %  P3" in room.text)
+        await keys.press(room, "m")
+        await room.sees("stays", "closed", "once more")
+        await keys.press(room, "y")
+        await room.sees("1 merged into")
+        return
+    line = {"p": "promote", "a": "archive", "l": "snooze"}[verb]
+    shown = next(text for text in room.lines if f" {line} " in text and "1 " in text and verb in text)
+    wanted = {"7": "a week", "30": "a month"}.get(answer, answer)
+    offered = f" {wanted}]" in shown
+    digit = [] if offered else [shown[: shown.index(f" {wanted}")][-1]]
+    await keys.press(room, verb, *digit)
