@@ -136,8 +136,8 @@ def loop_bins(packets: Sequence[Packet], span: Span, now: float) -> LoopBins:
 
 def _bin_of(at: float, span: Span, now: float) -> int | None:
     """Return the bin of a moment, the last one being the present; None outside of the span."""
-    ago = now - at
-    return span.bins - 1 - int(ago // span.seconds) if 0 <= ago < span.total else None
+    elapsed = now - at
+    return span.bins - 1 - int(elapsed // span.seconds) if 0 <= elapsed < span.total else None
 
 
 def spend_bins(book: Book, span: Span, now: float, day_starts: str) -> list[Amount]:

@@ -28,7 +28,7 @@ from lumen_tui.tui.patches.pen import PLAIN, Pen, change, pen_of
 _OVERHEAD = 12  # bytes of a piece for its place and its colours, about
 _NEAR = 4  # cells that are as they were: to write them again takes no more bytes than to step over them
 _BLANKS = re.compile("( {9,})")  # to write so many takes more bytes than to erase them
-_SURE = re.compile("[ -\u058f\u2000-\u2bff]*")  # characters that have a cell of their own, but for a few wide signs
+_SURE = re.compile(r"[ -\u058f\u2000-\u2bff]*")  # characters that have a cell of their own, but for a few wide signs
 
 
 class Line(NamedTuple):

@@ -38,7 +38,7 @@ class Desk(StateFolder):
         living.settle(self.layout, task, "2026-01-01T00:00:00Z")
         return str(task_id)
 
-    def listing_of(self, task_id: str) -> changelists.ChangeListing:
+    def listed(self, task_id: str) -> changelists.ChangeListing:
         return changelists.listing_of(self.store, task_id)
 
     def states(self, task_id: str) -> dict[str, str]:

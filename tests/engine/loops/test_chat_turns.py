@@ -226,7 +226,7 @@ async def test_a_long_conversation_is_cut_with_a_digest_that_names_the_file(offi
         lines += [
             chats.ChatLine("message", id=f"msg-{number}", by="ann", text=f"Question {number}", order=True),
             chats.ChatLine("turn", turn=number, answers=(f"msg-{number}",)),
-            *chats.in_pieces(chats.Kind.TOLD, f"Told {number} " + "x" * 18_000, number, 0.0),
+            *chats.in_pieces(chats.EntryKind.TOLD, f"Told {number} " + "x" * 18_000, number, 0.0),
             chats.ChatLine("said", turn=number, text=f"Answer {number}", answer=1),
             chats.ChatLine("end", turn=number, status="done"),
         ]
