@@ -166,7 +166,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         )
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take a newer snapshot."""
+        """Take a newer snapshot, unless the room is being taken apart."""
+        if self._exit:
+            return
         first = self.room.snapshot.loading < 1 <= snapshot.loading
         configured = (snapshot.config.keys, snapshot.config.room.theme)
         if configured != self._configured:

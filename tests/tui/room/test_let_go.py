@@ -6,10 +6,13 @@ import gc
 from collections import Counter
 from typing import Any
 
+import msgspec
 from textual._styles_cache import StylesCache
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+
+from lumen_tui.model.snapshot import Snapshot
 
 _HELD = (StylesCache, Screen, Widget, Strip)
 
@@ -34,3 +37,13 @@ async def test_screens_that_were_opened_and_closed_are_let_go_with_all_they_drew
         assert grown["Widget"] < len(opens)  # the last one's may be on their way
         assert grown["StylesCache"] < len(opens)
         assert grown["Strip"] < room.app.size.height
+
+
+async def test_a_snapshot_that_comes_while_the_room_is_taken_apart_is_dropped(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    async with open_room() as room:
+        room.app.exit(0)
+        await room.app.room.query("#strip").remove()
+        room.app.show(msgspec.structs.replace(busy_snapshot, taken=busy_snapshot.taken + 1))
+        assert room.app.room.snapshot.taken < busy_snapshot.taken + 1
