@@ -227,7 +227,9 @@ def _answered(request: Approval, decision: Decision, now: float) -> ActionError:
     verdict = "allowed" if decision.allowed else "refused"
     verdict = "answered" if request.question else verdict
     age = times.ago(now - times.epoch(decision.at, now))
-    return ActionError(f"{ids.short(request.id)} has its answer: {verdict} by {decision.by} ({age}). Undo that first")
+    words = one_line(decision.answer or decision.reason, 80)
+    how = f"{verdict} by {decision.by} ({age}){f': {words}' if words else ''}"
+    return ActionError(f"{ids.short(request.id)} has its answer: {how}. Undo that first")
 
 
 def _answer(

@@ -31,7 +31,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "triage": ("triage",),
     "work": ("wu", "link"),
     "sessions": ("start", "session", "decide", "handoff", "checkpoint", "ready", "context", "recover"),
-    "history": ("since", "packets", "capsule", "why"),
+    "history": ("journal", "since", "packets", "capsule", "why"),
     "search": ("search",),
     "knowledge": ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "recall", "profile", "index"),
     "nodes": (

@@ -13,6 +13,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.operators import OperatorsView
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import HookView
 from lumen_tui.model.queueing import QueueConditions
@@ -174,6 +175,7 @@ class Snapshot(Struct, frozen=True):
     attention: tuple[Attention, ...] = ()
     snoozed: tuple[Attention, ...] = ()  # what comes back by itself
     waiting: tuple[OpenItem, ...] = ()  # what is on the queue by its journal, for whoever tells of it
+    operators: OperatorsView = field(default_factory=OperatorsView)
     problems: tuple[Problem, ...] = ()
     upcoming: tuple[Upcoming, ...] = ()  # the next runs of schedules, the soonest first
     demo: str = ""  # of a demo, what it is in a few words

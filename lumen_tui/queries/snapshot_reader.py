@@ -20,6 +20,7 @@ from lumen_tui.model.snapshot import DemoMark, EngineView, Revisions, Snapshot, 
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries import learnt
+from lumen_tui.queries.operators import OperatorsIndex
 from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.queries.schedule_views import ScheduleIndex
 from lumen_tui.queries.unit_index import UnitIndex
@@ -116,6 +117,10 @@ def _kill_words(layout: Layout) -> str:
     return kill.words if kill else ""
 
 
+def _learnt_files(layout: Layout) -> list[Path]:
+    return [layout.observations, layout.constitution, layout.approved_constitution]
+
+
 def _tool_problems(layout: Layout) -> list[Problem]:
     servers = server_problems(layout, load_config(layout)[0], list_roles(layout)[0])
     return [*servers, *list_custom_tools(layout)[1]]
@@ -166,22 +171,28 @@ class SnapshotReader:
         self._kill = Stamped(lambda: [layout.kill], lambda: _kill_words(layout))
         self._pause = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
-        self._evolution = Stamped(
-            lambda: [layout.observations, layout.constitution, layout.approved_constitution],
-            lambda: learnt.evolution_summary(layout),
-        )
+        self._evolution = Stamped(lambda: _learnt_files(layout), lambda: learnt.evolution_summary(layout))
         self._proposals = Proposals(layout)
         self._relay = RelayIndex(layout)
         self._schedules = ScheduleIndex(layout)
         self._changes = OpenLists(layout)
         self.transitions = TransitionBook(layout)
+        self._operators = OperatorsIndex(layout, operator)
         self._engine, self._engine_revision = EngineView(), 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
 
     def close(self) -> None:
         """Close every journal. Snapshots that were taken can still be read."""
         journals = (self.signals, self.nodes, self.facts, self._dismissed, self._task_news, self._progress)
-        more = (self._ledger, self._expired, self._archive, self._relay, self._schedules, self.transitions)
+        more = (
+            self._ledger,
+            self._expired,
+            self._archive,
+            self._relay,
+            self._schedules,
+            self.transitions,
+            self._operators,
+        )
         for index in (*journals, *more):
             index.close()
 
@@ -215,6 +226,7 @@ class SnapshotReader:
         self._relay.refresh()
         self._schedules.refresh()
         self.transitions.refresh()
+        self._operators.refresh(now)
         self._changes.refresh()
         self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
@@ -249,7 +261,7 @@ class SnapshotReader:
     def mark(self) -> object:
         """Return a mark that changes when a new snapshot would show something else, the hour apart."""
         more = (self._dismissed.revision, self._progress.revision, self._proposals.revision, self._relay.revision)
-        lists = (self._changes.revision, self.transitions.revision)
+        lists = (self._changes.revision, self.transitions.revision, self._operators.revision)
         return self._revisions(), self._engine, more, lists, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
@@ -277,9 +289,8 @@ class SnapshotReader:
 
     def partial_snapshot(self, now: float) -> Snapshot:
         """Return what was loaded so far."""
-        live = self.tasks.live()
+        live, problems = self.tasks.live(), self._problems(now)
         spend = self._spend(now, live)
-        problems = self._problems(now)
         needs = self._attention(live, spend, problems, now)
         paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
@@ -308,6 +319,7 @@ class SnapshotReader:
             questions=self.questions(now),
             attention=needs.shown,
             waiting=tuple(self.transitions.history.open.values()),
+            operators=self._operators.view(now),
             snoozed=needs.put_off,
             problems=problems,
             gone=self._missing_reason,

@@ -118,6 +118,7 @@ class Layout:
         self.capsules = root / "loops" / "capsules"
         self.operator_tokens = root / "operator-tokens.json"
         self.operators = root / "sessions" / "operators"
+        self.rooms = root / "sessions" / "rooms"
         self.approvals = root / "approvals"  # tool calls that wait for a person, with the answers
         self.done_approvals = root / "approvals" / "done"
         self.custom_tools = root / "custom-tools"

@@ -32,6 +32,7 @@ from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.host import Host, VerdictAsker
 from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
+from lumen_tui.tui.panes.base import subject_of
 from lumen_tui.tui.patches import changed_lines, one_frame
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
@@ -78,7 +79,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.clock = clock
         self.command_log = CommandLog()
         self.room = Room(self)
-        self.presence = Presence(self)
+        self.presence = Presence(self, lambda: subject_of(self.room))
         self.mouth = TerminalMouth(self, self, os.environ)
         self._verdict_keys = VerdictKeys(self)
         self.verdicts: VerdictAsker = self._verdict_keys
@@ -184,6 +185,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.mouth.name_terminal(snapshot)
         if snapshot.loading >= 1:
             self.presence.begin(snapshot.root)
+            self.presence.hear(snapshot)
             self.mouth.hear(snapshot)
         if first:
             gc.enable()  # off since before the imports

@@ -62,7 +62,11 @@ class BandRows:
         cells = (
             Cell(shape, ink.bad if row.need in _WRONG else ink.loud, 1),
             Cell(row.need.value, ink.muted, _KIND, gap=1),
-            Cell(humanize(row.text), ink.muted if going else ink.strong if selected else ink.text, gap=1),
+            Cell(
+                words.held(self._band.snapshot.operators, row.target, humanize(row.text)),
+                ink.muted if going else ink.strong if selected else ink.text,
+                gap=1,
+            ),
             Cell("sent" if going else self._when(row), ink.muted, _AGE, right=True),
             *((Cell(hints, ink.muted, cell_len(hints)),) if hints else ()),
         )

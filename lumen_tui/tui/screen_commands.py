@@ -174,7 +174,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("why"),
         _s("needs_snoozed", "x", "snoozed", "Show what is snoozed, or what needs you.", "snoozed"),
         _s("needs_back", "b", "unsnooze", "Put what is snoozed back on the list.", "back", writes=True),
+        _like("claim", "claim"),
         _s("needs_history", "H", "history", "What needed you before, and who answered it.", "history"),
+    ),
+    "operators": _on(
+        "operators", _s("operators_note", "e", "hand-over note", "Write the note for the next.", "note", writes=True)
     ),
     "log": _on("log", _s("log_needs", "H", "history", "What needed you, and who answered it.", "history")),
     "approval": _on(
@@ -307,7 +311,6 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
-    "output": _on("output", _like("copy")),
     "filters": _on(
         "filters",
         _s("filters_save", "t", "save", "Save the filter in force under a name.", "save", writes=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lumen_tui.model.operators import OperatorsView
 from lumen_tui.model.times import age as age
 from lumen_tui.model.times import ago as ago
 from lumen_tui.model.times import until as until
@@ -44,3 +45,9 @@ def sentence(text: str) -> str:
 def short_paths(text: str) -> str:
     """`errors in /srv/agents/one/project/log` -> `errors in …/project/log`: a row has no room for the beginning."""
     return _PATH.sub(lambda found: "…" if len(found[0]) > _LONG else found[0], text) if "/" in text else text
+
+
+def held(operators: OperatorsView, target: str, text: str) -> str:
+    """Return a row's text, behind who has claimed it where somebody has: `ana has it: push the branch`."""
+    holder = operators.holder(target)
+    return f"{holder}: {text}" if holder else text

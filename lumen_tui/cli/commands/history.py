@@ -1,8 +1,9 @@
-"""`since`, `packets`, `capsule`, `why`: what happened, loop by loop, and what caused it."""
+"""`journal`, `since`, `packets`, `capsule`, `why`: what happened, loop by loop, and what caused it."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
@@ -15,21 +16,56 @@ from lumen_tui.model import packets as packet_words
 from lumen_tui.model.capsule import LEAST, Capsule
 from lumen_tui.model.digest import Digest
 from lumen_tui.model.loop import Packet
+from lumen_tui.model.records import AuditEntry
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory.nodes import Ambiguous
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
 
+_LOOKED_AT = 20_000  # newest actions
 _NAMED = 8  # entries of a group on the screen; --json has more
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
+    _declare_journal(commands)
     _declare_since(commands)
     _declare_packets(commands)
     _declare_capsule(commands)
     _declare_why(commands)
+
+
+def _declare_journal(commands: CommandGroup) -> None:
+    command = commands.add("journal", run_journal, "Who did what, when and why, the newest last.", "journal --by ana")
+    command.add_argument("--by", default="", metavar="NAME", help="of this operator or agent alone")
+    command.add_argument("--of", default="", metavar="VERB", help="only verbs that begin so, such as triage")
+    command.add_argument("--lines", type=int, default=30, metavar="N", help="how many at most [30]")
+    command.json()
+
+
+def run_journal(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.audit import journal
+
+    if args.lines < 0:
+        raise ActionError("--lines needs a number from 0 up")
+    named = (
+        entry
+        for entry in journal.recent(session.layout, _LOOKED_AT)
+        if args.by in ("", entry.by) and entry.verb.startswith(args.of)
+    )
+    entries = list(islice(named, args.lines))[::-1]
+    if args.json:
+        document(entries)
+        return 0
+    table([(entry.at[:19].replace("T", " "), entry.by, _deed(entry), entry.reason) for entry in entries])
+    if not entries:
+        talk("nothing of this kind was done" if args.by or args.of else "no actions yet")
+    return 0
+
+
+def _deed(entry: AuditEntry) -> str:
+    return f"{entry.summary or entry.verb}{' (undone)' if entry.undone else ''}"
 
 
 def _declare_since(commands: CommandGroup) -> None:

@@ -1,4 +1,4 @@
-"""`operator show | token`: whether what is asked here is the operator's word, and a token where it is not."""
+"""`operator`: whose word counts as an order, who is here, claims, and the hand-over note."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
+from lumen_tui.model.requests.operators import ClaimItems, LeaveNote, ReleaseItems
 from lumen_tui.storage import origin
 
 if TYPE_CHECKING:
@@ -28,6 +29,28 @@ def declare(commands: CommandGroup) -> None:
     token = group.add("token", run_token, text, "operator token --for 1h")
     token.add_argument("--for", dest="seconds", type=seconds_of, default=600.0, metavar="TIME", help="how long [10m]")
     token.json()
+    listing = group.add("list", run_list, "Who has a room open, what is claimed, and the note.", "operator list")
+    listing.json()
+    group.verb("claim", ClaimItems, "Tell the others that you are at something.", "operator claim tsk-7f2 --for 1h")
+    group.verb("release", ReleaseItems, "End a claim.", "operator release tsk-7f2")
+    group.verb(
+        "note", LeaveNote, "Leave a note for whoever opens the room next.", 'operator note "deploy waits for bo"'
+    )
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    view = session.snapshot().operators
+    if args.json:
+        document({"rooms": view.rooms, "claims": [*view.claims.values()], "note": view.note})
+        return 0
+    rows = [("here", room.operator, room.since, room.origin) for room in view.rooms]
+    rows += [("claim", claim.by, times.iso(claim.at), claim.target) for claim in view.claims.values()]
+    table(rows)
+    if view.note is not None:
+        say(f"note from {view.note.by} at {times.stamp(view.note.at)}:\n{view.note.text}")
+    elif not rows:
+        talk("no room is open, nothing is claimed, and no note was left")
+    return 0
 
 
 def run_show(session: Session, args: Namespace) -> int:

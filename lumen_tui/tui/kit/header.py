@@ -86,6 +86,7 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> l
         Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
         _sandbox(beat, ink, sep),
+        _others(snapshot, ink),
         *_troubles(snapshot, status, ink),
         Part(7, f"{spent}   ", ink.muted, right=True, short=f"{spent.removeprefix('today ')}  "),
         Part(7, f"{words.number(len(snapshot.snoozed))} snoozed  " if snapshot.snoozed else "", ink.muted, right=True),
@@ -190,6 +191,12 @@ def spend_words(spend: SpendView) -> str:
 
 def _share(cap: tuple[float, str]) -> float:
     return cap[0]
+
+
+def _others(snapshot: Snapshot, ink: Ink) -> Part:
+    """Return who has a room open, where it is more than this one."""
+    here = one_line(snapshot.operators.here(), 40)
+    return Part(6, f"   here: {here}" if here else "", ink.text, short=f"   {len(snapshot.operators.rooms)} here")
 
 
 def _needs(snapshot: Snapshot, status: AgentStatus, look: Appearance) -> Part:

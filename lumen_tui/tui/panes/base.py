@@ -197,7 +197,7 @@ class Pane(PaneFrame):
     def show(self, snapshot: Snapshot, now: float) -> None:
         """Render a newer snapshot; nothing is done where this pane's slice is the same."""
         self.now = now
-        revision = (self.revision(snapshot.revisions), snapshot.root)
+        revision = (self.revision(snapshot.revisions), snapshot.root, snapshot.operators.claims)
         self.snapshot = snapshot
         if revision == self._revision:
             self.tick(now)
@@ -243,6 +243,10 @@ class BandView(Protocol):
     @property
     def in_front(self) -> bool:
         """Whether keys are about it."""
+
+    @property
+    def rows(self) -> LineList[Attention]:
+        """The list."""
 
     def step(self, by: int) -> Attention | None:
         """Take the focus, and go to the next or the previous row; return it, None where there is none."""
@@ -357,3 +361,11 @@ class DetailColumn(PaneFrame):
         text = detail.body[:_LIMIT]
         body = wrap(safe(humanize(text) if detail.composed else text).strip(), width - 2)
         return lines + [spread(width, [(f"{look.shapes.gutter} ", ink.accent), (text, ink.text)], []) for text in body]
+
+
+def subject_of(room: PanedRoom) -> str:
+    """Return the id that the selected row is about, in the band or in the current pane; empty where there is none."""
+    if room.band.in_front and (need := room.band.rows.selected) is not None:
+        return need.target
+    rows = room.current.rows
+    return rows.view.key(rows.selected) if rows is not None and rows.selected is not None else ""

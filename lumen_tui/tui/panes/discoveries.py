@@ -16,7 +16,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.records import PRIORITIES, DiscoveryRow, Node
-from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.triage import returned
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
@@ -76,6 +76,7 @@ class DiscoveryPlace(Protocol):
     """Where discoveries are listed."""
 
     now: float
+    snapshot: Snapshot
     leaving: Leaving
 
     @property
@@ -135,7 +136,7 @@ class DiscoveryRows:
         loud = (node.priority == "P0" or selected) and text is not ink.faint
         cells = [
             Cell(node.priority or look.shapes.dash, ink.loud if loud else text, _PRIORITY),
-            Cell(node.title, text),
+            Cell(words.held(self._pane.snapshot.operators, node.id, node.title), text),
         ]
         kind = kind_of(node)
         cells += _kinds("" if kind == node.type else kind, ink.muted, self._pane.kinds)

@@ -58,7 +58,8 @@ class TaskRows:
             cells.append(Cell(self._pane.model_of(row), ink.muted, _MODEL, gap=1))
         if row.status in _ENDED_BADLY and self._pane.tells(row):
             right = str(row.status)  # its last words, below the list, are the reason
-        cells.append(Cell(words.short_paths(row.spec.objective), body))
+        objective = words.short_paths(row.spec.objective)
+        cells.append(Cell(words.held(self._pane.snapshot.operators, row.id, objective), body))
         if self._pane.zoomed:
             cells += _more_cells(_more_of(row), width, ink.muted)
         if self._pane.zoomed and row.status is Status.DONE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lumen_tui.model.requests.attention import RestoreItems
+from lumen_tui.model.requests.operators import ClaimItems, ReleaseItems
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
@@ -46,6 +47,11 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     def on_mount(self) -> None:
         if self.needs_host is not None:
             self.answers = Answers(self, self.needs_host, self.moved)
+
+    @property
+    def subject(self) -> str:
+        """The id of what the selected row is about."""
+        return self.rows.selected.target if self.is_mounted and self.rows.selected is not None else ""
 
     def action_answer(self, verb: str) -> None:
         """Carry out a verb on the marked rows, or on the one under the cursor."""
@@ -141,6 +147,16 @@ class AttentionScreen(AnswerSheet):
 
     def _show_keys(self) -> None:
         self.query_one(KeysLine).show(self.keys())
+
+    def action_claim(self) -> None:
+        """Tell the others that this operator is at the row, or release it."""
+        need, host = self.rows.selected, self.needs_host
+        if need is None or host is None:
+            return
+        claim = self.snapshot.operators.claims.get(need.target)
+        mine = claim is not None and claim.by == self.snapshot.operators.me
+        request = ReleaseItems(targets=[need.target]) if mine else ClaimItems(targets=[need.target])
+        host.send(request, self.say)
 
     def action_history(self) -> None:
         from lumen_tui.tui.screens.notifications import show_notifications

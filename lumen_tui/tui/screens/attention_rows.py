@@ -39,6 +39,7 @@ class AttentionRows(Rows[Attention]):
         self.now = snapshot.taken
         self.approvals = {request.id: request for request in snapshot.approvals}
         self.questions = {request.id: request for request in snapshot.questions}
+        self.operators = snapshot.operators
         self._sandboxes = {request.id: sandbox_of(request, snapshot) for request in snapshot.approvals}
 
     def key(self, row: Attention) -> str:
@@ -53,7 +54,11 @@ class AttentionRows(Rows[Attention]):
             Cell(self.look.shapes.need, ink.bad if risky or row.need in _WRONG else ink.loud, 1),
             Cell(row.need.value, ink.muted, 12, gap=1),
             Cell(self.look.shapes.gutter, ink.faint, 1, gap=1),
-            Cell(humanize(row.text), ink.muted if going else ink.strong if selected else ink.text, gap=1),
+            Cell(
+                words.held(self.operators, row.target, humanize(row.text)),
+                ink.muted if going else ink.strong if selected else ink.text,
+                gap=1,
+            ),
             Cell(age, ink.muted, 9 if row.until else 7, right=True),
         )
         return line(width, cells)

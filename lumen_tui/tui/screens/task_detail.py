@@ -207,7 +207,7 @@ class TaskDetailScreen(DetailScreen[None]):
     ) -> None:
         super().__init__(f"Task {one_line(ids.short(task_id), 64)}")
         self._port = port
-        self._task_id = task_id
+        self._task_id = self.subject = task_id
         self._now = now
         self._model = model  # or tier that the role gives it
         self._refusal = refusal  # why nothing can be written, or empty

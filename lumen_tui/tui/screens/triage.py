@@ -173,11 +173,11 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
     def __init__(self, host: Host, reasons: Reasons, habits: TriageHabits, at: str = "") -> None:
         super().__init__("Triage")
         self._host, self._at, self._habits = host, at, habits
-        self._snapshot: Snapshot = host.room.snapshot
+        self.snapshot: Snapshot = host.room.snapshot
         self.now = self._began = host.clock()
         self._decided_before = habits.decided
         self._page = ItemView(self)
-        self._lanes = {unit.id: unit.lane for unit in self._snapshot.work}
+        self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
         self._sorting: Sorting[DiscoveryRow] = Sorting(
             "priority",
             Order("returned", lambda row: bool(returned(row.node, self.now))),
@@ -231,7 +231,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         self.leaving = Leaving(self.rows)
         self.verbs = TriageVerbs(self, self._host, self._reasons, self._habits, self)
         super().on_mount()
-        self.show(self._snapshot)
+        self.show(self.snapshot)
         if self._at:
             self.rows.select_key(self._at)
         self.background.reload()
@@ -240,7 +240,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot."""
-        self._snapshot, self.now = snapshot, self._host.clock()
+        self.snapshot, self.now = snapshot, self._host.clock()
         revision = (snapshot.revisions.nodes, snapshot.revisions.problems)
         if revision == self._shown:
             return
@@ -251,7 +251,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         self.background.reload()
 
     def _fill(self) -> None:
-        rows = self._snapshot.discoveries
+        rows = self.snapshot.discoveries
         self.rows.set_rows(self._sorting.apply(rows) if self._sorting.name else _by_priority(rows, self.now))
 
     def tick(self, now: float) -> None:
@@ -272,7 +272,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
 
     def _caption(self) -> None:
         shapes, done = self.look.shapes, self.done
-        count = len(self._snapshot.discoveries) - len(self.leaving.keys)
+        count = len(self.snapshot.discoveries) - len(self.leaving.keys)
         parts = (
             f"{words.number(max(0, count))} open",
             f"{words.number(done)} done",

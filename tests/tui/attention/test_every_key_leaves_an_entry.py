@@ -42,6 +42,7 @@ KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "dismiss": (WORKERS, ("G", "k", "d"), "attention.dismiss"),
     "tell_task": (WORKERS, ("g", "M", ASKED, *"hurry", "f2"), "task.tell"),
     "cancel_task": (WORKERS, ("g", "c"), "task.cancel"),
+    "claim": (WORKERS, ("g", "ampersand"), "operator.claim"),
     "beat": (ROOM, ("B",), "engine.beat"),
     "pause": (ROOM, ("P", ASKED, "enter"), "engine.pause"),
     "undo": (ROOM, ("u",), "undo"),

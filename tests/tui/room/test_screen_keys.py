@@ -53,7 +53,7 @@ MEANINGS = {
     "T": ("say of what sort, or that it is in use", {"touch", "type"}),
     "e": (
         "edit, in the editor where there is more than a line",
-        {"edit", "edit it again", "editor", "edit its pattern", "open in $EDITOR"},
+        {"edit", "edit it again", "editor", "edit its pattern", "open in $EDITOR", "hand-over note"},
     ),
     "equals_sign": ("set a limit", {"write", "raise the budget", "raise for today", "adjust", "limits"}),
     "f2": ("save what is typed or chosen", {"send", "or enter says it", "save a note"}),
