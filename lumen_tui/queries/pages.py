@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -175,3 +176,27 @@ def relay_reader(layout: Layout) -> Callable[[], Sequence[Box]]:
 def decision(layout: Layout, approval_id: str) -> Decision | None:
     """Return the answer to a request, open or done; one that cannot be read is a refusal."""
     return approvals.decision(layout, approval_id)
+
+
+_REF = "ref: refs/heads/"
+_HEAD_BYTES = 300
+
+
+def git_branch(folder: str) -> str:
+    """Return `main, differs from origin/main`; empty where a folder is no checkout.
+
+    Only files are read: git itself would run what a worker may have written into the checkout's configuration.
+    """
+    git = Path(folder).expanduser() / ".git"
+    try:
+        head = (files.read(git / "HEAD", _HEAD_BYTES) or b"").decode(errors="replace").strip()
+        if not head.startswith(_REF):
+            return f"at {one_line(head, 8)}" if head else ""
+        name = head.removeprefix(_REF)
+        if ".." in name or name.startswith("/"):
+            return ""
+        own, remote = (files.read(git / "refs" / place / name, _HEAD_BYTES) for place in ("heads", "remotes/origin"))
+    except (files.StoreError, OSError, ValueError):
+        return ""
+    standing = "" if not own or not remote else ", as origin has it" if own == remote else ", differs from origin"
+    return f"{one_line(name, 60)}{standing}"

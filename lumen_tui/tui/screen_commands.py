@@ -191,6 +191,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "paper",
         _s("approval_task", "enter", "task", "Open the task that asks.", "task"),
         _like("why"),
+        _s("approval_expand", "x", "expand", "Show the raw call with its hash, or fold it again.", "expand"),
         _s("approval_editor", "e", "editor", "Read the request in $EDITOR.", "edit"),
         _s("approval_copy", "Y", "copy", "Copy the request as text.", "copy"),
     ),

@@ -69,7 +69,8 @@ class NeedsHandler(Handler):
     def needs_host(self) -> NeedsHost:
         """Return what screens about needs may ask of the room."""
         from lumen_tui.queries.pages import decision
-        from lumen_tui.tui.screens.approval_answer import NeedsHost, sandbox_of
+        from lumen_tui.tui.screens.approval_answer import NeedsHost
+        from lumen_tui.tui.screens.approval_risks import sandbox_of
 
         return NeedsHost(
             self._send,

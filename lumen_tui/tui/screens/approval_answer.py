@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from textual.app import App
 from textual.content import Content
@@ -16,7 +14,7 @@ from textual.widget import Widget
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.approvals import (
-    BROUGHT,
+    COMMANDS,
     AllowRule,
     Approval,
     Decision,
@@ -27,152 +25,15 @@ from lumen_tui.model.approvals import (
 )
 from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, SnoozeItems
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.roles import REQUEST_HOST
-from lumen_tui.model.snapshot import Attention, Snapshot
+from lumen_tui.model.snapshot import Attention
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.model.toolservers import BETWEEN, ToolServer, parts_of
-from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tui import words
+from lumen_tui.tui.host import Verdict, host_of
 from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.questions import ConfirmKey
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
-
-_SHELL = frozenset({"shell", "shell_start"})
-_NAMES = {"bubblewrap": "bubblewrap", "landlock": "Landlock"}
-_NONE = {
-    "": "unknown: no engine has reported its sandbox",
-    "ask": "none: the command can do anything you can",
-    "refused": "none that is strong enough, so no command runs",
-}
-_CONTENT = frozenset(
-    {"text", "content", "old_string", "new_string", "new_memory", "patch"}
-)  # arguments that are never a path
-_WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
-_REMOVES = re.compile(
-    _WORD.format("rm|rmdir|unlink|shred|truncate|mkfs[.\\w]*|dd|wipefs|killall|pkill|kill|shutdown|reboot")
-    + r"|\s-delete\b|\bgit\s+(?:clean|reset)\b|\bdrop\s+(?:table|database)\b|\s--(?:force|hard|purge)\b",
-    re.I,
-)
-_NETWORK = re.compile(
-    _WORD.format(
-        "curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|netcat|telnet|socat|pip3?|pipx|uv|npm|npx|yarn|pnpm|cargo|apt|apt-get"
-        "|dnf|apk|docker|podman|kubectl|gh|aws|gcloud|terraform"
-    )
-    + r"|\bgit\s+(?:push|pull|fetch|clone|remote)\b|[a-z]+://|/dev/(?:tcp|udp)/",
-    re.I,
-)
-_RIGHTS = re.compile(_WORD.format("sudo|su|doas|chmod|chown|crontab|systemctl|mount|umount|setfacl"), re.I)
-_OUTSIDE = re.compile(r"(?:^|[\s=<>'\"(`:])(?:/(?!dev/null\b)|~|\$\{?HOME|\.\.(?:/|$|\s))")
-_RISKS = (
-    (_REMOVES, "it may remove something or end a process"),
-    (_NETWORK, "it may reach the network"),
-    (_RIGHTS, "it may change permissions or the system"),
-)
-_OUT = "it reaches outside the task's own files, and outside the folders that its role may change"
-_FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
-
-
-class SandboxView(NamedTuple):
-    """The sandbox around a worker's commands: the tier in force, empty where it is unknown, and its role's network.
-
-    `roots` are the folders that the operator gave the role to change. `program` says that the tool is a program of the
-    operator's own, `server` whose tool it is.
-    """
-
-    tier: str = ""
-    network: bool = True
-    roots: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()  # that its commands reach where they have no network
-    program: bool = False
-    server: ToolServer | None = None
-
-    @property
-    def active(self) -> bool:
-        """Whether there is one."""
-        return self.tier in _NAMES
-
-    def words(self, tool: str) -> str:
-        """Return one line for the page of a question."""
-        if tool.startswith(BROUGHT):
-            return "that of Claude Code, with the network open: its server is a program of your own set-up"
-        if self.server and self.server.url:
-            return "none: the call goes over the network, and its server does with it what it likes"
-        if tool not in _SHELL and not self.program and not self.server:
-            return "no command runs: the tool keeps to what its role may read and change"
-        if not self.active:
-            return _NONE.get(self.tier, _NONE[""])
-        inside = f"{_NAMES[self.tier]}, {self._network_words()}"
-        return f"its server runs in {inside}" if self.server else inside
-
-    def _network_words(self) -> str:
-        if self.hosts and not self.network and self.tier == "bubblewrap":
-            return f"reaching {one_line(', '.join(self.hosts), 120)} alone"
-        return "with the network open to this role" if self.network else "without network"
-
-
-def sandbox_of(request: Approval, snapshot: Snapshot) -> SandboxView:
-    """Return the sandbox as the engine and the role have it; a role that is not known may have the network."""
-    beat = snapshot.engine.heartbeat
-    role = next((role for role in snapshot.roles if role.name == request.role), None)
-    roots = snapshot.config.sandbox.granted(role.writable) if role and role.changes_files else ()
-    server = snapshot.config.mcp.servers.get(parts_of(request.tool)[0]) if BETWEEN in request.tool else None
-    network = (role.network if role else True) and (server is None or server.network)
-    hosts = role.command_hosts if role and server is None else ()
-    own = role is not None and request.tool in role.custom_tools
-    return SandboxView(beat.sandbox if beat else "", network, roots, hosts, own, server)
-
-
-NO_SANDBOX = SandboxView()
-
-
-def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
-    """Return why a yes to this call wants a second key (network, outside its roots, delete), or the empty string.
-
-    It goes by words, so it may ask once too often. What it misses still needs its one yes.
-    """
-    if request.tool in _SHELL:
-        return _of_command(whole_call(request), request.folder, sandbox)
-    if request.tool in ("web_fetch", REQUEST_HOST) or request.tool.startswith(BROUGHT):
-        return "it reaches the network"
-    if BETWEEN in request.tool:
-        return _of_server(sandbox.server)
-    if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
-        return "it removes a file"
-    if any(_leaves(value, sandbox.roots) for name, value in request.arguments.items() if name not in _CONTENT):
-        return _OUT
-    return "its risk is marked as high" if "risky" in request.risk else ""
-
-
-def _of_server(server: ToolServer | None) -> str:
-    """Return the risk of a call of an MCP tool, by what the operator said of its server; paths are up to that."""
-    if server is None:
-        return "nothing is known of its server"
-    risks = ["it reaches the network"] if server.url or server.network else []
-    return ", ".join([*risks, *(["it may change something"] if server.writes else [])])
-
-
-def _of_command(command: str, folder: str, sandbox: SandboxView) -> str:
-    """Return the risk of a command: one in a sandbox changes nothing outside its roots, and may have no network."""
-    shut = sandbox.active and not (sandbox.network or sandbox.hosts)
-    risks = [risk for pattern, risk in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
-    if _OUTSIDE.search(command) or _leaves(folder, sandbox.roots if sandbox.active else ()):
-        risks.append("it may reach outside the task's own files")
-    return ", ".join(risks)
-
-
-def _leaves(value: object, roots: Sequence[str]) -> bool:
-    """Return whether an argument is a path neither within the task's own files nor below one of the roots."""
-    if not isinstance(value, str) or len(value) >= 4096 or not re.match(r"/|~|(?:.*/)?\.\.(?:/|$)", value):
-        return False
-    return not any(_below(value, root) for root in roots)
-
-
-def _below(path: str, root: str) -> bool:
-    """By words: the tool itself follows links, and refuses what they lead out to."""
-    place, top = (os.path.normpath(os.path.expanduser(text)) for text in (path, root))
-    return os.path.isabs(place) and os.path.isabs(top) and is_below(place, top)
-
+from lumen_tui.tui.screens.approval_risks import SandboxView, high
 
 _COMMAND = "the whole command, or its beginning and ` *`"
 _HELP = {"shell": _COMMAND, "shell_start": _COMMAND}
@@ -314,7 +175,13 @@ class Answers:
         if obstacle := no_rule(request):
             self._screen.say(f"allow always: {obstacle}", True)
             return
-        self._show_rule(request, request.rule)
+        host, exact = host_of(self._app), whole_call(request) if request.tool in COMMANDS else ""
+        if host is None or not exact or not request.rule.endswith(" *"):
+            self._show_rule(request, request.rule)
+            return
+        rules = (exact, request.rule)
+        ways = ("this exact command", one_line(request.rule, 40))
+        host.verdicts.ask(Verdict("allow always", ways, lambda place: self._show_rule(request, rules[place])))
 
     def _show_rule(self, request: Approval, pattern: str) -> None:
         reason = self._risk(request)

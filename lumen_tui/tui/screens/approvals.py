@@ -2,160 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.segment import Segment
-from rich.style import Style
 from textual import on, work
 from textual.app import ComposeResult
 
-from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule, whole_call
+from lumen_tui.model import ids
+from lumen_tui.model.approvals import Approval, whole_call
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
-from lumen_tui.model.text import line_count, one_line, safe
+from lumen_tui.queries.pages import git_branch
 from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.jobs import looked
-from lumen_tui.tui.kit.keys import KeysLine, key_of
+from lumen_tui.tui.kit.keys import KeysLine, command_of, key_of
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
-from lumen_tui.tui.kit.paper import Line, blank, fact, heading, quote, quoted, said
 from lumen_tui.tui.kit.parts import StatusLine
+from lumen_tui.tui.kit.reasons import REASONS
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
-from lumen_tui.tui.screens.approval_answer import NO_SANDBOX, Answers, NeedsHost, SandboxView, high
-from lumen_tui.tui.theme import Appearance
+from lumen_tui.tui.kit.verdict import shown_answers
+from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
+from lumen_tui.tui.screens.approval_page import Around, ages, answer_words, as_text, call_part, page, whole
 
-_MOST = 200_000  # characters of a diff or of JSON that are laid out; `e` shows the rest
-
-
-def left(request: Approval, now: float) -> str:
-    """Return what becomes of the question by itself."""
-    if now >= request.expires:
-        return "expired: auto-denied"
-    return f"auto-denied in {times.countdown(request.expires - now)}"
-
-
-def ages(request: Approval, now: float) -> tuple[str, str]:
-    """Return all on the page that moves with time."""
-    return times.ago(now - request.asked), left(request, now)
-
-
-def page(
-    request: Approval,
-    objective: str,
-    now: float,
-    width: int,
-    look: Appearance,
-    *,
-    sandbox: SandboxView = NO_SANDBOX,
-    answered: str = "",
-) -> list[Line]:
-    """Return the whole page on `width` cells; `answered` says what became of the question where it waits no more."""
-    lines = [*fact("answer", answered, look.ink.accent, width, look)] if answered else []
-    lines += _facts(request, objective, now, width, look, sandbox)
-    lines += [] if answered else _ahead(request, now, width, look)
-    text = whole_call(request)
-    if text != canonical(request.tool, request.arguments).decode():
-        lines += [blank(width, look), heading(_run_words(text), width, look), *quote(text, width, look)]
-    if request.diff:
-        plus, minus = counts(request.diff)
-        title = f"what would change: +{plus} -{minus}"
-        lines += [blank(width, look), heading(title, width, look), *diff(request.diff, width, look)]
-    lines += [blank(width, look), heading("the whole call, secrets masked", width, look)]
-    lines += quote(_limited(canonical(request.tool, request.arguments).decode()), width, look)
-    lines += fact("sha-256", request.hash, look.ink.muted, width, look)
-    return lines
-
-
-def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
-    """`allowed by ann, 2 min ago: as agreed`; what is known of a question that waits no more without an answer."""
-    if answer is None:
-        return "no longer pending: its task has ended, or it expired"
-    ago = f", {times.ago(now - at)}" if (at := times.epoch(answer.at)) else ""
-    state = answer.ended or ("allowed" if answer.allowed else "refused")
-    by = "" if answer.ended else f" by {one_line(answer.by, 60)}"
-    for_good = ", and always" if answer.always else ""
-    return f"{state}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
-
-
-def _facts(
-    request: Approval, objective: str, now: float, width: int, look: Appearance, sandbox: SandboxView
-) -> Iterator[Line]:
-    ink = look.ink
-    attempt = f", attempt {request.attempt}" if request.attempt > 1 else ""
-    yield from fact("asks", f"{request.role}, task {ids.short(request.task_id)}{attempt}", ink.text, width, look)
-    yield from said("for", objective, width, look)
-    yield from fact("uses", request.tool, ink.text, width, look)
-    yield from said("in", request.folder, width, look)
-    if reason := high(request, sandbox):
-        yield from fact("risk", f"high: {reason}", ink.bad, width, look)
-    yield from said("" if reason else "risk", request.risk, width, look)
-    yield from fact("sandbox", sandbox.words(request.tool), ink.text, width, look)
-    yield from said("why", request.why, width, look)
-    yield from said("rationale", request.said, width, look)
-    yield from fact("asked", f"{times.exact(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
-
-
-def _ahead(request: Approval, now: float, width: int, look: Appearance) -> Iterator[Line]:
-    """Yield what becomes of the question by itself, and what "always" would save."""
-    ink = look.ink
-    yield from fact("until", f"{times.exact(request.expires)}, {left(request, now)}", ink.accent, width, look)
-    rule = preview_rule(request)
-    if rule:
-        yield from said("always", rule, width, look)
-    else:
-        yield from fact("always", no_rule(request), ink.muted, width, look)
-
-
-def _run_words(text: str) -> str:
-    count = line_count(text)
-    return "what it would run" + (f": {count:,} lines".replace(",", " ") if count > 1 else "")
-
-
-def whole(request: Approval) -> bool:
-    """Return whether the page has room for all of the call and of what would change."""
-    return max(len(request.diff), len(canonical(request.tool, request.arguments))) <= _MOST
-
-
-def diff(text: str, width: int, look: Appearance) -> Iterator[Line]:
-    """Told apart by sign and weight: what comes is bold, what goes is grey."""
-    for part in safe(_limited(text)).expandtabs(4).split("\n"):
-        yield from quoted(part, _weight(part, look), width, look)
-
-
-def _weight(part: str, look: Appearance) -> Style:
-    if part.startswith(("+++", "---", "@@", "diff ", "index ")):
-        return look.ink.accent
-    return {"+": look.ink.strong, "-": look.ink.muted}.get(part[:1], look.ink.text)
-
-
-def counts(text: str) -> tuple[int, int]:
-    """Return how many lines come and go."""
-    lines = [part for part in text.split("\n") if not part.startswith(("+++", "---"))]
-    return sum(part.startswith("+") for part in lines), sum(part.startswith("-") for part in lines)
-
-
-def _limited(text: str) -> str:
-    if len(text) <= _MOST:
-        return text
-    return f"{text[:_MOST]}\n… {len(text) - _MOST:,} more characters: e opens all of it"
-
-
-def as_text(request: Approval) -> str:
-    """Return all of the question for an editor."""
-    parts = [
-        f"{request.role} asks, task {request.task_id}",
-        f"risk: {request.risk}",
-        f"why: {request.why}",
-        whole_call(request),
-        request.diff,
-        canonical(request.tool, request.arguments).decode(),
-        request.hash,
-    ]
-    return "\n\n".join(safe(part) for part in parts if part) + "\n"
-
-
+_MOST_OTHERS = 6  # waiting ones that the frame names
 _NOBODY = "No pending approvals. {back} goes back; {undo} undoes your last answer."
 
 
@@ -172,6 +41,9 @@ class ApprovalPaper(DetailScreen[str]):
         requests = (request for request in snapshot.approvals if request.id == approval_id)
         self._request: Approval | None = next(requests, None)
         self._answered = ""  # what became of the question that is shown, where it waits no more
+        self._branch = ""  # of the folder in which the call would be made
+        self._expanded = False
+        self._call_lines = 0  # lines of the page up to the end of the call
         self._lines = ScrolledLines(self._page)
 
     def body(self) -> ComposeResult:
@@ -183,12 +55,32 @@ class ApprovalPaper(DetailScreen[str]):
         if request is None:
             nobody = _NOBODY.format(back=key_of(self, "back"), undo=key_of(self, "undo"))
             return [line(width, (Cell(nobody, appearance_of(self.app).ink.muted),))]
+        look = appearance_of(self.app)
+        self._call_lines = len(call_part(request, self._now, width, look, self._answered, self._branch))
         tasks = live_ones(self._snapshot.tasks)
-        objective = next((view.spec.objective for view in tasks if view.id == request.task_id), "")
+        task = next((view for view in tasks if view.id == request.task_id), None)
+        objective = task.spec.objective if task is not None else ""
+        around = Around(objective, task, self._branch, self._choices(), self._expanded)
         sandbox = self._needs_host.sandbox(request)
-        return page(
-            request, objective, self._now, width, appearance_of(self.app), sandbox=sandbox, answered=self._answered
-        )
+        return page(request, around, self._now, width, look, sandbox=sandbox, answered=self._answered)
+
+    def _choices(self) -> list[tuple[str, str, str]]:
+        """Return the keys that answer, with what each does."""
+        helps = {
+            "answer_allow": "this call, once",
+            "answer_deny": f"{shown_answers(REASONS['approval.deny'], None)}  {key_of(self, 'verdict_write')} another",
+            "answer_always": "how far: shows the rule, and lets you narrow it",
+            "answer_snooze": "for an hour",
+            "approval_expand": "the raw call and its hash",
+        }
+        offered = [command_of(type(self), action) for action in helps]
+        able = [command for command in offered if not self.why_not(command)]
+        return [(key_of(self, command.action), command.label, helps[command.action]) for command in able]
+
+    def action_expand(self) -> None:
+        """Show the raw call as well, or fold it again."""
+        self._expanded = not self._expanded
+        self._lines.redraw()
 
     @on(ScrolledLines.Opened)
     def action_task(self) -> None:
@@ -235,7 +127,7 @@ class ApprovalScreen(ApprovalPaper):
         if self._request is None:
             return (*others, *self.offer("back"))
         answers = () if self._answered else self.offer("answer_allow", "answer_deny", "answer_always", "answer_snooze")
-        page_keys = self.offer("approval_task", "why", "approval_editor", "approval_copy", "back")
+        page_keys = self.offer("approval_task", "approval_expand", "why", "approval_editor", "approval_copy", "back")
         return (*answers, *others, *page_keys)
 
     def on_mount(self) -> None:
@@ -243,6 +135,8 @@ class ApprovalScreen(ApprovalPaper):
         self._lines.focus()
         self._ask_clock()
         self._redraw()
+        if self._request is not None:
+            self._look_around(self._request)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot; what was answered or ran out gives way to the next one."""
@@ -266,6 +160,14 @@ class ApprovalScreen(ApprovalPaper):
         else:
             self._answered = ""  # perhaps it was taken back
             self._redraw()
+
+    @work(group="around", exclusive=True)
+    async def _look_around(self, request: Approval) -> None:
+        """Read what its folder stands on. The page is complete without."""
+        branch = await looked(self, git_branch, request.folder, holds_keys=False) if request.folder else ""
+        if branch and self._request is request:
+            self._branch = branch
+            self._lines.redraw()
 
     @work(group="answer", exclusive=True)
     async def _look(self, request: Approval) -> None:
@@ -302,7 +204,9 @@ class ApprovalScreen(ApprovalPaper):
             if self._request
             else "No pending approvals"
         )
-        retitle(self, heading, f"needs you: {len(self._snapshot.attention)}")
+        others = [ids.short(approval.task_id) for approval in waiting if approval.id != mine]
+        aside = f"waiting: {' '.join(others[:_MOST_OTHERS])}" if others else ""
+        retitle(self, heading, aside or f"needs you: {len(self._snapshot.attention)}")
 
     def _moved(self, sent: bool) -> None:
         if sent or self._request is None:
@@ -322,8 +226,10 @@ class ApprovalScreen(ApprovalPaper):
         self._turn_to(next(iter(later or waiting), None))
 
     def _turn_to(self, request: Approval | None) -> None:
-        self._request, self._answered = request, ""
+        self._request, self._answered, self._branch, self._expanded = request, "", "", False
         self._lines.top = 0
+        if request is not None:
+            self._look_around(request)
         self._redraw()
 
     def action_answer(self, verb: str) -> None:
@@ -340,7 +246,7 @@ class ApprovalScreen(ApprovalPaper):
         if verb == "allow":
             end = self._lines.top + self._lines.size.height
             shown = all(whole(request) for request in asked)
-            answers.allow(asked, seen=shown and end >= len(self._lines.strips()))
+            answers.allow(asked, seen=shown and end >= self._call_lines)
         elif verb == "deny":
             answers.deny(asked)
         elif verb == "always":

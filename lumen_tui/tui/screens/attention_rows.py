@@ -12,8 +12,8 @@ from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.sheets import Rows
-from lumen_tui.tui.screens.approval_answer import SandboxView, high, sandbox_of
-from lumen_tui.tui.screens.approvals import left
+from lumen_tui.tui.screens.approval_page import left
+from lumen_tui.tui.screens.approval_risks import SandboxView, high, sandbox_of
 from lumen_tui.tui.screens.questions import waits_for
 from lumen_tui.tui.theme import Appearance
 

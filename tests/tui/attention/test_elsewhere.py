@@ -18,8 +18,9 @@ from lumen_tui.model.times import iso
 from lumen_tui.model.toolservers import McpConfig, ToolServer
 from lumen_tui.store import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tui.screens.approval_answer import SandboxView, high, sandbox_of
-from lumen_tui.tui.screens.approvals import ApprovalScreen, answer_words
+from lumen_tui.tui.screens.approval_page import answer_words
+from lumen_tui.tui.screens.approval_risks import SandboxView, high, sandbox_of
+from lumen_tui.tui.screens.approvals import ApprovalScreen
 
 NOW = 1_800_000_000.0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from lumen_rows import each_row
@@ -11,8 +13,9 @@ from lumen_tui.model.approvals import Approval, call_hash, whole_call
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
-from lumen_tui.tui.screens.approval_answer import SandboxView, high
-from lumen_tui.tui.screens.approvals import page
+from lumen_tui.queries.pages import git_branch
+from lumen_tui.tui.screens.approval_page import Around, page
+from lumen_tui.tui.screens.approval_risks import SandboxView, fails_here, high, reasons
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
 NOW = 1_800_000_000.0
@@ -27,7 +30,9 @@ def question(command: str = "make test", tool: str = "shell", **more: Any) -> Ap
 
 
 def drawn(request: Approval, width: int = 80, look: Appearance = NO_APPEARANCE, now: float = NOW) -> list[str]:
-    return ["".join(part.text for part in line) for line in page(request, "do it", now, width, look)]
+    return [
+        "".join(part.text for part in line) for line in page(request, Around("do it", expanded=True), now, width, look)
+    ]
 
 
 @each_row("width", [40, 80, 120])
@@ -35,7 +40,7 @@ def test_every_character_of_the_call_is_on_the_page(width: int) -> None:
     command = "echo " + "".join(chr(0x21 + number % 90) for number in range(3000)) + "\n  rm x # 終わり"
     lines = drawn(question(command), width)
     start = next(number for number, text in enumerate(lines) if text.startswith("what it would run")) + 1
-    end = next(number for number, text in enumerate(lines) if text.startswith("the whole call")) - 1
+    end = next(number for number, text in enumerate(lines[start:], start) if text.startswith("╌"))
     pieces = lines[start:end]
     assert "".join(piece[2:] for piece in pieces).replace(" ", "") == command.replace("\n", "").replace(" ", "")
     assert all(piece.startswith(("│ ", "│·")) for piece in pieces)
@@ -68,7 +73,7 @@ def test_the_page_stands_still_within_a_minute() -> None:
 def test_a_diff_is_told_apart_by_sign_and_weight() -> None:
     text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n same\n-old\n+new"
     request = question(tool="edit_file", arguments={"path": "x"}, diff=text)
-    lines = page(request, "", NOW, 60, NO_APPEARANCE)
+    lines = page(request, Around(), NOW, 60, NO_APPEARANCE)
     styles = {"".join(part.text for part in line).strip(): [part.style for part in line] for line in lines}
     assert NO_APPEARANCE.ink.strong in styles["│ +new"]
     assert NO_APPEARANCE.ink.muted in styles["│ -old"]
@@ -110,6 +115,77 @@ def test_other_tools_by_what_they_reach() -> None:
         question(tool="write_file", arguments={"path": "notes/a.md", "content": "/ and ~ are fine\n.. too"})
     )
     assert whole_call(question(tool="web_fetch", arguments={"url": "https://example.org"})) == "https://example.org"
+
+
+@each_row(
+    ("command", "words"),
+    [
+        ("git push origin main --force-with-lease", "rewrites history on a remote"),
+        ("curl -fsS https://ci.example.org/hooks -d branch=main", "sends data to ci.example.org"),
+        ("curl -s https://user@a.example.org/x", "reaches a.example.org"),
+        ("make test && curl -s https://a.example.org", "2 commands in one line"),
+        ("make test\nrm -rf x", "2 commands in one line"),
+        ("echo 'unfinished", "2 commands in one line"),
+        ("rm -rf build", "it may remove something or end a process (rm)"),
+        ("git rebase -i HEAD~3", "rewrites history here"),
+    ],
+)
+def test_risks_are_reasons_in_words(command: str, words: str) -> None:
+    assert any(words in reason for reason in reasons(question(command)))
+
+
+def test_a_quoted_sign_joins_no_commands() -> None:
+    assert reasons(question("grep -r 'a && b; c' src")) == []
+
+
+def test_what_the_sandbox_will_not_let_through_is_said() -> None:
+    shut = SandboxView("bubblewrap", network=False)
+    assert fails_here(question("git push origin main"), shut) == "the network is off: git push fails here"
+    assert fails_here(question("make test"), shut) == ""
+    assert fails_here(question("git push"), shut._replace(network=True)) == ""
+    some = shut._replace(hosts=("a.example.org",))
+    assert fails_here(question("curl https://a.example.org/x"), some) == ""
+    assert "b.example.org" in fails_here(question("curl https://b.example.org/x"), some)
+
+
+def test_the_call_stands_first_and_arguments_beside_it_are_never_folded() -> None:
+    lines = ["".join(part.text for part in line) for line in page(question(), Around(), NOW, 80, NO_APPEARANCE)]
+    assert lines[3].startswith("what it would run")
+    assert "make test" in lines[4]
+    assert not any('"command"' in text for text in lines)
+    odd = question(arguments={"command": "make test", "env": {"LD_PRELOAD": "/tmp/x.so"}})
+    lines = ["".join(part.text for part in line) for line in page(odd, Around(), NOW, 80, NO_APPEARANCE)]
+    assert next(number for number, text in enumerate(lines) if "LD_PRELOAD" in text) < 9
+
+
+def test_the_branch_of_a_folder_is_read_without_git(tmp_path: Path) -> None:
+    assert git_branch(str(tmp_path)) == ""
+    refs = tmp_path / ".git" / "refs"
+    for place, tip in (("heads", "one"), ("remotes/origin", "two")):
+        (refs / place).mkdir(parents=True)
+        (refs / place / "main").write_text(tip)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert git_branch(str(tmp_path)) == "main, differs from origin"
+    (refs / "heads" / "main").write_text("two")
+    assert git_branch(str(tmp_path)) == "main, as origin has it"
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/../../config\n")
+    assert git_branch(str(tmp_path)) == ""
+    (tmp_path / ".git" / "HEAD").unlink()
+    os.mkfifo(tmp_path / ".git" / "HEAD")
+    assert git_branch(str(tmp_path)) == ""
+
+
+async def test_the_raw_call_unfolds_and_a_digit_behind_no_is_its_reason(desk, open_room):
+    request = desk.ask("make deploy")
+    async with open_room(desk) as room:
+        await room.press("n", "enter")
+        await room.sees("make deploy", "raw call", "1 not now")
+        assert "timeout" not in room.text
+        await room.press("x")
+        await room.sees("timeout", request.hash[:40])
+        await room.press("d", "3")
+        await room.until(lambda: desk.answer(request))
+        assert desk.answer(request).reason == "not allowed here"
 
 
 async def test_the_next_need_opens_the_page_that_answers_it(desk, open_room):

@@ -25,7 +25,8 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.isolation import living
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.screens.approval_answer import NO_SANDBOX, NeedsHost
+from lumen_tui.tui.screens.approval_answer import NeedsHost
+from lumen_tui.tui.screens.approval_risks import NO_SANDBOX
 from lumen_tui.tui.screens.attention import AttentionScreen
 from lumen_tui.tui.screens.change_lines import ChangeLinesScreen
 from lumen_tui.tui.screens.changes import ChangesScreen
