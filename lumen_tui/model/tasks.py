@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from lumen_tui.model.acceptance import Acceptance, Verdict
 
@@ -274,13 +274,19 @@ def tally_words(counts: Mapping[str, int], always: frozenset[str] = frozenset())
     return [f"{counts.get(state, 0):,} {state}" for state in STATES if counts.get(state) or state in always]
 
 
-def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
-    """Yield the events; an end that only says again what the error before it said is left out."""
-    before = ""
+def legible(events: Iterable[TaskEvent]) -> list[TaskEvent]:
+    """Return the events as a person reads them: words that were streamed in one piece, and no end that only says again
+    what the error before it said."""
+    shown: list[TaskEvent] = []
     for event in events:
-        if not (before and event.kind == "finished" and before in event.text):
-            yield event
-        before = event.text[:_SAME] if event.kind == "error" else ""
+        last = shown[-1] if shown else None
+        if last and last.kind == "error" and event.kind == "finished" and last.text[:_SAME] in event.text:
+            continue
+        if last and event.kind == last.kind == "text" and event.attempt == last.attempt:
+            shown[-1] = structs.replace(last, text=last.text + event.text)
+        else:
+            shown.append(event)
+    return shown
 
 
 def derive_status(

@@ -16,12 +16,12 @@ from lumen_tui.model import agent, ids, queueing, times
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.task_cost import progress_of
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView, live_ones, tally, tally_words, without_echo
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView, legible, live_ones, tally, tally_words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line
+from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line, wrap
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import WORKERS
@@ -30,6 +30,8 @@ from lumen_tui.tui.theme import Ink, Shapes
 _SUCH_AS = "the 5 largest files in /usr/lib"
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
 _TAIL_WANTED = 5  # lines of them beside the list
+_WHEN = 8  # cells of the time behind a line of them
+_AROUND_WORDS = 4 + 1 + _WHEN + 2 * GAP + 1  # cells of such a line beside its text
 _ID, _ROLE, _MODEL = 4, 10, 7
 _MODEL_FROM, _MODEL_FROM_ZOOMED, _STARTED_FROM = 68, 100, 90  # cells of a row
 _ENDED_BADLY = (Status.FAILED, Status.LOST)
@@ -176,9 +178,16 @@ def shown_task(rows: LineList[TaskView]) -> TaskView | None:
     return next((row for row in first if row.status.alive and row.tail), first[0] if first else None)
 
 
-def _last_words(task: TaskView | None) -> list[TaskEvent]:
-    """Return what stands below the list of one task."""
-    return list(without_echo(task.tail)) if task is not None else []
+def _last_words(task: TaskView | None, width: int) -> list[tuple[TaskEvent, str]]:
+    """Return the lines that stand below the list of one task, each with its event; what the model says is wrapped."""
+    lines: list[tuple[TaskEvent, str]] = []
+    for event in legible(task.tail) if task is not None else ():
+        if event.kind == "text":
+            lines += [(event, text) for text in wrap(event.text, width - _AROUND_WORDS)]
+        else:
+            named = event.kind != "call" or event.text.startswith(event.tool)
+            lines.append((event, event.text if named else f"{event.tool} {event.text}"))
+    return lines
 
 
 class WorkersPane(Pane):
@@ -246,9 +255,9 @@ class WorkersPane(Pane):
     def _fit_tail(self) -> None:
         """Give the last words a rule and as many lines as there are, at most a third of the pane."""
         task = shown_task(self._list)
-        events = len(_last_words(task))
+        said = len(_last_words(task, self._tail.content_size.width or self.content_size.width - 2))
         lines = (
-            min(events, max(2, -(-self.content_size.height // 3) - 1)) if self.content_size.height >= _TAIL_FROM else 0
+            min(said, max(2, -(-self.content_size.height // 3) - 1)) if self.content_size.height >= _TAIL_FROM else 0
         )
         self._tail.display = lines > 0
         if lines and (wanted := lines + 1) != self._tail.size.height:
@@ -302,24 +311,22 @@ class WorkersPane(Pane):
         look = self.look
         task = shown_task(self._list)
         rule = [Segment(look.shapes.rule * width, look.ink.faint)]
-        events = _last_words(task)[-(height - 1) :] if height > 1 else []
-        if task is None or not events:
+        words = _last_words(task, width)[-(height - 1) :] if height > 1 else []
+        if task is None or not words:
             return [[Segment(" " * width, look.ink.text)]]
         lines = [rule[:1]]
-        for index, event in enumerate(events):
-            lines.append(self._tail_line(task, event, width, first=index == 0))
+        for index, (event, text) in enumerate(words):
+            lines.append(self._tail_line(task, event, text, width, first=index == 0))
         return lines
 
-    def _tail_line(self, task: TaskView, event: TaskEvent, width: int, *, first: bool) -> list[Segment]:
+    def _tail_line(self, task: TaskView, event: TaskEvent, text: str, width: int, *, first: bool) -> list[Segment]:
         ink, shapes = self.look.ink, self.look.shapes
         at = times.epoch(event.at)
         when = times.clock(at - task.started) if at and task.started else ""
-        named = event.kind != "call" or event.text.startswith(event.tool)
-        body = event.text if named else f"{event.tool} {event.text}"
         cells = [
             Cell(short_id(task.id) if first else "", ink.muted, 4),
             Cell(shapes.gutter, ink.accent, 1),
-            Cell(body or event.kind, ink.text if event.ok else ink.bad),
-            Cell(when, ink.muted, 8, right=True, gap=1),
+            Cell(text or event.kind, ink.text if event.ok else ink.bad),
+            Cell(when, ink.muted, _WHEN, right=True, gap=1),
         ]
         return line(width, cells)

@@ -17,7 +17,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from lumen_tui.model import times
-from lumen_tui.model.tasks import Status, TaskEvent, without_echo
+from lumen_tui.model.tasks import Status, TaskEvent, legible
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.line_list import LineList
@@ -74,18 +74,15 @@ class TranscriptRow(NamedTuple):
 
 
 def entries(events: Sequence[TaskEvent]) -> list[Entry]:
-    """Return the events as entries, oldest first: words that were streamed joined, results with their calls."""
+    """Return the events as entries, oldest first: results with their calls."""
     seen: Counter[str] = Counter()
     made: list[Entry] = []
     started = {0: 0.0}
-    for event in without_echo(events):
+    for event in legible(events):
         started.setdefault(event.attempt, times.epoch(event.at))
-        last = made[-1] if made else None
         if event.kind == "started" and event.attempt == 1:
             continue
-        if event.kind == "text" and last and last.event.kind == "text" and last.event.attempt == event.attempt:
-            last.text += event.text
-        elif event.kind == "result" and (call := _call_of(event, made)) is not None:
+        if event.kind == "result" and (call := _call_of(event, made)) is not None:
             call.result = event
         else:
             seen[event.at] += 1

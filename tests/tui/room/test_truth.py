@@ -164,6 +164,17 @@ async def test_the_last_words_of_a_task_stand_once(open_room: Any, busy_snapshot
         assert room.pane("workers").focus().text.count("The offline provider has no") == 1
 
 
+async def test_words_that_were_streamed_stand_in_one_piece_below_the_workers(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    task = busy_snapshot.tasks[0]
+    piece = msgspec.structs.replace(busy_snapshot.tasks[1].tail[-1], kind="text", text="I compare each list")
+    tail = (piece, *(msgspec.structs.replace(piece, text=text) for text in ("ing with the one be", "fore.")))
+    tasks = (msgspec.structs.replace(task, tail=tail),)
+    async with open_room(msgspec.structs.replace(busy_snapshot, tasks=tasks)) as room:
+        assert "I compare each listing with the one before." in room.pane("workers").focus().text
+
+
 async def test_what_was_copied_is_named(open_room: Any) -> None:
     async with open_room(size=(80, 24)) as room:
         room.pane("workers").focus()
