@@ -32,6 +32,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "work": ("wu", "link"),
     "sessions": ("start", "session", "decide", "handoff", "checkpoint", "ready", "context", "recover"),
     "history": ("journal", "since", "packets", "capsule", "why"),
+    "at": ("at",),
     "search": ("search",),
     "knowledge": ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "recall", "profile", "index"),
     "nodes": (

@@ -25,6 +25,7 @@ TITLES = {  # of the parts
     "work": "Work units",
     "sessions": "Work sessions of agents",
     "history": "What happened",
+    "at": "What the room showed",
     "search": "Search",
     "knowledge": "What is kept for good",
     "nodes": "Memory nodes",

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -55,6 +54,8 @@ def run_command(root: Path, operator: str, words: Sequence[str], *, client: str,
 
     It is in our session: what it asks for is the word of whoever sits at this terminal. It can read nothing from there.
     """
+    import tempfile  # not on the way to the first paint
+
     program = [sys.executable, "-P", "-m", "lumen_tui", "--state", str(root), "--operator", operator, *words]
     environ = {**os.environ, "LUMEN_CLIENT": client, "COLUMNS": str(columns), "NO_COLOR": "1"}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

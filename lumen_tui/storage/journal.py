@@ -108,11 +108,12 @@ class Follower:
     """A reader of what was added to a journal since the last call, by inode and offset.
 
     `generation` grows whenever the file was replaced or cut: everything read before is void then,
-    and the next `poll` begins at its first line.
+    and the next `poll` begins at its first line. With `end` nothing from that offset on is read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, end: int | None = None) -> None:
         self.path = path
+        self._end = end
         self.generation = 0
         self.offset = 0  # of the next unread line
         self.size = 0  # of the file at the last `stat`
@@ -188,7 +189,8 @@ class Follower:
             return None, 0
         if not stat.S_ISREG(status.st_mode):
             return None, 0  # what replaced it holds none of its lines: misplaced.py reports it
-        return (status.st_dev, status.st_ino), status.st_size
+        size = status.st_size if self._end is None else min(status.st_size, self._end)
+        return (status.st_dev, status.st_ino), size
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
         """Yield what is new as (offset, whole lines), in pieces, so that a long journal is never held whole."""

@@ -91,6 +91,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("packets", "H", "packets", "What each loop left, what it cost, and the capsule that it woke with."),
     _c("problems", "X", "problems", "The files that cannot be read, and what to do about each."),
     _c("command_log", "semicolon", "commands", "What you did here, each as the command line that does the same."),
+    _c("black_box", "tilde", "black box", "The room at any earlier moment, and what differs from now."),
     _c("repeat", "full_stop", "repeat", "Repeat your last command on this row, with its reason, lane or days.",
        writes=True),
     _c("claim", "ampersand", "claim", "Tell the others that you are at this row, or release it; it locks nothing.",

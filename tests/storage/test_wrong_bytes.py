@@ -67,7 +67,7 @@ VERBS = (
     "status", "inbox", "task list", "events", "triage", "budget", "fact list", "search word", "archive list",
     "relay list", "blocks list", "since --at 30d", "packets", "capsule", "recall word", "doctor", "decay --dry-run",
     "wu list", "role stats", "approvals list", "undo", "signal again --key k", "signal cleanup --dry-run",
-    "cleanup --dry-run",
+    "cleanup --dry-run", "at 1h",
 )  # fmt: skip
 
 

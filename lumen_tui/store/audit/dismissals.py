@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from lumen_tui.model.attention import unsnoozed
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.audit.journal import ActionLine
@@ -12,12 +15,12 @@ BACK = "attention.back"
 
 
 class Dismissals(StandingActs):
-    """Follows the journal; what was undone no longer counts."""
+    """Follows the journal, with `ends` up to that offset alone; what was undone no longer counts."""
 
     MARKS = (b'"attention.',)
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
+    def __init__(self, layout: Layout, ends: Mapping[Path, int] | None = None) -> None:
+        super().__init__(layout, ends[layout.actions] if ends else None)
         # action id -> (target or `target until WHEN`, brought back, what an undo names)
         self._targets: dict[str, tuple[str, bool, str]] = {}
 

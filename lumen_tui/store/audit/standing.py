@@ -15,12 +15,12 @@ _TURNED = (b'does"', b'"stage"')  # one of them is in each line that takes somet
 
 
 class StandingActs:
-    """Follows the journal; `keep` gets what was done, `stands` says whether it was undone since."""
+    """Follows the journal, with `end` up to there; `keep` gets what was done, `stands` says whether it was undone."""
 
     MARKS: tuple[bytes, ...] = ()  # one of them is in each line that counts here
 
-    def __init__(self, layout: Layout) -> None:
-        self._follower = Follower(layout.actions)
+    def __init__(self, layout: Layout, end: int | None = None) -> None:
+        self._follower = Follower(layout.actions, end)
         self._turnings: dict[str, ActionLine] = {}  # without a recorded end so far
         self._undone: set[str] = set()
         self.revision = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -67,11 +68,12 @@ _slim = msgspec.json.Decoder(_IndexedNode)
 
 
 class NodeIndex:
-    """Follows memory.jsonl and touches.jsonl. The last line of an id wins."""
+    """Follows memory.jsonl and touches.jsonl, with `ends` up to these offsets alone. The last line of an id wins."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._follower = Follower(layout.memory)
-        self._touches = Follower(layout.touches)
+    def __init__(self, layout: Layout, ends: Mapping[Path, int] | None = None) -> None:
+        self._follower = Follower(layout.memory, ends[layout.memory] if ends else None)
+        self._touches = Follower(layout.touches, ends[layout.touches] if ends else None)
+        self._partly = ends is not None  # what is kept is of whole journals
         self.damage = Damage("memory/memory.jsonl", self._follower)
         self.revision = 0
         followers = {"nodes": self._follower, "touches": self._touches}
@@ -123,7 +125,7 @@ class NodeIndex:
         self._resort(loaded=self._follower.offset >= self._follower.size)
         self.revision += 1
         more = self._follower.offset != before and self._follower.offset < self._follower.size
-        if not more and not self._unsorted and self.kept.due():
+        if not more and not self._unsorted and not self._partly and self.kept.due():
             self._keep()
         return more
 
@@ -135,7 +137,7 @@ class NodeIndex:
     def _restore(self) -> None:
         """Take over what an earlier process kept, as far as the journals still begin with it."""
         self._begun = True
-        kept = self.kept.load()
+        kept = None if self._partly else self.kept.load()
         if kept is None:
             return
         self._rows.restore(kept.columns, kept.values["snoozed"])

@@ -9,7 +9,7 @@ import os
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,11 +69,12 @@ def _receipts_of(reader: str, data: bytes) -> list[Receipt]:
 
 
 class SignalIndex:
-    """Follows signals.jsonl and signal-receipts.jsonl for one reader."""
+    """Follows signals.jsonl and signal-receipts.jsonl for one reader, with `ends` up to these offsets alone."""
 
-    def __init__(self, layout: Layout, reader: str) -> None:
-        self._signals = Follower(layout.signals)
-        self._receipts = Follower(layout.receipts)
+    def __init__(self, layout: Layout, reader: str, ends: Mapping[Path, int] | None = None) -> None:
+        self._signals = Follower(layout.signals, ends[layout.signals] if ends else None)
+        self._receipts = Follower(layout.receipts, ends[layout.receipts] if ends else None)
+        self._partly = ends is not None  # what is kept is of whole journals
         self._reader = reader
         self._read_ids: set[str] = set()
         self._pending: dict[str, Receipt] = {}  # receipts whose signal was not read yet
@@ -123,14 +124,14 @@ class SignalIndex:
             self._take(offset, data)
         self._settle()
         more = self._signals.offset != before and self._signals.offset < self._signals.size
-        if not more and not self._pending and self.kept.due():
+        if not more and not self._pending and not self._partly and self.kept.due():
             self._keep()
         return more
 
     def _restore(self) -> None:
         """Take over what an earlier process kept, as far as the journals still begin with it."""
         self._begun = True
-        kept = self.kept.load()
+        kept = None if self._partly else self.kept.load()
         if kept is None:
             return
         self._offsets = Offsets.restored(kept.columns)

@@ -159,6 +159,17 @@ class LoopHandler(Handler):
 class ContinuityHandler(Handler):
     """Opens what was: the packets of loops, and what happened since the operator last looked."""
 
+    def do_black_box(self) -> None:
+        from lumen_tui.tui.screens.black_box import BlackBoxScreen, MomentForm
+
+        host = self.host
+
+        def asked(moment: float | None) -> None:
+            if moment is not None:
+                host.push_screen(BlackBoxScreen(self.layout.root, host.operator, moment, host.clock))
+
+        host.push_screen(MomentForm(host.clock()), asked)
+
     def do_packets(self) -> None:
         self.show_packets(0)
 

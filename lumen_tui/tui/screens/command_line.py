@@ -251,7 +251,8 @@ class LineRun:
             ran = await asyncio.to_thread(start, root, host.operator, self._words)
         except (StoreError, OSError) as error:
             ran = CommandRun(1, "", f"{PROGRAM}: {error}")
-        await asyncio.to_thread(keep_line, Layout(root), host.operator, self._text)
+        if not host.room.refusal:
+            await asyncio.to_thread(keep_line, Layout(root), host.operator, self._text)
         failed, sentence = ran.code not in (0, _NOTHING_TO_DO) and not ran.out.strip(), first_sentence(ran)
         host.command_log.ran(f"{PROGRAM} {one_line(self._text, 2000)}", host.clock(), sentence, failed=failed)
         if failed and palette.there:

@@ -82,11 +82,11 @@ class CommandRows(Rows[RoomCommand]):
         why = self.why_not(row)
         name, rest = (ink.muted, ink.muted) if why else (ink.strong if here else ink.text, ink.muted)
         scope = Cell(row.scope.replace("_", " ") if self.key(row) in self.heads else "", ink.muted, 11, gap=1)
+        key = Cell(shown_key(row, self.keys), ink.muted if why else ink.loud, _KEY, gap=1)
         cells = (
             Cell(shapes.cursor if here else " ", ink.accent, 1),
             *((scope,) if self.heads else ()),
-            Cell(shown_key(row, self.keys), ink.muted if why else ink.loud, _KEY, gap=1),
-            Cell(row.label, name, 13),
+            *((key, Cell(row.label, name, 13)) if row.keys else (Cell(row.label, name, _KEY + 14),)),
             Cell(f"not now: {why}" if why else row.help, rest),
         )
         return line(width, cells)

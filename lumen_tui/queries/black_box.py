@@ -1,0 +1,371 @@
+"""The room at an earlier moment, rebuilt from the journals, each read up to that moment and no further."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import attention, times
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.liveness import ASKS, WAIT
+from lumen_tui.model.loop import LoopState, Packet
+from lumen_tui.model.snapshot import Attention, EngineView, Snapshot, SpendView, WakeState
+from lumen_tui.model.tasks import Exit, Run, Status, TaskEvent, TaskView
+from lumen_tui.model.text import safe
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines, whole_blocks
+from lumen_tui.store import approvals
+from lumen_tui.store.audit.dismissals import Dismissals
+from lumen_tui.store.audit.journal import ActionLine, decode_action_line
+from lumen_tui.store.memory.loop_records import packet_in
+from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.signals.signal_index import SignalIndex
+from lumen_tui.store.tasks.task_records import (
+    DamagedTask,
+    TaskFiles,
+    archive_months,
+    make_view,
+    read_json,
+    read_run,
+    read_spec,
+    tail_events,
+    task_names,
+)
+
+_NEAR = 256 * 1024  # bytes between the bounds of a search from which all lines are read
+_LINE = 64 * 1024  # bytes in which a line is looked for
+_PACKETS = 30
+_ENDED = 200  # tasks that had ended by then and are shown
+_EVENTS, _EVENT_BYTES = 5000, 4 * 1024 * 1024  # of a task, from its end
+_P0 = 100
+_TICK = 0.001  # seconds: dates are recorded in milliseconds
+_RANK = {Status.WAITING: 0, Status.AWAITING: 1, Status.RUNNING: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3}
+
+
+def snapshot_at(root: Path, operator: str, moment: float) -> Snapshot:
+    """Return what an operator's room showed at a moment, as far as that is recorded (`model.past.NOT_RECORDED`)."""
+    layout = Layout(root)
+    ends = {
+        layout.signals: end_at(layout.signals, b"created_at", moment),
+        layout.receipts: end_at(layout.receipts, b"read_at", moment),
+        layout.touches: end_at(layout.touches, b"at", moment),
+        layout.actions: end_at(layout.actions, b"at", moment),
+        layout.packets: end_at(layout.packets, b"completed_at", moment),
+        layout.memory: _end_of_nodes(layout, moment),
+    }
+    signals, nodes = SignalIndex(layout, operator, ends), NodeIndex(layout, ends)
+    with closing(signals), closing(nodes), closing(Dismissals(layout, ends)) as dismissed:
+        for index in (signals, nodes):
+            while index.refresh():
+                pass
+        dismissed.refresh()
+        return _rebuilt(layout, moment, signals, nodes, dismissed, ends)
+
+
+def _rebuilt(
+    layout: Layout,
+    moment: float,
+    signals: SignalIndex,
+    nodes: NodeIndex,
+    dismissed: Dismissals,
+    ends: dict[Path, int],
+) -> Snapshot:
+    config = load_config(layout)[0]
+    rule = config.memory.decay.rule
+    tasks, packets = _tasks(layout, moment), _packets(layout, ends[layout.packets])
+    asked = _asked(layout, moment, {view.id for view in tasks if not view.finished})
+    needs = _needs(tasks, asked, signals, nodes, moment)
+    queue = attention.sift(needs, dismissed.targets(), times.iso(moment)[:10], moment)
+    return Snapshot(
+        root=str(layout.root),
+        taken=moment,
+        config=config,
+        loop=_loop_state(packets),
+        packets=packets,
+        wake=WakeState(packets[-1].wake_state if packets else ""),
+        tasks=tasks,
+        signals=signals.rows(),
+        unread=signals.unread,
+        discoveries=nodes.discoveries(moment),
+        discovery_counts=nodes.open.counts(moment),
+        decay=nodes.decay_view(rule, moment),
+        fading=nodes.fading(rule, moment),
+        approvals=tuple(request for request in asked if not request.question),
+        questions=tuple(request for request in asked if request.question),
+        killed=_killed(layout, ends[layout.actions]),
+        attention=queue.shown,
+        snoozed=queue.put_off,
+        read_only="this is the past",
+    )
+
+
+def _needs(
+    tasks: Sequence[TaskView], asked: Sequence[Approval], signals: SignalIndex, nodes: NodeIndex, moment: float
+) -> tuple[Attention, ...]:
+    """Return what needed a person; a task that was tried again was dealt with."""
+    retried = {view.spec.retry_of for view in tasks}
+    p0 = min(nodes.open.counts(moment).get("P0", 0), _P0)
+    return attention.collect(
+        engine=EngineView(),
+        tasks=[view for view in tasks if view.id not in retried],
+        p0_signals=signals.unread_p0(_P0),
+        p0_discoveries=nodes.discoveries(moment)[:p0],
+        spend=SpendView(),
+        problems=(),
+        approvals=asked,
+        now=moment,
+    )
+
+
+# How far a journal went at a moment.
+
+
+def end_at(journal: Path, field: bytes, moment: float) -> int:
+    """Return the offset behind the last line of a journal whose date in `field` is not after `moment`.
+
+    The lines are in the order of their dates, so that few of them are read.
+    """
+    try:
+        fd = files.open_plain(journal)
+    except (FileNotFoundError, files.StoreError, OSError):
+        return 0
+    date = re.compile(rb'"%s": ?"([^"]{19,40})"' % field)
+    try:
+        low, high = 0, os.fstat(fd).st_size
+        while high - low > _NEAR:
+            middle = backwards.line_start(fd, (low + high) // 2)
+            found = _first_date(fd, middle, date)
+            if middle <= low or found > moment:
+                high = max(middle, low) if middle > low else low + _NEAR
+            else:
+                low = middle
+        return _walked(fd, low, date, moment)
+    finally:
+        os.close(fd)
+
+
+def _first_date(fd: int, offset: int, date: re.Pattern[bytes]) -> float:
+    """Return the first date from an offset on; 0 where there is none near."""
+    found = date.search(os.pread(fd, _LINE, offset))
+    return times.epoch(found.group(1).decode(errors="replace")) if found else 0.0
+
+
+def _walked(fd: int, begin: int, date: re.Pattern[bytes], moment: float) -> int:
+    """Return the offset of the first line from `begin` on that is later; that of the end where there is none."""
+    end = begin
+    for start, block in whole_blocks(fd, begin):
+        for offset, line in split_lines(block, start):
+            found = date.search(line)
+            if found and times.epoch(found.group(1).decode(errors="replace")) > moment:
+                return offset
+            end = offset + len(line) + 1
+    return end
+
+
+class _DatedNode(msgspec.Struct):
+    id: str
+    created_at: str = ""
+    updated_at: str = ""
+
+
+_dated = msgspec.json.Decoder(_DatedNode)
+
+
+def _end_of_nodes(layout: Layout, moment: float) -> int:
+    """Return how far the nodes went. An edit is dated; what undo put back has its old date, and that of the undo."""
+    try:
+        fd = files.open_plain(layout.memory)
+    except (FileNotFoundError, files.StoreError, OSError):
+        return 0
+    turned = [times.epoch(action.at) for action in _actions(layout, b'does"') if action.undoes or action.redoes]
+    seen: set[str] = set()
+    written, end, turn = 0.0, 0, 0
+    try:
+        for start, block in whole_blocks(fd):
+            for offset, line in split_lines(block, start):
+                end = offset + len(line) + 1
+                try:
+                    node = _dated.decode(line)
+                except UNDECODABLE:
+                    continue
+                date = max(times.epoch(node.created_at), times.epoch(node.updated_at))
+                if node.id in seen and date < written:
+                    turn = next((at for at in range(turn, len(turned)) if turned[at] >= written), len(turned))
+                    date = turned[turn] if turn < len(turned) else written
+                seen.add(node.id)
+                written = max(written, date)
+                if written > moment:
+                    return offset
+    finally:
+        os.close(fd)
+    return end
+
+
+def _actions(layout: Layout, *marks: bytes, end: int | None = None) -> Iterator[ActionLine]:
+    """Yield the actions with one of these marks up to an offset, or all; what cannot be read is passed over."""
+    try:
+        fd = files.open_plain(layout.actions)
+    except (FileNotFoundError, files.StoreError, OSError):
+        return
+    try:
+        for start, block in whole_blocks(fd):
+            for offset, line in split_lines(block, start):
+                if end is not None and offset >= end:
+                    return
+                if not any(mark in line for mark in marks):
+                    continue
+                try:
+                    yield decode_action_line(line)
+                except UNDECODABLE:
+                    continue
+    finally:
+        os.close(fd)
+
+
+def _killed(layout: Layout, end: int) -> str:
+    killed = ""
+    for action in _actions(layout, b'"kill"', b'"unkill"', end=end):
+        if action.verb in ("kill", "unkill") and action.stage != "dropped":
+            killed = action.summary if action.verb == "kill" else ""
+    return killed
+
+
+def _packets(layout: Layout, end: int) -> tuple[Packet, ...]:
+    """Return the last packets before an offset, the oldest first."""
+    found: list[Packet] = []
+    try:
+        fd = files.open_plain(layout.packets)
+    except (FileNotFoundError, files.StoreError, OSError):
+        return ()
+    try:
+        for offset, line in backwards.lines(fd):
+            if offset < end and (packet := packet_in(line)):
+                found.append(packet)
+            if len(found) == _PACKETS:
+                break
+    finally:
+        os.close(fd)
+    return tuple(reversed(found))
+
+
+def _loop_state(packets: Sequence[Packet]) -> LoopState | None:
+    if not packets:
+        return None
+    last = packets[-1]
+    return LoopState(loop=last.loop, completed_at=last.completed_at, health=last.health, packet=last.id)
+
+
+def _asked(layout: Layout, moment: float, unended: set[str]) -> list[Approval]:
+    """Return the calls and questions that waited for an answer."""
+    found = []
+    for request in approvals.every(layout, done=True):
+        if not request.asked <= moment < request.expires or not (request.lasting or request.task_id in unended):
+            continue
+        answer = approvals.decision(layout, request.id)
+        if answer is None or times.epoch(answer.at) > moment:
+            found.append(request)
+    return found
+
+
+# Tasks, from what their folders say with a date.
+
+
+def _tasks(layout: Layout, moment: float) -> tuple[TaskView, ...]:
+    """Return the tasks of a moment: what had not ended in full, of what had the newest."""
+    views = [view for folder in _folders(layout, moment) if (view := _task_at(folder, moment))]
+    open_ones = [view for view in views if not view.finished]
+    ended = sorted((view for view in views if view.finished), key=lambda view: -view.finished)[:_ENDED]
+    open_ones.sort(key=lambda view: (_RANK.get(view.status, 4), view.spec.priority, view.started))
+    return (*open_ones, *ended)
+
+
+def _folders(layout: Layout, moment: float) -> Iterator[Path]:
+    """Yield the folders in which tasks of that moment may be: those that live, and of the archive what ended since.
+
+    Of what had ended before the newest are yielded.
+    """
+    yield from (layout.tasks / name for name in sorted(task_names(layout.tasks)))
+    earlier = _ENDED
+    for _, month, stamp in reversed(archive_months(layout.archive)):
+        folders = sorted(((os.stat(month / name).st_mtime, month / name) for name in task_names(month)), reverse=True)
+        for changed, folder in folders:
+            earlier -= changed < moment
+            if earlier >= 0:
+                yield folder
+        if earlier <= 0 and stamp / 1e9 < moment:
+            return
+
+
+def _task_at(folder: Path, moment: float) -> TaskView | None:
+    try:
+        task = TaskFiles(folder, read_spec(folder))
+    except (DamagedTask, files.StoreError, OSError):
+        return None
+    if task.created > moment:
+        return None
+    ended = read_json(folder / "exit.json", Exit)
+    task.exit = ended if ended is not None and times.epoch(ended.finished_at) <= moment else None
+    task.run = _run_at(folder, moment)
+    recorded = () if task.exit is not None else tail_events(folder, _EVENTS, _EVENT_BYTES)
+    events = [each for each in recorded if times.epoch(each.at) <= moment]
+    task.tail = tuple(events[-1:])
+    task.last_event = times.epoch(events[-1].at) if events else 0.0
+    status = Status(task.exit.status) if task.exit is not None else _alive_status(task.run, task.tail)
+    return make_view(task, status, reason=safe(task.tail[-1].text) if task.tail else "")
+
+
+def _run_at(folder: Path, moment: float) -> Run | None:
+    """Return the last attempt that had begun."""
+    run = read_json(folder / "run.json", Run)
+    while run is not None and times.epoch(run.started_at) > moment:
+        run = read_run(folder, run.attempt - 1) if run.attempt > 1 else None
+    return run
+
+
+def _alive_status(run: Run | None, tail: Sequence[TaskEvent]) -> Status:
+    if run is None:
+        return Status.QUEUED
+    last = tail[-1] if tail else None
+    if last is not None and last.kind == ASKS:
+        return Status.WAITING
+    if last is not None and last.kind == WAIT and "tasks" in last.data:
+        return Status.AWAITING
+    return Status.RUNNING
+
+
+# Stepping.
+
+_STEPS = (("signals", b"created_at"), ("actions", b"at"), ("events", b"at"), ("packets", b"completed_at"))
+
+
+def neighbour(layout: Layout, moment: float, *, forward: bool) -> float:
+    """Return when the next thing was recorded after a moment, or the last one before it; 0 where nothing was."""
+    dates = [_beside(getattr(layout, name), field, moment, forward=forward) for name, field in _STEPS]
+    found = [date for date in dates if date]
+    return (min(found) if forward else max(found)) if found else 0.0
+
+
+def _beside(journal: Path, field: bytes, moment: float, *, forward: bool) -> float:
+    """Return the date of the line after, or before, a moment in a journal; 0 where there is none."""
+    end = end_at(journal, field, moment if forward else moment - _TICK)
+    date = re.compile(rb'"%s": ?"([^"]{19,40})"' % field)
+    try:
+        fd = files.open_plain(journal)
+    except (FileNotFoundError, files.StoreError, OSError):
+        return 0.0
+    try:
+        if forward:
+            return _first_date(fd, end, date)
+        begin = max(0, end - _LINE)
+        found = date.findall(os.pread(fd, end - begin, begin))
+        return times.epoch(found[-1].decode(errors="replace")) if found else 0.0
+    finally:
+        os.close(fd)

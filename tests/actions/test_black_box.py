@@ -1,0 +1,65 @@
+"""The room of an earlier moment, rebuilt from the journals, is the room that was shown then."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import past
+from lumen_tui.model.past import Past
+from lumen_tui.queries.black_box import snapshot_at
+from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.storage.files import StoreError
+from tests.actions.conftest import ActionsFolder
+from tests.actions.random_acts import MAKES, Stage, next_act
+
+# What no journal dates; `past.NOT_RECORDED` names it for people.
+UNDATED = ("task.edit", "task.limit", "setting.change", "cleanup.signals", "import.", "af.", "changes.", "cleanup.")
+REMOVED_BY_UNDO = ("task.new", "task.retry", "signal.", "question.", "approval.")
+
+
+def shown(root: Path, now: float) -> Past:
+    """What the room shows now."""
+    with closing(SnapshotReader(root, "ana")) as reader:
+        return past.past_of(reader.snapshot(now))
+
+
+def differences(real: Past, rebuilt: Past, removed: frozenset[str]) -> list[str]:
+    """What was rebuilt otherwise, but for what an undo has removed since."""
+    return [
+        f"{change.pane} {change.how} {change.key}: {change.before} -> {change.text}"
+        for change in past.changes(real, rebuilt)
+        if change.key not in removed
+    ]
+
+
+def removed_since(root: Path) -> frozenset[str]:
+    entries = RemotePort(root, "ana").audit_entries(1000)
+    undone = [entry for entry in entries if entry.undone and entry.verb.startswith(REMOVED_BY_UNDO)]
+    return frozenset({*(entry.target for entry in undone), *(["unread"] if undone else [])})
+
+
+@pytest.mark.parametrize("seed", range(int(__import__("os").environ.get("SEEDS", "2"))))
+def test_moments_between_random_verbs_are_rebuilt_as_they_were(desk: ActionsFolder, tmp_path: Path, seed: int) -> None:
+    stage = Stage(desk, tmp_path / "beside", seed)
+    seen: list[tuple[float, str, Past]] = []
+    verb, arguments = "", {}
+    for _ in range(40):
+        verb, arguments = ("undo", {}) if stage.chance.random() < 0.1 else next_act(stage, verb, arguments)
+        if verb.startswith(UNDATED):
+            continue
+        try:
+            done = desk.do(verb, **arguments)
+        except (ActionError, StoreError):
+            continue
+        stage.note(MAKES.get(verb, ""), done.target)
+        moment = desk.now + 0.5
+        seen.append((moment, verb, shown(desk.root, moment)))
+    assert len(seen) > 15
+    removed = removed_since(desk.root)
+    for moment, verb, real in seen:
+        assert differences(real, past.past_of(snapshot_at(desk.root, "ana", moment)), removed) == [], verb
