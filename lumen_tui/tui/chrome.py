@@ -102,6 +102,7 @@ def _keys(commands: list[RoomCommand], keys: Mapping[str, str], look: Appearance
 
 
 _TWO_COLUMNS = Size(100, 30)  # below this the focused pane has the screen
+_MORE = 80  # cells from which a zoomed pane has room for more columns
 _DETAIL = 180  # cells from which the selected row has a column of its own
 _LOW, _TALL = 36, 45  # lines
 _LINES, _LINE = 16, 9  # lines from which the other panes have a line each, or one together
@@ -119,6 +120,7 @@ class RoomLayout(NamedTuple):
     tall: bool = False
     tiny: bool = False
     others: int = 0  # lines for the panes that are not seen
+    more: bool = False  # whether the one pane shows more of each row, under headings
     side: bool = False  # whether the selected row is in full beside the one pane
     band: int = 0  # rows of the band at most
     strip: bool = False  # whether there is room for the strip of activity
@@ -138,6 +140,7 @@ def layout_for(size: Size, zoomed: bool) -> RoomLayout:
         narrow=narrow,
         single=narrow or zoomed,
         wide=width >= _DETAIL and not narrow and not zoomed,
+        more=zoomed and width >= _MORE,
         side=zoomed and width >= _TWO_COLUMNS.width,
         low=height < _LOW and not narrow,
         tall=height >= _TALL,
@@ -155,7 +158,7 @@ def arrange(screen: Screen[None], layout: RoomLayout, panes: Sequence[Pane], cur
     for pane in panes:
         _seen(pane, not layout.single or pane is current)
         pane.set_class(layout.single and pane is current, "alone")
-        pane.zoom(layout.side and pane is current)
+        pane.zoom(layout.more and pane is current)
     for column in ("#left", "#right"):
         holder = screen.query_one(column)
         _seen(holder, not layout.single or current in holder.children)

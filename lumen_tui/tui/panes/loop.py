@@ -15,11 +15,12 @@ from lumen_tui.model import packets as packet_words
 from lumen_tui.model.loop import Artifact, LoopState, Packet
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
-from lumen_tui.tui.kit.lines import ScrolledLines, spread, wrap
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Pane
+from lumen_tui.tui.panes.charts import Bars
 from lumen_tui.tui.room_command import LOOP
 from lumen_tui.tui.theme import Appearance
 
@@ -209,6 +210,46 @@ class LoopRows:
         return [*parts, (f"  {facts.drifted} drifted" if facts.drifted else "", ink.bad)]
 
 
+_CHART = 8  # lines of the durations above the history
+_COLUMNS = (("loop", 6), ("ended", 7), ("state", 8), ("took", 9), ("tokens", 7), ("cost", 7))
+
+
+def history_lines(snapshot: Snapshot, now: float, width: int, look: Appearance) -> list[list[Segment]]:
+    """Return the last loops, the newest first: how long each took as a chart, then each on a line under headings."""
+    ink, packets = look.ink, snapshot.packets
+    if not packets:
+        return []
+    took = [max(packet.seconds, 0.001) for packet in packets]
+    failed = frozenset(place for place, packet in enumerate(packets) if packet.failed)
+    axis = (f"loop {packets[0].loop}", "duration", f"loop {packets[-1].loop}")
+    chart = Bars(took, times.span(max(took)), axis, failed).lines(width, _CHART, look)
+    heads = [Cell(name, ink.muted, size, right=name != "state") for name, size in _COLUMNS]
+    return [
+        spread(width, [("", ink.muted)], []),
+        *(spread(width, list(pieces), []) for pieces in chart),
+        spread(width, [("", ink.muted)], []),
+        line(width, [*heads, Cell("what came of it", ink.muted)]),
+        *(_history_line(packet, now, width, look) for packet in reversed(packets)),
+    ]
+
+
+def _history_line(packet: Packet, now: float, width: int, look: Appearance) -> list[Segment]:
+    ink, state = look.ink, packet_words.state(packet)
+    texts = (
+        str(packet.loop or "?"),
+        words.age(now - times.epoch(packet.completed_at, now)),
+        state,
+        times.span(packet.seconds),
+        words.kilo(packet.usage.tokens),
+        words.money(packet.usage.usd),
+    )
+    cells = [
+        Cell(text, ink.bad if name == "state" and state != "ok" else ink.text, size, right=name != "state")
+        for text, (name, size) in zip(texts, _COLUMNS, strict=True)
+    ]
+    return line(width, [*cells, Cell(humanize(packet_words.outcome(packet)), ink.bad if packet.failed else ink.muted)])
+
+
 class LoopPane(Pane):
     """Pane 1."""
 
@@ -232,6 +273,11 @@ class LoopPane(Pane):
     def rows_wanted(self) -> int:
         """Return its rows, as they were when the snapshot came; none before the first loop."""
         return self._count
+
+    def zoom(self, zoomed: bool) -> None:
+        """Show the history of loops as well; or the last one alone."""
+        super().zoom(zoomed)
+        self._facts.redraw()
 
     def fill(self) -> None:
         there = self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming
@@ -284,4 +330,5 @@ class LoopPane(Pane):
         if not (self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming):
             return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
         rows = loop_rows(self.snapshot, self.now, self.look, width)
-        return [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows]
+        lines = [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows]
+        return [*lines, *history_lines(self.snapshot, self.now, width, self.look)] if self.zoomed else lines

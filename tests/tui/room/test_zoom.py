@@ -95,3 +95,30 @@ async def test_costs_sort_the_workers(open_room: Any, busy_snapshot: Snapshot) -
         assert "by cost" in room.text
         costs = [line.split("$")[1][:4] for line in room.lines if "$" in line]
         assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_zoomed_loop_has_the_history_of_loops_with_a_chart(
+    open_room: Any, busy_snapshot: Snapshot, size: tuple[int, int]
+) -> None:
+    packets = busy_snapshot.packets
+    failed = msgspec.structs.replace(packets[-1], failed="no model answered", usage=Usage(9000, 500, 0.25))
+    snapshot = msgspec.structs.replace(busy_snapshot, packets=(*packets[:-1], failed))
+    async with open_room(snapshot, size=size) as room:
+        await room.press("1", "z")
+        await room.sees("✗", "4 m 0 s")
+        await room.press("G")
+        await room.sees("loop 1475", "ended", "took", "tokens", "what came of it")
+        row = next(line for line in room.lines if "1486" in line and "failed" in line)
+        assert "$0.25" in row and "9.5 k" in row and "no model" in row
+        await room.press("z")
+        await room.until(lambda: "what came of it" not in room.text)
+
+
+async def test_a_zoomed_list_has_its_columns_in_a_narrow_window_too(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot, size=(80, 24)) as room:
+        await room.press("3", "z")
+        await room.sees("objective", "tokens", "cost", "time", "weekly token")
+    async with open_room(busy_snapshot, size=(60, 20)) as room:
+        await room.press("3", "z")
+        assert "objective" not in room.text
