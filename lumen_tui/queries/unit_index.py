@@ -21,6 +21,7 @@ class UnitIndex:
     def __init__(self, layout: Layout, signals: SignalIndex) -> None:
         self._units = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
         self._signals = signals
+        self._shown: tuple[int, tuple[WorkUnit, ...]] = (-1, ())  # as of which revision
         self._percent: dict[str, int] = {}
         self._asked: object = None
 
@@ -45,7 +46,9 @@ class UnitIndex:
 
     def units(self) -> tuple[WorkUnit, ...]:
         """Return the units by number, safe to show."""
-        return tuple(safe_record(unit) for unit in self.raw)
+        if self._shown[0] != self.revision:
+            self._shown = (self.revision, tuple(safe_record(unit) for unit in self.raw))
+        return self._shown[1]
 
     def lanes(self) -> tuple[str, ...]:
         """Return the lanes, each once and safe."""

@@ -13,7 +13,7 @@ from lumen_tui.actions.unit_views import UnitDetail, unit_detail
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.acceptance import Acceptance, Finding, Verdict
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.model.views import Blocker, NodeView, PageEntry
@@ -209,6 +209,9 @@ class UnitScreen(UnitSheet[UnitEntry, Read]):
 
     def _read(self) -> Read:
         return unit_detail(self._port.root, self._wu_id, self._now), tasks_on(self.snapshot.tasks, self._wu_id)
+
+    def news(self, revisions: Revisions) -> object:
+        return super().news(revisions), revisions.tasks
 
     def rows_view(self) -> EntryRows:
         return EntryRows(appearance_of(self.app), self._now)

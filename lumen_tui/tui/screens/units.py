@@ -21,7 +21,7 @@ from lumen_tui.model.requests.work import (
     ReleaseWorkUnit,
     UnblockWorkUnit,
 )
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.tasks import Status, TaskView, live_ones
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import Tracked
@@ -79,8 +79,15 @@ class UnitSheet(LoadedSheet[R, T]):
         return None
 
     def show(self, snapshot: Snapshot) -> None:
+        """Read again where a journal that it goes by has news; who works on what is in the snapshot itself."""
+        before, now = self.snapshot.revisions, snapshot.revisions
         self.snapshot = snapshot
-        super().show(snapshot)
+        if self.news(before) != self.news(now):
+            super().show(snapshot)
+
+    def news(self, revisions: Revisions) -> object:
+        """Return the counters that it goes by; `problems` counts the changes of work units as well."""
+        return revisions.problems, revisions.signals, revisions.nodes
 
     def keys(self) -> Keys:
         return (*self.offer("new_task", "send_signal", "unit_done", "unit_claim", "unit_block"), *super().keys())

@@ -11,6 +11,7 @@ import pytest
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.progress import named_percent
 from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.requests.work import ClaimWorkUnit, NewWorkUnit
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.work import WorkUnit
@@ -91,8 +92,8 @@ async def test_a_promoted_discovery_ends_among_the_work_units(open_room: Any, st
     async with open_room(port=port) as room:
         await room.sees("something noticed, number 0")
         await room.press("5", "p")
-        await room.sees("lane")
-        await room.press(*"Core", "enter")
+        await room.sees("Core")
+        await room.press("enter")
         await room.sees("promoted to WU-002 in Core; W shows it")
         await room.press("W")
         await room.sees("WU-002", "checkpoint")
@@ -113,3 +114,19 @@ async def test_a_search_for_its_number_opens_its_page(open_room: Any, state: Pat
         await room.press("escape")
         await room.press(*(["backspace"] * 6), *"other things")
         await room.until(lambda: "WU-002" in room.text and "Settings page" not in room.text)
+
+
+async def test_an_open_list_follows_what_others_do(open_room: Any, state: Path) -> None:
+    port = RemotePort(state, "me")
+    port.submit(NewWorkUnit(title="Settings page", lane="UI"))
+    async with open_room(port=port) as room:
+        await room.press("W")
+        await room.sees("WU-001   ready")
+        RemotePort(state, "ana").submit(ClaimWorkUnit(wu_id="WU-001"))
+        await room.sees("WU-001   in progress", "ana")
+        RemotePort(state, "ana").submit(SendSignal(message="at 30 %", wu_id="WU-001"))
+        await room.sees("30 %")
+        await room.press("enter")
+        await room.sees("claimed by ana", "at 30 %")
+        RemotePort(state, "ana").submit(NewTask(objective="Draw the form", wu_id="WU-001"))
+        await room.sees("queued, researcher: Draw the form")
