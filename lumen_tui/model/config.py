@@ -400,6 +400,16 @@ class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
     claim_minutes: Annotated[float, Meta(ge=1, le=10_080)] = 30.0  # after which a claim ends by itself
 
 
+class OwnCommand(Struct, frozen=True, forbid_unknown_fields=True):
+    """[commands.NAME]: a command of the operator's own, which the room runs in a shell."""
+
+    run: str  # {ask:WORDS} asks, and is a quoted variable with the answer
+    key: str = ""
+    help: str = ""
+    pane: str = ""  # in which it works alone: loop, wake, workers, signals, discoveries, decay
+    seconds: Annotated[float, Meta(gt=0)] = 60.0
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration."""
 
@@ -424,4 +434,5 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, OwnCommand] = field(default_factory=dict)
     filters: dict[str, dict[str, str]] = field(default_factory=dict)  # saved ones by pane and name

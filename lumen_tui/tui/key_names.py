@@ -9,7 +9,8 @@ _PLAIN = {
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$",
     "minus": "-", "plus": "+", "equals_sign": "=", "number_sign": "#", "at": "@", "quotation_mark": '"',
-    "ampersand": "&", "percent_sign": "%", "apostrophe": "'", "left_parenthesis": "(", "right_parenthesis": ")",
+    "underscore": "_", "ampersand": "&", "percent_sign": "%", "apostrophe": "'",
+    "left_parenthesis": "(", "right_parenthesis": ")",
     "less_than_sign": "<", "greater_than_sign": ">",
     "semicolon": ";", "tilde": "~", "vertical_line": "|", "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
 }  # fmt: skip

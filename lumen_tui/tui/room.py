@@ -150,9 +150,11 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.around.say(text, bad=bad, seconds=seconds)
 
     def on_key(self, event: events.Key) -> None:
-        """Tell where a command went whose key moved with this version."""
+        """Run the operator's own command with this key, or tell where one went whose key moved with this version."""
         scopes = (self.current.scope, EVERYWHERE)
-        if event.key in _OLD_KEYS and (words := moved_to(event.key, scopes, self.snapshot.config.keys)):
+        if self._handlers.pressed(event.key):
+            event.stop()
+        elif event.key in _OLD_KEYS and (words := moved_to(event.key, scopes, self.snapshot.config.keys)):
             self.say(words)
 
     # Requests up.

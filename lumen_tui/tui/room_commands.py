@@ -110,6 +110,8 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("pane_6", "6", "decay", "Go to the decay."),
     _c("next_pane", "tab", "next pane", "Go to the next pane."),
     _c("previous_pane", "shift+tab", "previous pane", "Go to the previous pane."),
+    _c("own_commands", "underscore", "your commands", "Run one of your own commands ([commands]) on the row.",
+       writes=True),
     _c("go_back", "left_parenthesis", "go back", "Go back to where you were: the pane, its row, the screen."),
     _c("go_forward", "right_parenthesis", "go forward", "Go forward again to where you were before going back."),
     _c("filters", "apostrophe", "filters", "The saved filters of the pane; save the one in force under a name."),

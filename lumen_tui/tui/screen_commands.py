@@ -325,6 +325,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
+    "output": _on("output", _like("copy")),
     "filters": _on(
         "filters",
         _s("filters_save", "t", "save", "Save the filter in force under a name.", "save", writes=True),

@@ -13,7 +13,7 @@ from lumen_tui.tui.room_command import RoomCommand
 _MOST = 100  # places that are remembered
 _STEPS = frozenset({"go_back", "go_forward"})
 # What opens over the room and is no place: questions, and what is asked of the screen in front.
-_NO_PLACES = frozenset({"help", "palette", "filters", "quit", "pause", "kill", *_STEPS})
+_NO_PLACES = frozenset({"help", "palette", "filters", "own_commands", "quit", "pause", "kill", *_STEPS})
 
 
 class Place(NamedTuple):

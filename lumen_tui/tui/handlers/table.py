@@ -18,6 +18,7 @@ from lumen_tui.tui.handlers.openers import (
     SpendingHandler,
 )
 from lumen_tui.tui.handlers.operators import OperatorsHandler
+from lumen_tui.tui.handlers.own_commands import OwnCommandsHandler
 from lumen_tui.tui.handlers.panes import PanesHandler, SignalsHandler, WorkersHandler
 from lumen_tui.tui.handlers.places import PlacesHandler
 from lumen_tui.tui.handlers.repeat import RepeatHandler
@@ -47,6 +48,7 @@ _KINDS: tuple[type[Handler], ...] = (
     RepeatHandler,
     PlacesHandler,
     OperatorsHandler,
+    OwnCommandsHandler,
 )
 
 
@@ -97,6 +99,10 @@ class Handlers:
             self._places.before(BY_ACTION["open"])
             handler.open()
             self._places.after(BY_ACTION["open"])
+
+    def pressed(self, key: str) -> bool:
+        """Run the operator's own command with this key; return whether there is one."""
+        return any(handler.pressed(key) for handler in self._handlers if isinstance(handler, OwnCommandsHandler))
 
     @property
     def needs(self) -> NeedsHandler:
