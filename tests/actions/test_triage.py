@@ -254,3 +254,43 @@ def test_eight_processes_at_once_lose_nothing(desk):
 def _all_ids(desk) -> set[str]:
     lines = desk.store.layout.memory.read_bytes().splitlines()
     return {line.split(b'"id":"', 1)[1].split(b'"', 1)[0].decode() for line in lines}
+
+
+def test_priority_type_and_title_are_changed_and_undone_together(desk):
+    node = desk.discovery("Race in the manager\nTwo locks.", priority="P2")
+    desk.do("triage.edit", node_ids=node, priority="p0", type="idea", title="  A race\n in the manager ")
+    record = desk.node(node)
+    assert (record["metadata"]["priority"], record["metadata"]["type"]) == ("P0", "idea")
+    assert record["content"] == "A race in the manager\nTwo locks."
+    desk.do("undo")
+    assert (desk.node(node)["content"], desk.node(node)["metadata"]["priority"]) == (
+        "Race in the manager\nTwo locks.",
+        "P2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [({"priority": "P7"}, "P0, P1"), ({"type": "joke"}, "bug, idea"), ({}, "nothing to change")],
+)
+def test_what_is_no_priority_or_type_changes_nothing(desk, wanted, words):
+    node = desk.discovery("Race")
+    with pytest.raises(ActionError, match=words):
+        desk.do("triage.edit", node_ids=node, **wanted)
+    assert list(journal.actions(desk.store.layout))[1:] == []
+
+
+def test_a_title_is_for_one_and_a_decided_one_stays(desk):
+    nodes_open = [desk.discovery("one"), desk.discovery("two")]
+    with pytest.raises(ActionError, match="one discovery only"):
+        desk.do("triage.edit", node_ids=nodes_open, title="both")
+    desk.do("triage.archive", node_ids=nodes_open[0], reason="old")
+    with pytest.raises(ActionError, match="archived"):
+        desk.do("triage.edit", node_ids=nodes_open[0], priority="P0")
+
+
+def test_the_type_that_a_person_gave_is_that_of_the_work_unit(desk):
+    node = desk.discovery("Race", type="bug")
+    desk.do("triage.edit", node_ids=node, type="question")
+    done = desk.do("triage.promote", node_ids=node, lane="Core")
+    assert work_units.read_unit(desk.store.layout, done.target).type == "question"

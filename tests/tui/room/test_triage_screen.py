@@ -10,6 +10,7 @@ from lumen_clock import HandClock
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
+from lumen_tui.model.requests.discoveries import ArchiveDiscoveries, PostponeDiscoveries
 from lumen_tui.model.requests.work import NewWorkUnit
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.store import Store
@@ -232,3 +233,116 @@ async def decide(room: Any, desk: Desk, keys: Counts) -> None:
     offered = f" {wanted}]" in shown
     digit = [] if offered else [shown[: shown.index(f" {wanted}")][-1]]
     await keys.press(room, verb, *digit)
+
+
+async def test_the_same_hundred_by_groups_in_100_keys(desk: Desk, open_room: Any) -> None:
+    mixed(desk)
+    keys = Counts()
+    answers = {"p Core": "p1", "p UI": "p3", "a won't fix": "a2", "a stale": "a3", "a not a bug": "a4"}
+    answers |= {"l 7": "l2", "l 30": "l3"}
+    tagged = dict(zip(answers, "cuwsnkm", strict=True))
+    for node_id, meant in desk.meant.items():
+        if meant != "m":
+            record = nodes.find(desk.store.layout.memory, [node_id])[node_id][1]
+            desk.store.nodes.append({**record, "tags": [tagged[meant]]})
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "100 open" in room.text)
+        await room.press("5", "g")
+        await keys.press(room, "enter")
+        await keys.press(room, "slash", *"token", "enter")
+        for number, double in enumerate(desk.doubles.values()):
+            await keys.press(room, *(["j"] if number else []))
+            await room.until(lambda: "100 %  P3" in room.text)
+            await keys.press(room, "m")
+            await room.sees("stays", "closed", "once more")
+            await keys.press(room, "y")
+            await room.until(lambda: desk.became()[double] == "m")  # noqa: B023
+        await keys.press(room, "escape")
+        for meant, tag in tagged.items():
+            await keys.press(room, "slash", *f"tag:{tag}", "enter", "asterisk", *answers[meant], "escape")
+        await room.until(lambda: desk.became() == desk.meant)
+    assert keys.total <= 100
+
+
+async def test_a_verdict_shows_the_next_one_and_undo_goes_back(desk: Desk, open_room: Any) -> None:
+    first, second = desk.add("a lamp is dim", age=3.0), desk.add("a door stays open")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "2 open" in room.text)
+        await room.press("5", "g", "enter")
+        await room.sees("What do you do with it?")
+        rows = room.app.screen.rows
+        assert rows.selected.node.id == first
+        await room.press("a", "1")
+        assert rows.selected.node.id == second
+        await room.until(lambda: desk.became()[first] == "a duplicate")
+        await room.press("u")
+        await room.until(lambda: desk.became()[first] == "" and rows.selected.node.id == first)
+        await room.press("a", "u")  # the last reason is offered: before it counts it is taken back
+        assert rows.selected.node.id == first
+        assert desk.became() == {first: "", second: ""}
+        await room.press("a", "j")  # any other key takes it
+        await room.until(lambda: desk.became()[first] == "a duplicate")
+
+
+async def test_a_verdict_that_waits_for_its_digit_is_kept_where_the_room_is_left(desk: Desk, open_room: Any) -> None:
+    only = desk.add("a lamp is dim")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "1 open" in room.text)
+        await room.press("5", "l", "q")
+    assert desk.became()[only] == "l 7"
+
+
+async def test_what_comes_back_is_marked_and_stands_first_in_its_priority(desk: Desk, open_room: Any) -> None:
+    desk.add("ordinary", age=9.0)
+    back = desk.add("snoozed a week ago", age=8.5)
+    desk.add("nobody looked", age=45.0, priority="P3")
+    RemotePort(desk.port.root, "ana", clock=HandClock(NOW - 8 * DAY)).submit(PostponeDiscoveries(node_ids=back, days=7))
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "3 open" in room.text)
+        await room.press("5", "enter", "g")
+        await room.sees("back after 7 d")
+        assert room.app.screen.rows.selected.node.id == back
+        await room.press("G")
+        await room.sees("open for 44 d")
+
+
+async def test_the_page_says_what_was_decided_before_and_how_often_they_were_right(desk: Desk, open_room: Any) -> None:
+    before = desk.add("Tokens stand in the trace of the proxy")
+    desk.port.submit(ArchiveDiscoveries(node_ids=before, reason="known since May"))
+    again = desk.add("Tokens stand in the trace of a proxy\n\nproxy/trace.py:88 writes them\x1b[2J whole.")
+    for size in ((120, 40), (80, 24)):
+        async with open_room(port=desk.port, size=size) as room:
+            await room.until(lambda: "1 open" in room.text)
+            await room.press("5", "enter")
+            await room.sees("What it saw", "proxy/trace.py:88", "1 duplicate")
+            await room.until(lambda: room.app.screen.background.known(again).decided)
+            await room.press("tab", "G")
+            await room.sees("Was decided before", "archived by ana: known since May")
+            await room.sees("discoveries of builder", "0 of 1 promoted")
+
+
+async def test_priority_type_and_title_are_changed_on_the_page(desk: Desk, open_room: Any) -> None:
+    only = desk.add("a lamp is dim")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "1 open" in room.text)
+        await room.press("5", "enter", "greater_than_sign", "greater_than_sign")
+        await room.until(lambda: desk.metadata(only)["priority"] == "P0")
+        await room.press("less_than_sign")
+        await room.until(lambda: desk.metadata(only)["priority"] == "P1")
+        await room.press("T", "2", "e")
+        await room.until(lambda: desk.metadata(only)["type"] == "idea")
+        await room.press("ctrl+u", *"dark", "enter")
+        await room.until(lambda: "dark" in str(nodes.find(desk.store.layout.memory, [only])[only][1]["content"]))
+        assert desk.became() == {only: ""}
+
+
+async def test_a_digit_that_stands_for_nothing_opens_no_pane(desk: Desk, open_room: Any) -> None:
+    only = desk.add("a lamp is dim")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "1 open" in room.text)
+        await room.press("5", "a", "6")
+        assert room.app.room.current.scope == "discoveries"
+        await room.press("4")
+        await room.until(lambda: desk.became()[only] == "a not a bug")
+        await room.press("3")
+        assert room.app.room.current.scope == "workers"

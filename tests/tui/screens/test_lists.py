@@ -111,17 +111,16 @@ async def test_a_node_shows_every_field_and_its_ages(room):
     async with room(NodeDetail(node, NOW)) as (app, pilot):
         for words in ("Two sessions", "2 d ago", "in 2 h", "bug auth", "tsk-7f2", '{"a": [1]}', "P1", "mem-1"):
             assert words in app.shown
-        await pilot.press("l")
-        assert app.answers == ["later"]
+        await pilot.press("K")
+        assert app.answers == ["pin"]
 
 
-async def test_only_an_open_discovery_can_be_promoted(room, hostile):
+async def test_a_node_of_hostile_words_is_archived_from_its_page(room, hostile):
     node = Node(
         id="mem-1", type="note", content=hostile, created_at=hostile, metadata={hostile: hostile, "pinned": True}
     )
     async with room(NodeDetail(node, NOW)) as (app, pilot):
         app.harmless()
         assert "unpin" in app.shown
-        assert "promote" not in app.shown
-        await pilot.press("p", "a")
+        await pilot.press("a")
         assert app.answers == ["archive_node"]
