@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "triage.archive": "triage",
     "triage.keep": "triage",
     "triage.merge": "triage",
+    "triage.edit": "triage",
     "decay.pin": "pin",
     "decay.touch": "touch",
     "decay.apply": "decay",
@@ -113,6 +114,9 @@ COMMANDS: Mapping[str, str] = {
     "chat.stop": "chat",
     "tool.accept": "tool accept",
     "tool.withdraw": "tool withdraw",
+    "operator.claim": "operator claim",
+    "operator.release": "operator release",
+    "operator.note": "operator note",
     "undo": "undo",
     "redo": "redo",
 }

@@ -37,7 +37,7 @@ async def test_keys_stand_in_the_log_as_command_lines_with_their_results(folder:
     async with open_room(port=folder) as room:
         await room.sees("6 open")
         pane = room.pane("discoveries").focus()
-        await pane.press("a", *"it is known", "enter")
+        await pane.press("a", "r", *"it is known", "enter")
         await room.sees("5 open")
         await pane.press("j", "l")
         await room.sees("4 open")
@@ -54,7 +54,7 @@ async def test_keys_stand_in_the_log_as_command_lines_with_their_results(folder:
 async def test_a_copied_line_does_the_same_in_a_shell(folder: RemotePort, open_room: Any) -> None:
     async with open_room(port=folder) as room:
         await room.sees("6 open")
-        await room.pane("discoveries").focus().press("a", *"-- odd; $(x)", "enter")
+        await room.pane("discoveries").focus().press("a", "r", *"-- odd; $(x)", "enter")
         await room.sees("5 open")
         copied: list[str] = []
         room.app.copy_to_clipboard = copied.append
@@ -87,7 +87,7 @@ async def test_a_dot_repeats_the_last_command_with_its_arguments(folder: RemoteP
     async with open_room(port=folder) as room:
         await room.sees("6 open")
         pane = room.pane("discoveries").focus()
-        await pane.press("a", *"seen", "enter")
+        await pane.press("a", "r", *"seen", "enter")
         await room.sees("5 open")
         await pane.press("full_stop")
         await room.sees("4 open")
@@ -106,7 +106,7 @@ async def test_a_dot_says_what_it_repeats_and_where_it_does_not_fit(open_room: A
     async with open_room() as room:
         await room.pane("workers").focus().press("full_stop")
         assert "repeat: nothing was done to a row from here yet" in room.footer
-        await room.pane("discoveries").focus().press("a", *"old", "enter")
+        await room.pane("discoveries").focus().press("a", "r", *"old", "enter")
         await room.until(lambda: room.port.asked)
         await room.pane("workers").focus().press("full_stop")
         assert "repeat: the last command was archive, in discoveries" in room.footer
