@@ -176,7 +176,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             self._configured = configured
             self.set_keymap(keymap(snapshot.config.keys))
             self.choose_theme(snapshot.config.room.theme)
-            if slip := slip_in(snapshot.config.keys):
+            if slip := slip_in(snapshot.config.keys) or theme.slip_in(
+                snapshot.config.room.theme, self.available_themes
+            ):
                 self._tell(slip)
         self.room.show(snapshot, self.clock())
         for screen in self._above():

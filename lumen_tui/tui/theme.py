@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import PurePath
 
 import msgspec
@@ -10,6 +11,7 @@ from rich.style import Style
 from textual.theme import Theme
 
 from lumen_tui.model.tasks import Status
+from lumen_tui.model.text import one_line
 from lumen_tui.storage.shipped import shipped
 
 LUMEN, LIGHT, PLAIN = "lumen", "lumen-light", "ansi-dark"
@@ -138,6 +140,17 @@ def themes() -> tuple[Theme, Theme]:
         dark=False, text_alpha=1.0, variables={**_PALE_NAMES, "border": "#c3c8ce", "border-blurred": "#c3c8ce"},
     )  # fmt: skip
     return dark, pale
+
+
+def slip_in(name: str, known: Iterable[str]) -> str:
+    """Return what is wrong with the name of a theme, with the nearest that is right; empty where nothing is."""
+    if name in (names := sorted(known)):
+        return ""
+    from difflib import get_close_matches  # only here: the first paint does not wait for it
+
+    near = get_close_matches(name, names, 1)
+    instead = f"did you mean {near[0]}?" if near else f"there are {', '.join(names[:4])} and others"
+    return f"[room] theme: there is no theme {one_line(name, 40)!r}; {instead}"
 
 
 def variable_defaults() -> dict[str, str]:

@@ -15,9 +15,10 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import ChangeSettings, Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.fields import TextField
-from lumen_tui.tui.kit.jobs import submit
+from lumen_tui.tui.kit.jobs import newest_snapshot, submit
 from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import ListSheet, Rows, chosen_row, fill
@@ -74,19 +75,18 @@ class FiltersScreen(ListSheet[str, SavedFilter]):
     """Answers with the filter that was chosen. `current` is the one in force, which can be saved."""
 
     SCOPE = "filters"
+    EMPTY = "No saved filters here. Narrow the list first; then this saves its filter under a name."
 
     def __init__(self, port: Port, snapshot: Snapshot, scope: str, current: str, refusal: str = "") -> None:
         super().__init__(f"Filters of {scope}")
         self._port, self._scope, self._current, self._refusal = port, scope, current[:_LONGEST], refusal
         self._snapshot = snapshot
 
-    EMPTY = "No saved filters here. Narrow the list first; then this saves its filter under a name."
-
     def rows_view(self) -> FilterRows:
         return FilterRows(appearance_of(self.app))
 
     def keys(self) -> Keys:
-        return (*self.offer("open", "filters_save", "filters_drop", "undo", "back", open="use"),)
+        return self.offer("open", "filters_save", "filters_drop", "undo", "back", open="use")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -118,19 +118,12 @@ class FiltersScreen(ListSheet[str, SavedFilter]):
     def _do(self, request: Request) -> None:
         async def run() -> None:
             if await submit(self, self._port, request):
-                self._snapshot = await self._newest()
+                self._snapshot = await newest_snapshot(self, self._port) or self._snapshot
                 self._fill()
 
         self.run_worker(run(), group="act")
 
-    async def _newest(self) -> Snapshot:
-        from lumen_tui.tui.kit.jobs import newest_snapshot
-
-        return await newest_snapshot(self, self._port) or self._snapshot
-
     def _may(self, action: str) -> bool:
-        from lumen_tui.tui.commands import BY_ACTION
-
         if why := self.why_not(BY_ACTION[action]):
             self.say(f"{why[:1].upper()}{why[1:]}.", bad=True)
         return not why

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from rich.segment import Segment
 from textual.content import Content
 from textual.message import Message
@@ -31,7 +32,7 @@ from lumen_tui.queries.settings_view import (
     typed_value,
 )
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui import words
+from lumen_tui.tui import theme, words
 from lumen_tui.tui.host import Host, appearance_of, host_of
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.fields import Choice, TextField
@@ -39,6 +40,7 @@ from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.parts import Fact
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, chosen_row, fill
+from lumen_tui.tui.moved_keys import slip_in
 
 _THEME = "room.theme"
 _ROOM = "this room"  # the section of what no file says
@@ -175,9 +177,17 @@ class SettingsScreen(LoadedSheet[Setting, Sequence[Setting]]):
     def _loaded(self, settings: Sequence[Setting]) -> None:
         host = host_of(self.app)
         own = room_settings(host, self._port.root) if host is not None else []
+        settings = [self._looked_up(setting) for setting in settings]
         changed, wrong = sum(row.changed for row in settings), sum(bool(row.problem) for row in settings)
         aside = f"{words.plural(len(settings), 'setting')} · {changed} changed" + (f" · {wrong} wrong" if wrong else "")
         fill(self, [*own, *settings], "Settings", aside)
+
+    def _looked_up(self, setting: Setting) -> Setting:
+        """Return the setting, with what the room alone knows to be wrong with it."""
+        slips = {_THEME: lambda: theme.slip_in(setting.value, self.app.available_themes),
+                 "keys": lambda: slip_in(self._snapshot.config.keys)}  # fmt: skip
+        slip = slips[setting.key]() if setting.key in slips else ""
+        return msgspec.structs.replace(setting, problem=setting.problem or slip) if slip else setting
 
     def _do(self, request: Request) -> None:
         self.run_worker(act(self, self._port, request), group="act")

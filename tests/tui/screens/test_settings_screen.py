@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import tomli_w
-from lumen_robot import until
+from lumen_robot import screen_text, until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.queries.settings_view import read_settings, seed_comments
@@ -188,3 +188,17 @@ async def test_hostile_values_do_nothing(room: Any, port: RemotePort, hostile: s
         await pilot.press("enter")
         await pilot.pause()
         app.harmless()
+
+
+async def test_a_theme_and_a_key_that_there_are_not_are_named_and_the_rest_holds(port: RemotePort) -> None:
+    Layout(port.root).config.write_text('[room]\ntheme = "lumin"\n[keys]\nnew_taks = "f7"\nundo = "f9"\n')
+    app = LumenApp(port, operator="me")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "f9 undo" in screen_text(app) or "new_taks" in screen_text(app))
+        assert app.theme == "lumen"
+        await pilot.press("comma")
+        await until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "2 wrong" in screen_text(app))
+        await pilot.press("slash", *"state:wrong", "enter")
+        await until(pilot, lambda: "did you mean lumen?" in screen_text(app))
+        await pilot.press("j")
+        await until(pilot, lambda: "new_taks" in screen_text(app))
