@@ -13,14 +13,18 @@ from pathlib import Path
 from benchmarks.state import NEWEST, make_state
 from benchmarks.table import Row, share
 from benchmarks.terminal import Terminal
+from lumen_tui.model import times
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.lease import is_held, read_lease
+from lumen_tui.storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
 TOP, ZOOM = b"g", b"z"
 HELP_SHOWN = "a word, a key"  # is on the help screen and nowhere else
+DISCOVERIES, ENTER = b"5", b"\r"
+TRIAGED = 100  # discoveries
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 
@@ -240,12 +244,37 @@ def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
     yield Row("G12", f"idle CPU of the room, {size}", room.idle_cpu, "%", 0.3, False, other, minimal.idle_cpu)
 
 
+def triage(folder: Path, newest: float) -> Iterator[Row]:
+    """Yield the bytes of a whole triage, one discovery after the other; the last reason needs no digit."""
+    store = Store(folder / "triage")
+    store.layout.create()
+    for number in range(TRIAGED):
+        store.nodes.append({
+            "id": f"mem-{number:04d}", "type": "discovery", "content": f"Module {number * 7919} is slow",
+            "created_at": times.iso(newest - times.DAY + number), "metadata": {"priority": f"P{number % 4}"},
+        })  # fmt: skip
+    terminal = _open([sys.executable, "-m", "lumen_tui", "--state", str(store.root)])
+    terminal.react(DISCOVERIES)
+    terminal.react(ENTER)
+    terminal.settle()
+    count = 0
+    for number in range(TRIAGED):
+        count += terminal.react(b"l" if number % 2 else b"a" if number else b"a2")[1]
+    count += terminal.settle(3.0)
+    decided = "All decided" in terminal.shown().text
+    terminal.leave(b"\x1b")
+    _end_engine(store.layout)
+    what = f"bytes of a triage of {TRIAGED}, one by one"
+    yield Row("G11", what, count, "B") if decided else Row("G11", what, skipped="not all were decided")
+
+
 def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], *, runs: int, idle: float) -> Iterator[Row]:
     """Yield the rows of all `sizes`, which are pairs of nodes and signals."""
     if reason := missing():
         for id in ("G1", "G2", "G3", "G4", "G10", "G11"):
             yield Row(id, "the room", skipped=reason)
         return
+    yield from triage(folder, newest)
     keys = 60
     minimal = sample_minimal(runs=runs, keys=keys, idle=idle)
     for nodes, signals in sizes:

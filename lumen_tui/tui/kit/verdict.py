@@ -11,7 +11,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui.host import Host, Verdict
 from lumen_tui.tui.kit.keys import key_of, keys_of
 
-_UNASKED = 2.0  # seconds after which the usual answer is taken
+_UNASKED = 5.0  # seconds after which the usual answer is taken
 _ASKED = 30.0  # seconds after which a question without a usual answer is dropped
 
 
