@@ -97,7 +97,7 @@ bytecode: $(STAMP) # hundreds of programs load it; some machines forbid them to 
 	@$(BIN)/python -m compileall -q lumen_tui
 
 snap: $(STAMP) ## accept the screens as they are now
-	$(BIN)/pytest --snapshot-update tests/tui/room/test_snapshots.py $(ARGS)
+	$(BIN)/pytest --snapshot-update tests/tui/room/test_pictures.py $(ARGS)
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -8,7 +8,7 @@ from benchmarks.recording import world
 from benchmarks.recording.world import ShopOrder
 
 _LETTER = """Where things are
-- {count} results were read. Release 2.4 waits for the retry budget (WU-061).
+- {count} read. Release 2.4 waits for the retry budget (WU-061).
 
 Promised
 - Ana hears of anything that needs her decision.
@@ -20,6 +20,7 @@ Constraints
 Next
 - {next}
 """
+_READ = ("One result was", "2 results were", "3 results were", "4 results were")
 _NEXT = (
     "Triage the discoveries of the night, P0 first", "WU-101: rebase on the new validation port",
     "Read the survey of the logs", "Ask who reads the weekly report", "Close WU-098 once dates are parsed in one way",
@@ -50,7 +51,7 @@ class Mind:
         self._loops += 1
         line = _NEXT[self._loops % len(_NEXT)]
         return tool(
-            "deposit", wake_state=_LETTER.format(count=self._loops % 5 + 1, next=line), next=[line],
+            "deposit", wake_state=_LETTER.format(count=_READ[self._loops % len(_READ)], next=line), next=[line],
             decided=[("wait for the retry budget before the release, as the webhook needs it",
                       "give the survey to a researcher, as it changes nothing")[self._loops % 2]],
             made=[{"title": "Report of the night", "kind": "report"}] if self._loops % 3 == 0 else [],

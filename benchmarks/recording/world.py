@@ -132,7 +132,7 @@ NOTICED = (
     ("Integration tests need the network", "idea", "P2", ""),
     ("Webhook retries for ever", "bug", "P1", "WU-061"),
     ("Locale tests pass only with C.UTF-8", "bug", "P3", ""),
-    ("ShopOrder numbers can repeat after midnight", "bug", "P1", ""),
+    ("Complaint numbers can repeat after midnight", "bug", "P1", ""),
     ("The health check opens a new connection each second", "idea", "P2", "WU-074"),
     ("Dashboard colours mean different things on two pages", "idea", "P3", "WU-074"),
 )
@@ -143,7 +143,7 @@ DOUBLES = (
     ("Queue between fetcher and parser has no bound", 6), ("Health page shows the figures of yesterday", 7),
     ("Three ways to parse dates", 10), ("README does not name the port", 11), ("Cache keys without the version", 12),
     ("Export writes its header in each part", 13), ("Emoji break the column of the report", 14),
-    ("Webhook retries without an end", 35), ("ShopOrder numbers repeat after midnight", 37),
+    ("Webhook retries without an end", 35), ("Complaint numbers repeat after midnight", 37),
 )  # fmt: skip
 COMPONENTS = ("checkout", "search", "export", "login", "cart", "invoice")
 DEFECTS = (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lumen_tui.tui.screens.need_verbs import NeedVerbs
 
 MOST = 3  # rows; the list of needs has all of them
-_KIND, _AGE = 10, 9  # cells
+_KIND, _AGE = 10, 11  # cells
 _HINTS_FROM = 90  # cells from which a row names its keys
 _WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
 # What a row offers beside its text: the full choice is in the footer, once the row is selected.
@@ -81,7 +81,8 @@ class BandRows:
         asked = (*self._band.snapshot.approvals, *self._band.snapshot.questions)
         ends = next((one.expires for one in asked if one.id == row.target), 0.0)
         if ends:
-            return f"{times.span(max(0.0, ends - self._band.now))} left"
+            remaining = ends - self._band.now
+            return f"{times.age(remaining)} left" if remaining > times.MINUTE else times.countdown(remaining)
         return words.age(self._band.now - row.since) if row.since else ""
 
     def more(self, row: Attention, width: int) -> list[Segment]:

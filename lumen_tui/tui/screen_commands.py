@@ -227,7 +227,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("chat_new", "ctrl+n", "new", "Begin a new conversation; this one stays in the file.", "new", writes=True),
         _first(_like("page_up", "page('page_up')", "scroll")),
         _first(_like("page_down", "page('page_down')", "scroll")),
-        _s("task_half", "tab shift+tab", "half", "Go to the conversation, or back to the field.", "other_half"),
+        _s("task_half", "tab shift+tab", "other pane", "Go to the conversation, or back to the field.", "other_half"),
     ),
     "evolution": _on(
         "evolution",
@@ -387,7 +387,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("task_expand", "x", "expand", "Show the step whole, or cut it again.", "transcript('expand')"),
         _like("filter", "transcript('filter')"),
         _like("why"),
-        _s("task_half", "tab shift+tab", "half", "Go to the other half.", "other_half"),
+        _s("task_half", "tab shift+tab", "other pane", "Go to the other pane.", "other_half"),
     ),
     "task_form": _on("task_form", _s("task_more", "f3", "more", "Show the rarer fields, or hide them.", "more")),
 }

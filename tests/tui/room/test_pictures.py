@@ -1,0 +1,175 @@
+"""Every screen as a picture in text, at two sizes, with a clock that stands still. `make snap` accepts new ones."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from lumen_cells import picture
+from lumen_gallery import Gallery, gallery
+from lumen_quiet import rest
+from lumen_robot import Robot
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from lumen_tui.model.problem import Problem
+from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.tui.panes.discoveries import LikenessFinder
+from lumen_tui.tui.screens import triage
+
+SIZES = ((120, 40), (80, 24))
+# What is pressed to get there, by the name of the picture.
+SCREENS = {
+    "room": "",
+    "zoom loop": "1 z",
+    "zoom workers": "3 z",
+    "zoom signals": "4 z",
+    "zoom discoveries": "5 z",
+    "zoom decay": "6 z",
+    "loop": "1 enter",
+    "task": "3 j j j enter",
+    "signal": "4 enter",
+    "discovery": "5 enter",
+    "node": "6 enter",
+    "approval": "! enter",
+    "question": "! j enter",
+    "deny": "n d",
+    "needs": "!",
+    "snoozed": "! x",
+    "marked": "5 space space",
+    "filter": "5 slash c a r t",
+    "sorted": "5 z o",
+    "promote": "5 p",
+    "archive": "5 a",
+    "similar": "5 s",
+    "archived": "6 x",
+    "protected": "6 number_sign",
+    "decay in a month": "6 shift+right shift+right shift+right shift+right",
+    "task form": "t",
+    "signal form": "i",
+    "roles": "h",
+    "role": "h enter",
+    "hire form": "h t",
+    "budget": "dollar_sign",
+    "evolution": "E",
+    "blocks": "quotation_mark",
+    "facts": "F",
+    "relays": "O",
+    "schedules": "C",
+    "schedule form": "C t",
+    "changes": "V",
+    "change lines": "V enter",
+    "chat": "I",
+    "why": "3 w",
+    "search": "S r e t r y",
+    "journal": "J",
+    "log": "L",
+    "since": "at",
+    "loops": "H",
+    "capsule": "H enter x",
+    "help": "question_mark",
+    "palette": "ctrl+p",
+    "command line": "colon t a s k space",
+    "command log": "semicolon",
+    "work units": "W",
+    "work unit": "W enter",
+    "settings": "comma",
+    "charts": "percent_sign",
+    "operators": "vertical_line",
+    "problems": "X",
+    "pause": "P",
+    "kill": "ctrl+k",
+    "quit": "q",
+}  # fmt: skip
+_LOOKS_AGAIN = 0.25  # seconds
+IN_ONE_COLOUR = ("room", "needs", "discovery", "task", "help")
+
+
+class Cells(SingleFileSnapshotExtension):
+    """A picture in a text file of its own."""
+
+    _file_extension = "txt"
+    _write_mode = WriteMode.TEXT
+
+
+@pytest.fixture
+def expected(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(Cells)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Gallery]:
+    with gallery() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def no_hints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the room look for no near doubles, which changes the keys that it offers whenever one is found."""
+    monkeypatch.setattr(LikenessFinder, "look", lambda self, pane: None)
+    monkeypatch.setattr(triage, "_REST", 0.0)
+
+
+async def _steady(robot: Robot) -> None:
+    """Wait until nothing is added to the screen any more: some look for more once the cursor has rested."""
+    shown = ""
+    while shown != (shown := picture(robot.app)):
+        await robot.pilot.pause(_LOOKS_AGAIN)
+        await rest()
+
+
+@asynccontextmanager
+async def opened(app: Any, size: tuple[int, int], keys: str = "") -> AsyncIterator[Robot]:
+    """A room that has read all and settled, with the keys pressed."""
+    async with app.run_test(size=size) as pilot:
+        robot = Robot(app, pilot)
+        await robot.until(lambda: app.room.snapshot.root and app.room.snapshot.loading == 1)
+        for key in keys.split():
+            await robot.press(key)
+        await robot.until(lambda: not any(word in robot.text for word in ("Reading", "Looking…")))
+        await _steady(robot)
+        yield robot
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", SCREENS)
+async def test_a_screen(recorded: Gallery, expected: SnapshotAssertion, name: str, size: tuple[int, int]) -> None:
+    async with opened(recorded.room(), size, SCREENS[name]) as robot:
+        assert recorded.named(picture(robot.app)) == expected
+
+
+@pytest.mark.parametrize("name", IN_ONE_COLOUR)
+async def test_a_screen_without_colour(
+    recorded: Gallery, expected: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened(recorded.room(), SIZES[0], SCREENS[name]) as robot:
+        assert recorded.named(picture(robot.app)) == expected
+
+
+@pytest.mark.parametrize("name", IN_ONE_COLOUR)
+async def test_a_lean_screen(recorded: Gallery, expected: SnapshotAssertion, name: str) -> None:
+    async with opened(recorded.room(lean=True), SIZES[1], SCREENS[name]) as robot:
+        assert recorded.named(picture(robot.app)) == expected
+
+
+@pytest.fixture
+def trouble(busy_snapshot: Snapshot) -> Snapshot:
+    """An engine that hangs, a broken file, a folder that cannot be written."""
+    engine = EngineView(EngineLife.HUNG, busy_snapshot.engine.heartbeat, "in phase beating for 4 m 12 s")
+    problems = (Problem("lumen.toml:7", "workers.limit: Expected `int`, got `str`", "the rest is in force"),)
+    return msgspec.structs.replace(
+        busy_snapshot, engine=engine, problems=problems, read_only="/home/someone/state is read-only"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("state", ["empty_snapshot", "trouble"])
+async def test_a_room_on_its_first_day_and_in_trouble(
+    frozen_room: Any, request: pytest.FixtureRequest, expected: SnapshotAssertion, state: str, size: tuple[int, int]
+) -> None:
+    async with opened(frozen_room(request.getfixturevalue(state)), size) as robot:
+        assert picture(robot.app) == expected
