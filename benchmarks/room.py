@@ -22,6 +22,7 @@ from lumen_tui.storage.store import Store
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
 TOP, ZOOM = b"g", b"z"
+DIALOG, NEEDS, DISCOVERIES, SNOOZE = b"t", b"!", b"5", b"l"
 HELP_SHOWN = "a word, a key"  # is on the help screen and nowhere else
 DISCOVERIES, ENTER = b"5", b"\r"
 TRIAGED = 100  # discoveries
@@ -42,6 +43,11 @@ class Sample:
     scroll: list[float] = field(default_factory=list)
     scroll_bytes: list[float] = field(default_factory=list)
     switch: list[float] = field(default_factory=list)
+    focus_bytes: list[float] = field(default_factory=list)
+    opened_bytes: list[float] = field(default_factory=list)
+    closed_bytes: list[float] = field(default_factory=list)
+    back_bytes: list[float] = field(default_factory=list)
+    verdict_bytes: list[float] = field(default_factory=list)
     pixels: list[float] = field(default_factory=list)
     idle_bytes: float = 0.0  # a minute
     idle_cpu: float = 0.0  # per cent of one core
@@ -160,6 +166,25 @@ def _switches(terminal: Terminal, count: int) -> list[float]:
     return times
 
 
+def _bytes_of(terminal: Terminal, key: bytes) -> float:
+    """Return the bytes of all frames that a key sets off."""
+    count = terminal.react(key)[1]
+    return float(count + terminal.settle(0.3, 3))
+
+
+def _weigh(sample: Sample, terminal: Terminal, count: int) -> None:
+    """Count what a focus that moves, a dialog, a sheet and a verdict in triage send."""
+    for turn in range(count):
+        sample.focus_bytes.append(_bytes_of(terminal, b"345612"[turn % 6 :][:1]))
+        sample.opened_bytes.append(_bytes_of(terminal, DIALOG))
+        sample.closed_bytes.append(_bytes_of(terminal, BACK))
+        _bytes_of(terminal, NEEDS)
+        sample.back_bytes.append(_bytes_of(terminal, BACK))
+    _bytes_of(terminal, DISCOVERIES)
+    for _ in range(count):
+        sample.verdict_bytes.append(_bytes_of(terminal, SNOOZE))
+
+
 def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
     terminal.settle(0.5, 3)
     cpu = terminal.cpu()
@@ -185,6 +210,8 @@ def sample_room(layout: Layout, signals: int, *, runs: int, keys: int, idle: flo
     terminal = _open(command)
     terminal.react(SIGNALS)
     _idle(sample, terminal, idle)  # before the probes: the ages of what just came count in seconds
+    _weigh(sample, terminal, 6)
+    terminal.react(SIGNALS)
     _probe(sample, terminal, layout, 30)
     terminal.react(ZOOM)
     _use(sample, terminal, keys=keys, rows=signals)
@@ -241,6 +268,15 @@ def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
         if ours:
             name = f"bytes for a {label}, {size}"
             yield Row("G11", name, share(ours, 50), "B", goal, False, other, share(theirs, 50))
+    for label, counts, goal in (
+        ("focus that moves", room.focus_bytes, 1500),
+        ("dialog that opens", room.opened_bytes, 4000),
+        ("dialog that closes", room.closed_bytes, 4000),
+        ("sheet that is left with esc", room.back_bytes, 4000),
+        ("verdict in triage", room.verdict_bytes, 4000),
+    ):
+        yield Row("G11", f"bytes for a {label}, {size}", share(counts, 50), "B", goal)
+        yield Row("G11", f"the same at 9,600 baud, {size}", share(counts, 50) * 10 / 9600, "s")
     yield Row("G12", f"idle CPU of the room, {size}", room.idle_cpu, "%", 0.3, False, other, minimal.idle_cpu)
 
 

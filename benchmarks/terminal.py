@@ -15,19 +15,39 @@ import time
 import pyte
 
 SYNC_END = b"\x1b[?2026l"
-_ASK = re.compile(rb"\x1b\[0?c|\x1b\[6n|\x1b\[\?(\d+)\$p|\x1b\](1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?u")
+_ASK = re.compile(rb"\x1b\[0?c|\x1b\[[56]n|\x1b\[\?(\d+)\$p|\x1b\](1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?u")
 # What pyte does not know and would show as text.
 _STRANGE = re.compile(
     rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*(?:u|\$p)|\x1bP.*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)", re.S
 )
 
 
+class Emulated(pyte.Screen):
+    """As pyte has it; it repeats a character (REP), as xterm and those after it do."""
+
+    last = ""
+
+    def draw(self, data: str) -> None:
+        self.last = data[-1:]
+        super().draw(data)
+
+    def repeat(self, count: int = 1) -> None:
+        self.draw(self.last * (count or 1))
+
+
+class EmulatedStream(pyte.ByteStream):
+    """What a program sends to such a screen."""
+
+    csi = {**pyte.ByteStream.csi, "b": "repeat"}  # noqa: RUF012 - pyte's own way
+    events = pyte.ByteStream.events | {"repeat"}
+
+
 class Screen:
     """The content of the screen after so many bytes."""
 
     def __init__(self, columns: int, rows: int) -> None:
-        self._screen = pyte.Screen(columns, rows)
-        self._stream = pyte.ByteStream(self._screen)
+        self._screen = Emulated(columns, rows)
+        self._stream = EmulatedStream(self._screen)
 
     def feed(self, data: bytes) -> None:
         self._stream.feed(_STRANGE.sub(b"", data))
@@ -35,6 +55,11 @@ class Screen:
     @property
     def text(self) -> str:
         return "\n".join(self._screen.display)
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Row and column, from 1 on."""
+        return self._screen.cursor.y + 1, self._screen.cursor.x + 1
 
     @property
     def ink(self) -> int:
@@ -78,15 +103,25 @@ class Terminal:
             return b""
         self.chunks.append((time.perf_counter(), data))
         for question in _ASK.finditer(data):
-            os.write(self.master, self._answer(question))
+            os.write(self.master, self._answer(question, data))
         return data
 
-    def _answer(self, question: re.Match[bytes]) -> bytes:
+    def _answer(self, question: re.Match[bytes], data: bytes) -> bytes:
         if question[1]:
             return b"\x1b[?%s;%d$y" % (question[1], 2 if question[1] == b"2026" else 0)
         if question[2]:
             return b"\x1b]%s;rgb:0000/0000/0000\x1b\\" % question[2]
-        return {b"u": b"\x1b[?0u", b"n": b"\x1b[1;1R"}.get(question[0][-1:], b"\x1b[?62;22c")
+        if question[0] == b"\x1b[6n":
+            return b"\x1b[%d;%dR" % self._cursor_before(data[: question.start()])
+        return {b"u": b"\x1b[?0u", b"n": b"\x1b[0n"}.get(question[0][-1:], b"\x1b[?62;22c")
+
+    def _cursor_before(self, data: bytes) -> tuple[int, int]:
+        """Return row and column of the cursor, from 1 on, after what came before and this part of the last chunk."""
+        screen = Screen(self.columns, self.rows)
+        for _, chunk in self.chunks[:-1]:
+            screen.feed(chunk)
+        screen.feed(data)
+        return screen.cursor
 
     def settle(self, quiet: float = 0.4, most: float = 30.0) -> int:
         """Read until `quiet` seconds of silence; return how many bytes came."""

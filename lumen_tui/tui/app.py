@@ -34,6 +34,7 @@ from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.panes.base import subject_of
 from lumen_tui.tui.patches import changed_lines, one_frame
+from lumen_tui.tui.patches.painter import Painter
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
 from lumen_tui.tui.patches.way_out import ENDING, way_out
@@ -65,8 +66,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         engine: subprocess.Popen[bytes] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.mono = lean or theme.without_colour()
-        self.lean = lean
+        self._asked_for = (lean, lean or theme.without_colour())
+        self.lean, self.mono = self._asked_for
         self.look = theme.NO_APPEARANCE
         changed_lines.install()
         one_frame.forget_closed_screens()
@@ -83,8 +84,10 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.mouth = TerminalMouth(self, self, os.environ)
         self._verdict_keys = VerdictKeys(self)
         self.verdicts: VerdictAsker = self._verdict_keys
+        self.painter = Painter(self, self._take_line)
         self.animation_level = "none"
-        self._filters += [AsciiTwins(), NoColor(), Guard()] if lean else [Guard()]
+        self._plain = (AsciiTwins(enabled=lean), NoColor(enabled=lean))
+        self._filters += [*self._plain, Guard()]
         self._bridge: Bridge | None = None
         self._configured: object = None
         self._lent_until = 0.0  # monotonic: before this the terminal is, or was just now, an editor's
@@ -129,14 +132,17 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if isinstance(event, events.InputEvent):
             self.presence.looked()
         if isinstance(event, events.Resize):
-            self.redraw()
+            self.painter.redraw()
         await super().on_event(event)
 
-    def redraw(self) -> None:
-        """Draw all of the terminal again, whatever it shows; a new size draws it with its layout."""
-        if isinstance(self._driver, Terminal):
-            self._driver.forget()
-            self.call_after_refresh(self._driver.redraw)
+    def _take_line(self, slow: bool) -> None:
+        """Draw plainly while the line to the terminal is slow, whatever was asked for."""
+        self.lean, self.mono = (True, True) if slow else self._asked_for
+        for plain in self._plain:
+            plain.enabled = self.lean
+        self.choose_theme(self.room.snapshot.config.room.theme)
+        self.refresh_css(animate=False)
+        self.room.say("slow line: drawing plainly" if slow else "the line is fast again")
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """As Textual has it; a key that says more of the verdict before it means nothing else."""
@@ -266,7 +272,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if not isinstance(renderable, CompositorUpdate):
             super()._display(screen, renderable)
         elif self._running and not self._batch_count and not self._closed:
-            self._driver.show(renderable, self.size, screen.outer_size.clamp_offset(self.cursor_position))
+            self.painter.show(renderable, screen.outer_size.clamp_offset(self.cursor_position))
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

@@ -97,6 +97,13 @@ class VerdictAsker(Protocol):
         """Ask on the screen in front; what was asked before is answered as usual."""
 
 
+class Repainter(Protocol):
+    """What draws on the terminal."""
+
+    def redraw(self) -> None:
+        """Draw all of it again."""
+
+
 class ScreenOpener(Protocol):
     """Any application: it opens screens."""
 
@@ -124,6 +131,11 @@ class Host(ScreenOpener, TerminalLender, ThemeChooser, Protocol):
     clock: Callable[[], float]  # seconds since 1970
     verdicts: VerdictAsker  # where a verdict asks for what it still needs
     engine: subprocess.Popen[bytes] | None  # the one that was started here
+
+    @property
+    def painter(self) -> Repainter:
+        """What draws on the terminal."""
+
     command_log: CommandLog
 
     @property
@@ -188,9 +200,6 @@ class Host(ScreenOpener, TerminalLender, ThemeChooser, Protocol):
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put text into the terminal's clipboard."""
-
-    def redraw(self) -> None:
-        """Draw all of the terminal again, whatever it shows."""
 
     def end_by(self, number: int) -> None:
         """Leave as this signal asks for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     The caller has made sure that there is a terminal. What becomes of an engine that was started here is settled
     in the room, by `on_quit` of the configuration.
     """
+    lean = not _takes_signs() or lean
     layout = Layout(root)
     engine = None if read_only else _start(layout)
     sys.setswitchinterval(_TURN)
@@ -42,6 +44,17 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     finally:
         last_words(_TITLE_BACK)
     return code if isinstance(code, int) else app.return_code or 0
+
+
+def _takes_signs() -> bool:
+    """Return whether the locale has the signs of frames; where not, what it lacks is sent as question marks."""
+    try:
+        "╭─●".encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")
+        return False
+    return True
 
 
 def prepare(root: Path) -> str:

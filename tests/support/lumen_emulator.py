@@ -17,7 +17,13 @@ _SEEN = ("underscore", "strikethrough", "reverse")  # on a cell without a charac
 class _Cells(pyte.Screen):
     """As pyte has it; half a wide character is none, and a mark at the begin of a line has nothing to stand on."""
 
+    _last = ""
+
+    def repeat(self, count: int = 1) -> None:
+        self.draw(self._last * (count or 1))
+
     def draw(self, data: str) -> None:
+        self._last = data[-1:]
         for char in data:
             width = get_character_cell_size(char)
             if width:
@@ -30,16 +36,27 @@ class _Cells(pyte.Screen):
                 super().draw(char)
 
 
+class _Stream(pyte.Stream):
+    """As pyte has it; with REP, the last character again."""
+
+    csi = {**pyte.Stream.csi, "b": "repeat"}  # noqa: RUF012 - pyte's own way
+    events = pyte.Stream.events | {"repeat"}
+
+
 class Emulator:
     """What is seen after so much was sent."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self._screen = _Cells(columns, rows)
-        self._stream = pyte.Stream(self._screen)
+        self._stream = _Stream(self._screen)
         self.feed("\x1b[?7l")
 
     def feed(self, data: str) -> None:
         self._stream.feed(_STRANGE.sub("", data).replace("\x1b[m", "\x1b[0m"))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self._screen.columns, self._screen.lines
 
     @property
     def lines(self) -> list[str]:

@@ -276,7 +276,7 @@ class QuitHandler(Handler):
     """Leaving, and what becomes of an engine that was started here."""
 
     def do_redraw(self) -> None:
-        self.host.redraw()
+        self.host.painter.redraw()
 
     def do_how_to_leave(self) -> None:
         self.room.say(f"{self.key('quit')} leaves")

@@ -26,6 +26,7 @@ from textual.strip import Strip
 from lumen_tui.tui.patches.pen import PLAIN, Pen, change, pen_of
 
 _OVERHEAD = 12  # bytes of a piece for its place and its colours, about
+_ALIKE = re.compile(r"(.)\1{3,}")
 _NEAR = 4  # cells that are as they were: to write them again takes no more bytes than to step over them
 _BLANKS = re.compile("( {9,})")  # to write so many takes more bytes than to erase them
 _SURE = re.compile(r"[ -\u058f\u2000-\u2bff]*")  # characters that have a cell of their own, but for a few wide signs
@@ -108,27 +109,40 @@ class Piece(NamedTuple):
     stop: int | None
 
 
-def _pieces(y: int, cells: range, line: Line) -> Iterator[Piece]:
-    """Divide a run of cells into what is drawn alike."""
+def _pieces(y: int, cells: range, line: Line, repeats: bool) -> Iterator[Piece]:
+    """Divide a run of cells into what is drawn alike; with `repeats` the terminal repeats a character (REP)."""
     x, width = cells.start, len(line.texts)
     while x < cells.stop:
-        stop, pen = _alike(line, x, cells.stop), line.pens[x]
+        stop, pen = _alike(line, x, cells.stop)
         for odd, group in groupby(range(x, stop), lambda x: _is_odd(line.texts[x])):
             *_, last = part = list(group)
             text = "".join(line.texts[part[0] : last + 1])
-            if odd or pen.blank:
-                yield Piece(y, part[0], text, pen, None if odd or last + 1 == width else last + 1)
+            if odd:
+                yield Piece(y, part[0], text, pen, None)
+            elif pen.blank:
+                text = _ALIKE.sub(_repeated, text) if repeats else text
+                yield Piece(y, part[0], text, pen, None if last + 1 == width else last + 1)
             else:
                 yield from _with_erased(Piece(y, part[0], text, pen, None), width)
         x = stop
 
 
-def _alike(line: Line, start: int, stop: int) -> int:
-    """Return how far the pen of a cell reaches. Blank cells look the same with many a pen."""
-    texts, pens, pen, x = line.texts, line.pens, line.pens[start], start + 1
-    while x < stop and (pens[x] is pen or (texts[x] == " " and pens[x].blank == pen.blank)):
+def _repeated(match: re.Match[str]) -> str:
+    """Return a text of one character, repeated where that is shorter."""
+    text = match[0]
+    short = f"{text[0]}\x1b[{len(text) - 1}b"
+    return short if len(short.encode()) < len(text.encode()) else text
+
+
+def _alike(line: Line, start: int, stop: int) -> tuple[int, Pen]:
+    """Return how far one pen reaches from a cell on, and which. Blank cells look the same with many a pen."""
+    texts, pens, pen, x = line.texts, line.pens, line.pens[start], start
+    drawn = False  # whether this pen has drawn more than blanks
+    while x < stop and (pens[x] is pen or (pens[x].blank == pen.blank and (texts[x] == " " or not drawn))):
+        if texts[x] != " ":
+            pen, drawn = pens[x], True
         x += 1
-    return x
+    return x, pen
 
 
 def _with_erased(piece: Piece, width: int) -> Iterator[Piece]:
@@ -176,7 +190,7 @@ def _way(start: tuple[int, int] | None, end: tuple[int, int]) -> str:
     if start is not None and start[1] <= y:
         down = _steps(y - start[1], "B")
         right, left = _steps(x - start[0], "C"), "\b" * max(0, start[0] - x)
-        ways += [down + (right if x >= start[0] else left), down + "\r" + _steps(x, "C")]
+        ways += [down + (right if x >= start[0] else left), "\r" + "\n" * (y - start[1]) + _steps(x, "C")]
     return min(ways, key=len)
 
 
@@ -189,6 +203,7 @@ class FrameBuffer:
 
     def __init__(self, width: int, height: int) -> None:
         self.size = width, height
+        self.repeats = False  # whether the terminal has shown that it knows REP
         self._wanted: dict[int, Line] = {}
         self._shown: dict[int, Line] = {}  # a line that is not in it shows nobody knows what
         self._news: dict[int, int] = {}  # lines that may differ, with the number of the frame that brought them
@@ -236,7 +251,7 @@ class FrameBuffer:
         """Yield what changes a line, which counts as sent."""
         line, before = self._wanted[y], self._shown.get(y)
         for cells in [range(len(line.texts))] if before is None else _changed(line, before):
-            yield from _pieces(y, cells, line)
+            yield from _pieces(y, cells, line, self.repeats)
         self._shown[y] = line
         del self._news[y]
 

@@ -7,29 +7,29 @@ waits for it. Nothing that could act on a terminal or on the room leaves it, wha
 
 from __future__ import annotations
 
-import math
 import os
 import select
 import shutil
 import signal
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 from typing import IO, Any, cast
 
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import CompositorUpdate
 from textual._xterm_parser import XTermParser
 from textual.color import Color
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import CursorPosition, Key
 from textual.filter import LineFilter
-from textual.geometry import Offset, Size
+from textual.keys import Keys
+from textual.message import Message
 
 from lumen_tui.model.text import is_safe, safe
 from lumen_tui.tui.host import host_of
-from lumen_tui.tui.patches.frame_buffer import FrameBuffer
+from lumen_tui.tui.patches.painter import ANSWER, Painter
 from lumen_tui.tui.patches.way_out import HUNG_UP, is_gone, way_out
 
 NO_CELLS = (1, 1)  # what a terminal of no rows or no columns is laid out as; nothing is drawn on it
@@ -43,14 +43,19 @@ class Wire:
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
         self._file, self._lost = file, lost
         self.gone = False
+        self.taken = self.out = 0  # texts that were written, and of these how many have left
+        self.on_out: Callable[[], object] = int
 
     def write(self, text: str) -> None:
         """Write, or drop."""
         self._try(lambda: self._file.write(text))
+        self.taken += 1
 
     def flush(self) -> None:
         """Flush, or drop."""
         self._try(self._file.flush)
+        self.out = self.taken
+        self.on_out()
 
     def fileno(self) -> int:
         """Of the file behind it."""
@@ -66,6 +71,20 @@ class Wire:
             self._lost()
 
 
+class _Parser(XTermParser):
+    """As Textual has it, which would take the answer of a terminal for keys."""
+
+    def __init__(self, on_answer: Callable[[], None], debug: bool) -> None:
+        super().__init__(debug)
+        self._on_answer = on_answer
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
+        if sequence != ANSWER:
+            return super()._sequence_to_key_events(sequence, alt)
+        self._on_answer()
+        return [Key(Keys.Ignore, sequence)]
+
+
 class Terminal(LinuxDriver):
     """Reads standard input and draws on standard output, wherever errors go."""
 
@@ -75,7 +94,9 @@ class Terminal(LinuxDriver):
         self._wire = Wire(sys.__stdout__, self.hang_up)
         self._file = cast("Any", self._wire)
         self._waker: tuple[int, ...] = ()  # a pipe whose end wakes the thread that waits for keys
-        self._frame, self._cursor = FrameBuffer(0, 0), Offset()
+        self._writes = 0
+        self._painter: Painter = app.painter
+        self._wire.on_out = self._painter.out
         self._size = self._get_terminal_size()  # Rich has another idea of a terminal that does not tell its size
 
     def hang_up(self) -> None:
@@ -83,10 +104,7 @@ class Terminal(LinuxDriver):
         way_out.begin(HUNG_UP)
         host = host_of(self._app)
         assert host is not None  # noqa: S101 - no other application uses this driver
-        try:
-            self._loop.call_soon_threadsafe(host.end_by, signal.SIGHUP)
-        except RuntimeError:
-            return  # the event loop has ended: the room is leaving
+        self.call(lambda: host.end_by(signal.SIGHUP))
 
     def start_application_mode(self) -> None:
         """As Textual has it, which returns half-way where there is no terminal any more."""
@@ -95,11 +113,12 @@ class Terminal(LinuxDriver):
             self.hang_up()
         way_out.taken = True
         self._waker = self._waker or os.pipe()
-        self.forget()  # whoever had the terminal drew on it
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._painter.begin(self)
 
     def stop_application_mode(self) -> None:
         """As Textual has it; also in the background, where setting a terminal stops the process that does it."""
+        self._painter.lend()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTTOU,))
         try:
             super().stop_application_mode()
@@ -109,31 +128,28 @@ class Terminal(LinuxDriver):
     def write(self, data: str) -> None:
         """Write, and drop what a terminal that is gone does not take."""
         if not self._wire.gone:
+            self._writes += 1
             super().write(data)
 
-    def show(self, update: CompositorUpdate, size: Size, cursor: Offset) -> None:
-        """Send what an update of the screen changes, and put the cursor where it is to be."""
-        if self._frame.size != size:
-            self._frame = FrameBuffer(*size)
-        self._frame.take(update, self._app.console)
-        self._cursor = cursor
-        self._send()
+    @property
+    def is_free(self) -> bool:
+        """Whether all that was written has left."""
+        return self._wire.gone or self._wire.out == self._writes
 
-    def forget(self) -> None:
-        """Somebody else has drawn on the terminal, or it has another size: what it shows is not known any more."""
-        self._frame.forget()
+    def call(self, act: Callable[[], object], after: float = 0.0) -> None:
+        """Do it in the event loop, so many seconds later. For any thread."""
+        later = partial(self._loop.call_later, after, act) if after else act
+        try:
+            self._loop.call_soon_threadsafe(later)
+        except RuntimeError:
+            return  # the event loop has ended: the room is leaving
 
-    def redraw(self) -> None:
-        """Send all that the terminal may not show."""
-        if self._frame.size == self._app.size:
-            self._send()
-
-    def _send(self) -> None:
-        if changes := self._frame.changes(math.inf, self._cursor):
-            self._app._begin_update()
-            self.write(changes)
-            self._app._end_update()
-            self.flush()
+    def process_message(self, message: Message) -> None:
+        """As Textual has it; where the cursor is tells whether the terminal repeats characters."""
+        if isinstance(message, CursorPosition):
+            self._painter.take_cursor(message.x)
+        else:
+            super().process_message(message)
 
     def disable_input(self) -> None:
         """As Textual has it; the thread that waits for keys is woken, so that it sees that it is over."""
@@ -155,7 +171,7 @@ class Terminal(LinuxDriver):
 
         A room in which nobody types wakes up for nothing: it looks at the time only while a key may not be whole.
         """
-        parser = XTermParser(self._debug)
+        parser = _Parser(self._painter.take_answer, self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         look = select.poll()
         look.register(self.fileno, select.POLLIN)

@@ -65,9 +65,10 @@ FRAMES = st.lists(
 )  # fmt: skip
 
 
-@given(FRAMES)
-def test_the_changes_show_what_the_whole_frame_would_show(frames) -> None:
+@given(FRAMES, st.booleans())
+def test_the_changes_show_what_the_whole_frame_would_show(frames, repeats) -> None:
     emulator, frame = Emulator(WIDTH, HEIGHT), FrameBuffer(WIDTH, HEIGHT)
+    frame.repeats = repeats
     lines = [strip([]) for _ in range(HEIGHT)]
     frame.take(whole(lines), CONSOLE)
     for changed, most, kind in frames:
