@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps builders faults check bench agent-report demo demo-data docs snap wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps builders faults check bench agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -98,6 +98,9 @@ bytecode: $(STAMP) # hundreds of programs load it; some machines forbid them to 
 
 snap: $(STAMP) ## accept the screens as they are now
 	$(BIN)/pytest --snapshot-update tests/tui/room/test_pictures.py $(ARGS)
+
+pictures: $(STAMP) ## draw the pictures of docs/tour.md again, after make snap
+	$(BIN)/python tests/support/lumen_docs.py
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)

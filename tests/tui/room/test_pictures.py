@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import lumen_docs
 import msgspec
 import pytest
 from lumen_cells import picture
@@ -173,3 +174,11 @@ async def test_a_room_on_its_first_day_and_in_trouble(
 ) -> None:
     async with opened(frozen_room(request.getfixturevalue(state)), size) as robot:
         assert picture(robot.app) == expected
+
+
+@pytest.mark.parametrize("name", lumen_docs.TOUR)
+def test_a_picture_of_the_tour_is_of_the_screen_as_it_is(name: str) -> None:
+    """`make pictures` draws it again."""
+    kept = lumen_docs.KEPT / f"test_a_screen[{lumen_docs.TOUR[name][1]}-120x40].txt"
+    drawn = lumen_docs.letters_of_drawing(lumen_docs.path_of(name).read_text())
+    assert drawn == lumen_docs.letters_of_text(kept.read_text())
