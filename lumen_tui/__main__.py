@@ -173,6 +173,7 @@ def _by_options(words: list[str]) -> int:
     parser.add_argument("--log-format", choices=("text", "jsonl"), default="text", help="with --engine-only")
     parser.add_argument("--read-only", action="store_true", help="look, change nothing")
     parser.add_argument("--lean", action="store_true", help="few bytes: no colour, ASCII shapes")
+    parser.add_argument("--accessible", action="store_true", help="to be read aloud: one column, states in words")
     parser.add_argument(
         "--demo", action="store_true", help="two weeks of recorded work in a throw-away folder, with live workers"
     )
@@ -217,7 +218,30 @@ def _open(root: Path, options: argparse.Namespace) -> int:
     from lumen_tui.tui.patches.way_out import way_out
 
     way_out.prepare()  # the filling of a demo had signals of its own
-    return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
+    return run_room(
+        root,
+        operator=_operator(options),
+        read_only=options.read_only,
+        lean=options.lean,
+        accessible=options.accessible or _set_accessible(root),
+    )
+
+
+def _set_accessible(root: Path) -> bool:
+    """Return whether the settings ask for it; they are read only where they speak of it, for a quick start."""
+    from lumen_tui.storage import files
+    from lumen_tui.storage.layout import Layout
+
+    layout = Layout(root)
+    try:
+        settings = (files.read(layout.config) or b"") + b"\n" + (files.read(layout.operator) or b"")
+    except (files.StoreError, OSError):
+        return False
+    if not any(line.lstrip().startswith(b"accessible") for line in settings.splitlines()):
+        return False
+    from lumen_tui.store.settings.config import load_config
+
+    return load_config(layout)[0].room.accessible
 
 
 def _room_problem(root: Path) -> str:

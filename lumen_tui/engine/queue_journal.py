@@ -31,7 +31,7 @@ class QueueJournal:
     def __init__(self, layout: Layout, clock: Clock) -> None:
         self._layout = layout
         self._operator = origin.operator_name(os.environ)
-        self._reader = SnapshotReader(layout.root, self._operator)
+        self._reader = SnapshotReader(layout.root, self._operator, queue_only=True)
         self._reader.clocks = clocks_of(clock)
         self._mark: object = None
         self._next = 0.0  # when time alone may make a transition

@@ -397,6 +397,7 @@ class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     on_quit: Literal["ask", "stop", "keep"] = "ask"
     theme: str = "lumen"
+    accessible: bool = False  # to be read aloud, from the next start
     claim_minutes: Annotated[float, Meta(ge=1, le=10_080)] = 30.0  # after which a claim ends by itself
 
 

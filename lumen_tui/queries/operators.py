@@ -16,9 +16,9 @@ from lumen_tui.store.sessions.rooms import OpenRooms
 class OperatorsIndex:
     """Follows rooms and acts for one operator."""
 
-    def __init__(self, layout: Layout, operator: str) -> None:
+    def __init__(self, layout: Layout, operator: str, *, news: bool = True) -> None:
         self._operator = operator
-        self._acts = OperatorActs(layout, operator)
+        self._acts = OperatorActs(layout, operator, news=news)
         self._rooms = OpenRooms(layout)
 
     def close(self) -> None:
@@ -39,7 +39,7 @@ class OperatorsIndex:
         """Return all of it, as of the last refresh."""
         present = self._rooms.rooms
         claims = in_force(self._acts.claims(), present, now)
-        return OperatorsView(self._operator, present, claims, self._acts.note(), self._acts.deeds(now))
+        return OperatorsView(self._operator, present, claims, self._acts.note(), self._acts.deeds())
 
 
 def enter_room(layout: Layout, operator: str, environ: Mapping[str, str], now: float) -> None:

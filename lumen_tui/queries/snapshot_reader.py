@@ -134,10 +134,11 @@ class SnapshotReader:
     """Follows one state folder for one operator. Not safe for use by two threads at once.
 
     A dozen journals stay open until `close`: for one snapshot use `with closing(SnapshotReader(root)) as reader`.
+    With `queue_only` it keeps what `queue` needs alone, as an engine does for all of its life.
     Nothing in here refers back to the reader, so that one that nobody closes is still freed with its last user.
     """
 
-    def __init__(self, root: Path, operator: str = "operator") -> None:
+    def __init__(self, root: Path, operator: str = "operator", *, queue_only: bool = False) -> None:
         self.layout = layout = Layout(root)
         self.signals = SignalIndex(layout, operator)
         self.nodes = NodeIndex(layout)
@@ -159,7 +160,9 @@ class SnapshotReader:
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
         self._wake = Stamped(lambda: [layout.wake_state], lambda: _wake_state(layout))
-        self._packets = Stamped(lambda: [layout.packets], lambda: recent_packets(layout, _PACKETS))
+        self._packets = Stamped(
+            lambda: [layout.packets], lambda: () if queue_only else recent_packets(layout, _PACKETS)
+        )
         self._progress = ProgressMonitor(layout)
         self._ledger = LedgerReader(layout)
         self._approvals = ApprovalIndex(layout)
@@ -177,7 +180,7 @@ class SnapshotReader:
         self._schedules = ScheduleIndex(layout)
         self._changes = OpenLists(layout)
         self.transitions = TransitionBook(layout)
-        self._operators = OperatorsIndex(layout, operator)
+        self._operators = OperatorsIndex(layout, operator, news=not queue_only)
         self._engine, self._engine_revision = EngineView(), 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
 

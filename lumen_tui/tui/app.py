@@ -40,11 +40,13 @@ from lumen_tui.tui.patches.type_ahead import TypeAhead
 from lumen_tui.tui.patches.way_out import ENDING, way_out
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
+from lumen_tui.tui.spoken import Announcer, spoken_place
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.screen import Dialog
 
 _SOON = 0.05  # seconds
+_ANNOUNCED = 60.0  # seconds that a line stays which says what is new
 _PATIENCE = 0.1  # seconds that the first paint waits for the first snapshot
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
 
@@ -62,10 +64,13 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         *,
         operator: str,
         lean: bool = False,
+        accessible: bool = False,
         read_only: bool = False,
         engine: subprocess.Popen[bytes] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        lean = lean or accessible
+        self.accessible = accessible
         self._asked_for = (lean, lean or theme.without_colour())
         self.lean, self.mono = self._asked_for
         self.look = theme.NO_APPEARANCE
@@ -85,6 +90,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._verdict_keys = VerdictKeys(self)
         self.verdicts: VerdictAsker = self._verdict_keys
         self.painter = Painter(self, self._take_line)
+        self.announcer = Announcer()
         self.animation_level = "none"
         self._plain = (AsciiTwins(enabled=lean), NoColor(enabled=lean))
         self._filters += [*self._plain, Guard()]
@@ -195,6 +201,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             self.presence.begin(snapshot.root)
             self.presence.hear(snapshot)
             self.mouth.hear(snapshot)
+            if self.accessible and (news := self.announcer.news(snapshot)):
+                self.room.say(news, seconds=_ANNOUNCED)
         if first:
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
@@ -261,8 +269,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             name = theme.PLAIN
         if name in self.available_themes:
             self.theme = name
-        self.look = theme.look(self.current_theme, self.lean, self.mono)
+        self.look = theme.look(self.current_theme, self.lean, self.mono, spoken=self.accessible)
         self.set_class(self.lean, "lean")
+        self.set_class(self.accessible, "accessible")
         self.set_class(self.mono, "mono")
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
@@ -272,7 +281,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if not isinstance(renderable, CompositorUpdate):
             super()._display(screen, renderable)
         elif self._running and not self._batch_count and not self._closed:
-            self.painter.show(renderable, screen.outer_size.clamp_offset(self.cursor_position))
+            place = spoken_place(self) if self.accessible else self.cursor_position
+            self.painter.show(renderable, screen.outer_size.clamp_offset(place))
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

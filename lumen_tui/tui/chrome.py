@@ -131,17 +131,17 @@ class RoomLayout(NamedTuple):
         return self.wide or self.side
 
 
-def layout_for(size: Size, zoomed: bool) -> RoomLayout:
-    """Return the layout of a window."""
+def layout_for(size: Size, zoomed: bool, *, spoken: bool = False) -> RoomLayout:
+    """Return the layout of a window. What is `spoken` has one column, whatever room there is."""
     width, height = size
-    narrow = width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
+    narrow = spoken or width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
     others = (5 if height >= _LINES else 1 if height >= _LINE else 0) if narrow and not zoomed else 0
     return RoomLayout(
         narrow=narrow,
         single=narrow or zoomed,
         wide=width >= _DETAIL and not narrow and not zoomed,
         more=zoomed and width >= _MORE,
-        side=zoomed and width >= _TWO_COLUMNS.width,
+        side=zoomed and width >= _TWO_COLUMNS.width and not spoken,
         low=height < _LOW and not narrow,
         tall=height >= _TALL,
         tiny=width < _TINY.width or height < _TINY.height,

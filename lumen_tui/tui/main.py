@@ -22,7 +22,7 @@ _TURN = 0.0005
 _ASKED_FOR = "the room was opened with --read-only"
 
 
-def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
+def run_room(root: Path, *, operator: str, read_only: bool, lean: bool, accessible: bool = False) -> int:
     """Run the room on the state folder `root` until it is left; returns the exit code.
 
     The caller has made sure that there is a terminal. What becomes of an engine that was started here is settled
@@ -37,7 +37,7 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     from lumen_tui.tui.app import LumenApp
 
     port = RemotePort(root, operator, read_only=_ASKED_FOR if read_only else "")
-    app = LumenApp(port, operator=operator, lean=lean, read_only=read_only, engine=engine)
+    app = LumenApp(port, operator=operator, lean=lean, accessible=accessible, read_only=read_only, engine=engine)
     sys.stdout.write(_KEEP_TITLE)
     try:
         code = app.run()

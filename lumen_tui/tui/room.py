@@ -77,7 +77,9 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         loop, wake, workers, signals, discoveries, decay = self.panes
         yield Lines(self.around.header, id="header")
         yield Lines(self.around.strip, id="strip")
-        yield ClickedLines(self.around.others, id="others")
+        others, spoken = ClickedLines(self.around.others, id="others"), self._host.look.spoken
+        if not spoken:
+            yield others
         yield self.band
         with Vertical(id="columns"):
             with Vertical(id="left"):
@@ -86,6 +88,8 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
             with Vertical(id="right"):
                 yield from (workers, signals, discoveries)
             yield self.detail
+        if spoken:
+            yield others  # read after the list in front
         yield FilterLine()
         yield Lines(self.around.footer, id="footer")
 
@@ -101,7 +105,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.call_after_refresh(self._keep_focus)
 
     def _arrange(self, size: Size) -> None:
-        self.arranged = layout_for(size, self.zoomed)
+        self.arranged = layout_for(size, self.zoomed, spoken=self._host.look.spoken)
         arrange(self, self.arranged, self.panes, self.current)
         self.columns.share(self.arranged)
 

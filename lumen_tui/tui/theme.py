@@ -78,6 +78,7 @@ class Appearance(msgspec.Struct, frozen=True):
 
     ink: Ink
     shapes: Shapes = SHAPES
+    spoken: bool = False  # each state is a word, for whoever has the screen read to them
 
 
 def _coloured(text: str, strong: str, muted: str, faint: str, accent: str, bad: str, good: str) -> Ink:
@@ -163,11 +164,11 @@ def without_colour() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def look(theme: Theme, lean: bool, mono: bool) -> Appearance:
-    """Return what to draw with under `theme`; `lean` means ASCII shapes."""
+def look(theme: Theme, lean: bool, mono: bool, *, spoken: bool = False) -> Appearance:
+    """Return what to draw with under `theme`; `lean` means ASCII shapes, `spoken` that each state is a word."""
     shapes = ASCII if lean else SHAPES
     if mono:
-        return Appearance(_MONO, shapes)
+        return Appearance(_MONO, shapes, spoken)
     if theme.ansi:
         return Appearance(_ANSI, shapes)
     if theme.name in (LUMEN, LIGHT):

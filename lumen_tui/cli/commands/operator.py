@@ -29,7 +29,7 @@ def declare(commands: CommandGroup) -> None:
     token = group.add("token", run_token, text, "operator token --for 1h")
     token.add_argument("--for", dest="seconds", type=seconds_of, default=600.0, metavar="TIME", help="how long [10m]")
     token.json()
-    listing = group.add("list", run_list, "Who has a room open, what is claimed, and the note.", "operator list")
+    listing = group.add("here", run_here, "Who has a room open, what is claimed, and the note.", "operator here")
     listing.json()
     group.verb("claim", ClaimItems, "Tell the others that you are at something.", "operator claim tsk-7f2 --for 1h")
     group.verb("release", ReleaseItems, "End a claim.", "operator release tsk-7f2")
@@ -38,7 +38,7 @@ def declare(commands: CommandGroup) -> None:
     )
 
 
-def run_list(session: Session, args: Namespace) -> int:
+def run_here(session: Session, args: Namespace) -> int:
     view = session.snapshot().operators
     if args.json:
         document({"rooms": view.rooms, "claims": [*view.claims.values()], "note": view.note})

@@ -35,13 +35,14 @@ _change = msgspec.json.Decoder(_Change).decode
 
 
 class OperatorActs(StandingActs):
-    """Follows the journal for one operator."""
+    """Follows the journal for one operator; without `news` what others did is not kept."""
 
     MARKS = (b'"operator.',)
 
-    def __init__(self, layout: Layout, operator: str) -> None:
+    def __init__(self, layout: Layout, operator: str, *, news: bool = True) -> None:
         super().__init__(layout)
         self._operator = operator
+        self._news = news
         self._claims: dict[str, tuple[str, Claim | None, str]] = {}  # action -> target, claim or release, client
         self._notes: dict[str, HandoverNote] = {}
         self._deeds: dict[str, Deed] = {}
@@ -51,9 +52,10 @@ class OperatorActs(StandingActs):
         """Read what is new at `now`."""
         self._news_since = times.iso(now - RECENT)[:19].encode()
         self.refresh()
+        self._deeds = {name: deed for name, deed in self._deeds.items() if now - deed.at < RECENT}
 
     def counts(self, line: bytes) -> bool:
-        return super().counts(line) or self._is_recent(line)
+        return super().counts(line) or (self._news and self._is_recent(line))
 
     def _is_recent(self, line: bytes) -> bool:
         begin = line.find(_AT) + len(_AT)
@@ -66,7 +68,7 @@ class OperatorActs(StandingActs):
             self._claims[action.id] = (action.target, claim if action.verb == CLAIM else None, action.client)
         elif action.verb == NOTE and (text := safe(_after(action).text)[:MOST_NOTE]):
             self._notes[action.id] = HandoverNote(action.id, by, times.epoch(action.at), text)
-        if action.by != self._operator:
+        if self._news and action.by != self._operator:
             summary = one_line(action.summary or action.verb, _SUMMARY)
             self._deeds[action.id] = Deed(action.id, by, times.epoch(action.at), action.target, summary)
 
@@ -84,9 +86,8 @@ class OperatorActs(StandingActs):
         """Return the last hand-over note."""
         return next((note for note in reversed(self._notes.values()) if self.stands(note.id)), None)
 
-    def deeds(self, now: float) -> tuple[Deed, ...]:
+    def deeds(self) -> tuple[Deed, ...]:
         """Return what others did in the last minutes, oldest first."""
-        self._deeds = {name: deed for name, deed in self._deeds.items() if now - deed.at < RECENT}
         return tuple(self._deeds.values())
 
 

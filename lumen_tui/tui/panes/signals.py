@@ -40,7 +40,9 @@ class SignalRows:
         side = ink.muted
         urgent = signal.priority == "P0"
         flag = signal.priority or (look.shapes.dot if row.unread else "")
-        cells = [Cell(flag, (ink.loud if urgent else ink.accent) if row.unread else side, 2)]
+        if look.spoken:
+            flag = f"{signal.priority} {'unread' if row.unread else 'read'}".strip()
+        cells = [Cell(flag, (ink.loud if urgent else ink.accent) if row.unread else side, 9 if look.spoken else 2)]
         if width >= 60 and self._pane.with_wu:
             cells.append(Cell(signal.wu_id or look.shapes.dash, side, _WU))
         if width >= 72 and self._pane.with_lane:

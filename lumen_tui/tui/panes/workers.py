@@ -33,6 +33,7 @@ _TAIL_WANTED = 5  # lines of them beside the list
 _WHEN = 8  # cells of the time behind a line of them
 _AROUND_WORDS = 4 + 1 + _WHEN + 2 * GAP + 1  # cells of such a line beside its text
 _ID, _ROLE, _MODEL = 4, 10, 7
+_STATE = 9  # cells of a state in words
 _MODEL_FROM, _MODEL_FROM_ZOOMED, _STARTED_FROM = 68, 100, 90  # cells of a row
 _ENDED_BADLY = (Status.FAILED, Status.LOST)
 _LOUD = ("asks", "stalled", "failed", "lost")
@@ -52,7 +53,8 @@ class TaskRows:
         ink = look.ink
         right, right_style = outcome(row, self._pane.now, ink, self._pane.snapshot.standing)
         body = _body_style(row.status, selected, ink)
-        cells = [Cell(shape_of(row, look.shapes), shape_style(row.status, ink), 1)]
+        style = shape_style(row.status, ink)
+        cells = [Cell(str(row.status), style, _STATE) if look.spoken else Cell(shape_of(row, look.shapes), style, 1)]
         cells.append(Cell(short_id(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))

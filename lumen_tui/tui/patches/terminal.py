@@ -32,6 +32,7 @@ from lumen_tui.tui.host import host_of
 from lumen_tui.tui.patches.painter import ANSWER, Painter
 from lumen_tui.tui.patches.way_out import HUNG_UP, is_gone, way_out
 
+SHOW_CURSOR = "\x1b[?25h"
 NO_CELLS = (1, 1)  # what a terminal of no rows or no columns is laid out as; nothing is drawn on it
 _LOOK = 100  # milliseconds between two looks whether a key that began with escape has ended
 _MOST = 4096  # bytes
@@ -115,6 +116,8 @@ class Terminal(LinuxDriver):
         self._waker = self._waker or os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._painter.begin(self)
+        if self._spoken:
+            self.write(SHOW_CURSOR)
 
     def stop_application_mode(self) -> None:
         """As Textual has it; also in the background, where setting a terminal stops the process that does it."""
@@ -150,6 +153,12 @@ class Terminal(LinuxDriver):
             self._painter.take_cursor(message.x)
         else:
             super().process_message(message)
+
+    @property
+    def _spoken(self) -> bool:
+        """Whether the terminal's own cursor is seen: a screen reader and a magnifier follow it."""
+        host = host_of(self._app)
+        return host is not None and host.look.spoken
 
     def disable_input(self) -> None:
         """As Textual has it; the thread that waits for keys is woken, so that it sees that it is over."""
