@@ -12,7 +12,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.kinds import priority_rank
 from lumen_tui.model.records import DiscoveryRow, Node
@@ -310,16 +310,15 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         if refusal := self._host.room.refusal:
             self.say(f"undo: {refusal}", bad=True)
             return
-        node_ids = self._habits.newest.pop() if self._habits.newest else ()
         moves = self.rows.moves
 
-        def undone(summary: str) -> None:
+        def undone(done: Done) -> None:
+            node_ids = self._habits.made.pop(done.target, ())
             self._habits.decided = max(self._decided_before, self._habits.decided - len(node_ids))
-            self.say(summary)
-            if node_ids:
-                self.rows.awaited.expect(node_ids[0], moves)
+            self.say(done.summary)
+            self.rows.awaited.expect(next(iter(node_ids), done.target), moves)
 
-        self._host.submit(Undo(), lambda done: undone(done.summary), lambda why: self.say(why, bad=True))
+        self._host.submit(Undo(), undone, lambda why: self.say(why, bad=True))
 
     def action_sort(self) -> None:
         self.say(f"Sorted by {self._sorting.next()}.")

@@ -46,7 +46,7 @@ class TriageHabits:
         self.reason = ""
         self.days = 7.0
         self.decided = 0  # discoveries, with those whose decision is on its way
-        self.newest: list[tuple[str, ...]] = []  # ids by decision, the last one last
+        self.made: dict[str, Sequence[str]] = {}  # ids of the discoveries by what undo calls each decision
 
 
 def _rows_of(place: DiscoveryPlace) -> LineList[DiscoveryRow]:
@@ -234,7 +234,6 @@ class TriageVerbs:
         leaving, targets = self._place.leaving, list(request.node_ids)
         leaving.take(targets)
         self._habits.decided += len(targets)
-        self._habits.newest.append(tuple(targets))
 
         def refused(why: str) -> None:
             leaving.failed(targets)
@@ -243,6 +242,7 @@ class TriageVerbs:
 
         def happened(done: Done) -> None:
             leaving.happened(targets)
+            self._habits.made[done.target] = targets
             shown = ""
             if isinstance(request, PromoteDiscoveries):
                 self._habits.promoted(done.target)

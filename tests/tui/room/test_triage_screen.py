@@ -275,8 +275,14 @@ async def test_a_verdict_shows_the_next_one_and_undo_goes_back(desk: Desk, open_
         await room.press("a", "1")
         assert rows.selected.node.id == second
         await room.until(lambda: desk.became()[first] == "a duplicate")
+        await room.press("p", "1", "u")
+        await room.until(lambda: desk.became()[second] == "" and rows.selected and rows.selected.node.id == second)
+        await room.press("greater_than_sign", "u")  # what is taken back is the last change, and no decision before it
+        await room.until(lambda: desk.metadata(second)["priority"] == "P2")
+        assert desk.became()[first] == "a duplicate"
+        assert "1 done" in room.text
         await room.press("u")
-        await room.until(lambda: desk.became()[first] == "" and rows.selected.node.id == first)
+        await room.until(lambda: desk.became()[first] == "" and rows.selected and rows.selected.node.id == first)
         await room.press("a", "u")  # the last reason is offered: before it counts it is taken back
         assert rows.selected.node.id == first
         assert desk.became() == {first: "", second: ""}
