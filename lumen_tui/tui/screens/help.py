@@ -86,7 +86,7 @@ class CommandRows(Rows[RoomCommand]):
         cells = (
             Cell(shapes.cursor if here else " ", ink.accent, 1),
             *((scope,) if self.heads else ()),
-            *((key, Cell(row.label, name, 13)) if row.keys else (Cell(row.label, name, _KEY + 14),)),
+            *((key, Cell(row.label, name, 13)) if row.keys else (Cell(row.label, name, min(_KEY + 14, width // 3)),)),
             Cell(f"not now: {why}" if why else row.help, rest),
         )
         return line(width, cells)
