@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import (
     appends,
     capsule,
+    demo,
     engine,
     evolution,
     freshness,
@@ -34,7 +35,7 @@ from benchmarks.table import Row, Table
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
-    "search", "isolate",
+    "search", "isolate", "demo",
 )  # fmt: skip
 
 
@@ -69,6 +70,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from search.measure(folder, newest)
     if "isolate" in parts:
         yield from isolate.measure(folder)
+    if "demo" in parts:
+        yield from demo.measure(folder)
     if "sandbox" in parts:
         yield from sandbox.measure(folder)
     if "memory" in parts:
