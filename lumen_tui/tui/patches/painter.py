@@ -17,8 +17,9 @@ from lumen_tui.tui.patches.frame_buffer import FrameBuffer
 
 ANSWER, _ASK = "\x1b[0n", "\x1b[5n"  # DSR: are you well, I am
 _LAST_ANSWER = 0.3  # seconds
-# Where the header is blank: a space, REP, and the question of where the cursor is. Not every terminal knows REP.
-_TRY_TO_REPEAT, _REPEATED_TO = "\x1b[1;7H \x1b[b\x1b[6n", 8
+# Where the header is blank: a line of a frame, REP, and the question of where the cursor is; then it is blank again.
+# Not every terminal knows REP, and tmux 3.3 repeats ASCII alone.
+_TRY_TO_REPEAT, _REPEATED_TO = "\x1b[1;7H─\x1b[b\x1b[6n\x1b[1;7H  ", 8
 
 
 class Outlet(Protocol):
