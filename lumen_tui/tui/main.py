@@ -49,7 +49,7 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool, accessib
 def _takes_signs() -> bool:
     """Return whether the locale has the signs of frames; where not, what it lacks is sent as question marks."""
     try:
-        "╭─●".encode(sys.stdout.encoding)
+        "│─✓".encode(sys.stdout.encoding)
     except UnicodeEncodeError:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
