@@ -42,7 +42,6 @@ SCREENS = {
     "snoozed": "! x",
     "marked": "5 space space",
     "filter": "5 slash c a r t",
-    "sorted": "5 z o",
     "promote": "5 p",
     "archive": "5 a",
     "similar": "5 s",
