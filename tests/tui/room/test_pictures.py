@@ -64,7 +64,6 @@ SCREENS = {
     "change lines": "V enter",
     "chat": "I",
     "why": "3 w",
-    "search": "S r e t r y",
     "journal": "J",
     "log": "L",
     "since": "at",
